@@ -15,7 +15,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={Path(__file__).
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
-# Each program that a test starts would compile all of Atelier anew, a second of processor time, where Python keeps nothing it compiled.
+# Each program that a test starts would compile all of Atelier again, a second of processor time, where Python keeps nothing it compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)  # no notification on the desktop of who runs the tests

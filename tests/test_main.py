@@ -81,7 +81,7 @@ def test_quick_ask_comes_up_in_the_program_that_runs_or_in_a_new_one(datadir: Da
     assert desktop == [(datadir.root, ["--data-dir", str(datadir.root), "quick"], "quick")]
 
 
-def test_a_folder_held_by_a_command_is_said(datadir: DataDir, desktop: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_held_by_a_command_is_reported(datadir: DataDir, desktop: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
     with holder(datadir, None):
         assert main(["--data-dir", str(datadir.root)]) == 1
     assert str(datadir.root) in capsys.readouterr().err

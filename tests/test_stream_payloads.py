@@ -29,7 +29,7 @@ def test_what_is_sent_stays_as_it_was_also_after_it_was_read() -> None:
     assert list(event.wire().items())[-4:] == list(data.items())
 
 
-def test_what_was_read_is_read_once_and_a_changed_copy_anew() -> None:
+def test_what_was_read_is_read_once_and_a_changed_copy_again() -> None:
     event = StreamEvent(workflow_id="w", chunk_type=ChunkType.TOKEN, data={"content": "a"})
     fresh = event.model_copy()
     assert event.payload is event.payload

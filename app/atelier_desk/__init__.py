@@ -5,7 +5,7 @@
     async with Atelier.open(temporary=True) as atelier:
         print(await atelier.ask("What is 12*7?"))
 
-Nothing is loaded before it is asked for: the command line imports this package at every start.
+Everything is imported on first use: the command line imports this package at every start.
 """
 
 from __future__ import annotations

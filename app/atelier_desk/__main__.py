@@ -1,4 +1,4 @@
-"""``atelier`` and ``python -m atelier_desk``: a command runs headless; without one the desktop opens, or what can be done instead."""
+"""``atelier`` and ``python -m atelier_desk``: run a command, or open the desktop without one."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from atelier_desk.storage.folder.lock import FolderLock
 
 OPENING_S = 60.0
-"""Longest wait for another window to open or to close."""
+"""Seconds to wait for another window to open or close."""
 EXAMPLE_GOAL = "What is 12*7? Use the calculator."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The program; gives its exit status."""
-    # Nearly all that the first seconds make stays: looking at it for garbage at Python's usual rate takes a tenth of a command's time.
+    """Run the program; returns its exit status."""
+    # Nearly all objects of the first seconds stay: the default collection rate costs a tenth of a command's
+    # time.
     gc.set_threshold(20_000, 20, 50)
     from atelier_desk.cli.main import parse_or_exit, working_folder_gone
     from atelier_desk.cli.parser import FAILED
@@ -46,7 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: bool = False) -> int:
-    """The desktop, or its quick ask; with no usable display the same workflow in the terminal; with no terminal either one example goal."""
+    """Open the desktop or its quick ask; without a display the chat in the terminal.
+
+    Without a terminal either, run one example.
+    """
     from atelier_desk.storage.folder.datadir import default_data_dir
     from atelier_desk.support.display import desktop_problem
     from atelier_desk.support.i18n import _
@@ -83,19 +87,22 @@ def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: boo
 
 
 def register_commands() -> None:
-    """Let the window's process execute other processes' command lines."""
+    """Let the window's process run other processes' command lines."""
     from atelier_desk.cli.dispatch import register_commands
 
     register_commands()
 
 
 def the_one_window(root: Path, *, quick: bool = False) -> FolderLock | int | None:
-    """Become the one window of a data folder, or have the one that is there shown. While another is being opened, or closed, it is waited
-    for: it holds the folder already, and does not answer yet.
+    """Become the only window of a data folder, or have the existing one shown.
+
+    While another window is opening or closing, wait for it: it holds the folder already, and does not answer
+    yet.
 
     Returns:
-        What keeps others from opening a second window, to be released at the end; the exit status when another window was asked; None when
-        that one neither answers nor goes, or nothing can be written there: what is opened then says why it cannot be.
+        A lock that keeps others from opening a second window, to be released at the end; an exit status when
+            another window was asked; None when that one neither answers nor ends, or the folder is not
+            writable: opening then reports why.
     """
     from atelier_desk.domain.errors import StorageError
     from atelier_desk.storage.folder.datadir import DataDir
@@ -107,7 +114,8 @@ def the_one_window(root: Path, *, quick: bool = False) -> FolderLock | int | Non
         if raised is not None:
             return raised
         try:
-            # A folder that every window has and nothing replaces; that of the data is for whoever reads and writes them.
+            # A folder that always exists and is never replaced; the data's own is locked by its readers and
+            # writers.
             claimed = FolderLock.claim(DataDir(root).ensure().logs)
         except StorageError:
             return None
@@ -121,7 +129,7 @@ def ask_holder_to_raise(root: Path, *, quick: bool = False) -> int | None:
     """Ask the process that holds the data folder to show its window, or its quick ask.
 
     Returns:
-        0 when it does, 1 when it has none, None when nobody holds the folder.
+        0 when it does, 1 when it has no window, None when nobody holds the folder.
     """
     from atelier_desk.engine.ipc.address import read_note
 

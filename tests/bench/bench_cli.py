@@ -2,7 +2,7 @@
 
 A listing opens the database, and surrealdb, which it cannot do without, is most of the baseline. Baseline and command take turns, so that
 another program on the machine burdens both; the middle one of all measurements counts. By default Python keeps its compiled files, in a
-folder of the measurement's own; with ``--no-bytecode`` every start compiles Atelier's own source anew (never that of the libraries).
+folder of the measurement's own; with ``--no-bytecode`` every start compiles Atelier's own source again (never that of the libraries).
 
 Run: ``python -m tests.bench.bench_cli [--quick] [--runs N] [--no-bytecode] [--json FILE]``. Not for Windows: it reads ``getrusage``.
 """
@@ -35,7 +35,7 @@ def processor_s(arguments: tuple[str, ...], environ: dict[str, str]) -> float:
 
 
 def measure(runs: int, environ: dict[str, str]) -> dict[str, Any]:
-    """By command: the middle processor time, that of the baseline beside it, and their ratio."""
+    """By command: the middle processor time, that of the baseline next to it, and their ratio."""
     figures = {}
     for words in COMMANDS:
         command = ("-m", "atelier_desk", *words)

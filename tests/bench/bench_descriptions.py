@@ -1,10 +1,10 @@
-"""Search by description: functions found by their docstring, which was taken away before they were read.
+"""Search by description: functions found by their docstring, which was removed before they were read.
 
     python -m tests.bench.bench_descriptions [--repository FOLDER ...] [--whole] [--model FOLDER] [--misses N] [--json FILE]
 
 Of each repository 150 functions are drawn (``undocumented`` says which docstrings are questions). Each is asked for twice: ``sentence`` is
 the first sentence of its docstring, ``docstring`` all of it but its examples. ``alone``: the 150 functions are all there is, each in a
-file of its own in the class or the like that it stands in. ``whole``: they are looked for among all scopes of the repository (tests,
+file of its own in the class or the like that it is in. ``whole``: they are looked for among all scopes of the repository (tests,
 classes and overloads too), with no function documented. ``hit_at_1`` is the share that is found first, ``telling`` the same of the
 questions with five words that are no stop words. ``--model`` takes sentence-transformers with the weights in that folder for the built-in
 embedder; run it in an environment that has them.

@@ -6,7 +6,7 @@ only starts them and compares.
 * first paint: from the start of the process to the painted window, ``python -m atelier_desk`` against an empty QMainWindow; goal ≤ 1.7
 * stalls: gaps between the ticks of a 16 ms timer in the UI thread while one reply streams 1 000 tokens a second into a conversation
   of 10 000 messages, over the real engine on its own thread; goal p99 ≤ 20 ms, max ≤ 50 ms
-  besides, the processor time the UI thread used between two ticks, which other programs on the machine do not change
+  also, the processor time the UI thread used between two ticks, which other programs on the machine do not change
 * eight streams: that processor time while eight workflows stream at once, 1 000 tokens a second together, and the long conversation is
   the one that is shown; goal p99 ≤ 16 ms
 * open: from the click to the painted end of that conversation, out of the real database; goal ≤ 100 ms

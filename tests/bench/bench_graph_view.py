@@ -57,7 +57,7 @@ def frames(view: Any, move: Callable[[int], object], count: int) -> list[float]:
 
 
 async def gaps_while_settling(model: Any) -> list[float]:
-    """Between two ticks of the window's loop, in milliseconds, while the graph is laid out anew."""
+    """Between two ticks of the window's loop, in milliseconds, while the graph is laid out again."""
     from atelier_desk.desktop.projects.graph.layout_thread import LayoutThread
 
     working = asyncio.ensure_future(LayoutThread(model).settle(anew=True))

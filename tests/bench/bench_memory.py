@@ -219,7 +219,7 @@ async def imported(search: MemorySearch, corpus: Corpus) -> float:
 
 
 class Renamed(BuiltinEmbedder):
-    """The built-in embedder under another name: all vectors are to be made anew."""
+    """The built-in embedder under another name: all vectors are to be made again."""
 
     id = "renamed:512"
 

@@ -355,7 +355,7 @@ _text: dict[Path, list[str]] = {}
 
 
 def _named_at(root: Path, path: str, line: int, name: str) -> int:
-    """The line that the name stands on: ctags says that one, a scope begins with its attributes and return type."""
+    """The line that the name is on: ctags says that one, a scope begins with its attributes and return type."""
     if root / path not in _text:
         _text[root / path] = (root / path).read_text("utf-8", "replace").splitlines()
     lines = _text[root / path]

@@ -12,7 +12,7 @@ DATA = Path(__file__).with_name("data") / "conversations.txt"
 
 
 class Asked(NamedTuple):
-    """A question. ``kind`` is ``plain``, ``beside`` (the answer needs the turn before or after), ``near`` (never said, but about these
+    """A question. ``kind`` is ``plain``, ``next to`` (the answer needs the turn before or after), ``near`` (never said, but about these
     people) or ``foreign`` (about nothing that was ever mentioned); ``evidence`` are the ids of the turns that answer it."""
 
     kind: str

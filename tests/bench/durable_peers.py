@@ -84,7 +84,7 @@ def started(name: str, peers: Path, url: str, *folder: str) -> Iterator[Child]:
 
 
 def costs(names: list[str], peers: Path, url: str) -> dict[str, dict[str, dict[str, float]]]:
-    """By framework and work the CPU and wall time of a run in ms, medians over turns that the frameworks take one after the other."""
+    """By framework and work the CPU and wall time of a run in ms, medians over turns that the frameworks take one after another."""
     found: dict[str, dict[str, list[dict[str, Any]]]] = {name: {work.name: [] for work in WORKS} for name in names}
     with ExitStack() as stack:
         children = {name: stack.enter_context(started(name, peers, url)) for name in names}

@@ -1,7 +1,7 @@
 """A repository without the docstrings of its functions, and what these said: questions whose answer is known.
 
 A docstring is a question by a plain rule: its first sentence has at least five words, no other function of the repository has the same,
-and the function has at least four lines without it and stands in no test. Where the language's habit is to begin with the function's
+and the function has at least four lines without it and is in no test. Where the language's habit is to begin with the function's
 own name (Go), the name is left out. A question tells enough (``telling``) when five of its words are no stop words.
 
 The whole docstring is asked as well: all that was written, with parameters and what is raised, up to its first example, as examples call
@@ -39,7 +39,7 @@ _OUTER = {"class", "interface", "trait", "impl"}
 
 
 class Asked(NamedTuple):
-    """A function whose docstring is a question. ``source`` is without it, in the class, ``impl`` or the like that it stands in, as a file
+    """A function whose docstring is a question. ``source`` is without it, in the class, ``impl`` or the like that it is in, as a file
     of its own; ``lines`` are those of the function."""
 
     path: str
@@ -97,7 +97,7 @@ def _asked(path: str, data: bytes, scopes: list[Scope], said: dict[tuple[int, st
 
 
 def _within(source: str, scope: Scope, scopes: list[Scope], *, braces: bool) -> str:
-    """A function in what it stands in."""
+    """A function in what it is in."""
     if scope.parent >= 0 and (outer := scopes[scope.parent]).type in _OUTER:
         head = outer.name if outer.type == "impl" else f"{outer.type} {outer.name}"
         return f"{head} {{\n{source}\n}}" if braces else f"{head}:\n{source}"
@@ -132,7 +132,7 @@ def _python(text: str) -> tuple[str, dict[tuple[int, str], str]]:
 
 
 def _by_comments(path: str, text: str) -> tuple[str, dict[tuple[int, str], str]]:
-    """The comment above each function taken away, with what may stand between: blank lines and attributes."""
+    """The comment above each function removed, with what may stand between: blank lines and attributes."""
     lines: list[str | None] = list(text.split("\n"))
     found = []
     for scope in parse(path, text.encode()).scopes:

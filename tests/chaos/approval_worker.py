@@ -1,4 +1,4 @@
-"""The process that is killed while a standing rule is made: one call, allowed from now on, then resumed until it is over.
+"""The process that is killed while a standing rule is made: one call, allowed from now on, then resumed until it has ended.
 
     python -m tests.chaos.approval_worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 

@@ -1,4 +1,4 @@
-"""Makes the vectors of a folder's memories anew until it is killed; says on standard output how many it has made."""
+"""Makes the vectors of a folder's memories again until it is killed; says on standard output how many it has made."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OLD, NEW = "counted:old", "counted:new"
 
 
 class Counted:
-    """Vectors of four numbers that the text and the embedder give; each text that is embedded stands in a file, one a line."""
+    """Vectors of four numbers that the text and the embedder give; each text that is embedded is in a file, one a line."""
 
     dimension = 4
 
@@ -46,7 +46,7 @@ def vector(embedder: str, text: str) -> list[float]:
 
 
 async def main(folder: Path, log: Path) -> None:
-    """Fill the folder when it is empty, then go on with the new embedder."""
+    """Fill the folder when it is empty, then continue with the new embedder."""
     store = await Store.open(DataDir(folder).ensure().database)
     memories = MemoryRepository(store)
     search = MemorySearch(memories, Counted(OLD, log), SystemClock())

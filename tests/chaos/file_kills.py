@@ -47,7 +47,7 @@ def kill_writers(folder: Path, times: int, seed: int = 1) -> None:
 
 def race(folder: Path, seconds: float, *, walk: bool, least: int = 0) -> int:
     """Swap a folder for a link that leads out, as fast as it goes, under reads, writes and deletes; gives how many went through: on a
-    busy machine it goes on until ``least`` did.
+    busy machine it continues until ``least`` did.
 
     Nothing of what lies outside is read, and nothing there changes.
     """

@@ -20,7 +20,7 @@ from atelier_desk.llm.secrets import KeyVault
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS_PER_WORLD = 6
-"""After so many kills at random moments a run is let go to its end, and the next one begins."""
+"""After so many kills at random moments a run is released to its end, and the next one begins."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Figures:
 
 
 def reported(figures: Figures, beside: str = "") -> Iterator[None]:
-    """The body of a fixture: at the end the figures are printed, and written where ``ATELIER_CHAOS_JSON`` says (``beside`` its name)."""
+    """The body of a fixture: at the end the figures are printed, and written where ``ATELIER_CHAOS_JSON`` says (``next to`` its name)."""
     yield
     text = json.dumps(asdict(figures), indent=1)
     print(f"\n{text}")

@@ -1,8 +1,8 @@
-"""The process that is killed while an MCP server waits for a person's answer: one run, one call, resumed until it is over.
+"""The process that is killed while an MCP server waits for a person's answer: one run, one call, resumed until it has ended.
 
     python -m tests.chaos.server_worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 
-EFFECTS_FILE is what the server was answered. With a file ``answer`` beside it the question is answered; without, it waits to be killed.
+EFFECTS_FILE is what the server was answered. With a file ``answer`` next to it the question is answered; without, it waits to be killed.
 """
 
 from __future__ import annotations

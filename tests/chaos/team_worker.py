@@ -56,7 +56,7 @@ ROLES = {"Root": root, "Captain": captain, "Sailor": sailor}
 
 
 class Model(ScriptedModel):
-    """Answers by what the agent has seen, so that a resumed run goes on where it was."""
+    """Answers by what the agent has seen, so that a resumed run continues where it was."""
 
     def __init__(self, name: str) -> None:
         super().__init__([])

@@ -30,7 +30,7 @@ def notices(folder: Path) -> list[dict[str, str]]:
 
 
 def is_interrupted_and_resumed(folder: Path, how: signal.Signals | str, status: int, ended: str) -> None:
-    """A run is ended in the middle of its answer: it is interrupted, and a bare resume goes on with it."""
+    """A run is ended in the middle of its answer: it is interrupted, and a bare resume continues with it."""
     process = Process(folder, "run", "go", "--json", steps=[ANSWER], gate=True)
     if isinstance(how, signal.Signals):
         process.until("token")
@@ -52,7 +52,7 @@ def is_interrupted_and_resumed(folder: Path, how: signal.Signals | str, status: 
     ("how", "status", "ended"),
     [(signal.SIGTERM, 130, "command"), (signal.SIGHUP, 130, "command"), (signal.SIGKILL, -9, "killed"), ("closed pipe", 130, "command")],
 )
-def test_it_is_interrupted_and_a_bare_resume_goes_on_with_it(folder: Path, how: signal.Signals | str, status: int, ended: str) -> None:
+def test_it_is_interrupted_and_a_bare_resume_continues_with_it(folder: Path, how: signal.Signals | str, status: int, ended: str) -> None:
     is_interrupted_and_resumed(folder, how, status, ended)
 
 

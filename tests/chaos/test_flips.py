@@ -1,7 +1,7 @@
 """200 flipped bits over a whole data folder, 200 in its database alone, and 200 among its large values: what a hash or a checksum can
 cover never changes silently.
 
-``ATELIER_FLIPS`` sets the number (200 when it is not set); the figures are printed, and written as JSON beside ``ATELIER_CHAOS_JSON`` when
+``ATELIER_FLIPS`` sets the number (200 when it is not set); the figures are printed, and written as JSON next to ``ATELIER_CHAOS_JSON`` when
 that is set. The files no hash covers are named in ``flips.UNCOVERED``, and counted.
 """
 

@@ -23,7 +23,7 @@ async def test_commands_started_at_once_all_succeed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-async def test_when_the_holder_ends_the_others_go_on_where_they_were(tmp_path: Path, number: signal.Signals) -> None:
+async def test_when_the_holder_ends_the_others_continue_where_they_were(tmp_path: Path, number: signal.Signals) -> None:
     await all_but_the_killed_succeed(tmp_path, COMMANDS, number)
 
 

@@ -1,4 +1,4 @@
-"""Kills in the middle of cleaning, and of deleting leftovers: nothing that is to stay is lost, nothing is given up silently.
+"""Kills in the middle of cleaning, and of deleting leftovers: nothing that is to stay is lost, nothing is abandoned silently.
 
 ``ATELIER_CLEANING_KILLS`` sets the number (12 when it is not set); they fall between the first and the last deletion.
 """
@@ -30,7 +30,7 @@ CHANGES = 40
 
 
 class Sample:
-    """Old changes that are given up, new ones that stay; of the workflow itself, of an unknown one and of one whose days are over."""
+    """Old changes that are abandoned, new ones that stay; of the workflow itself, of an unknown one and of one whose days have ended."""
 
     def __init__(self, folder: Path) -> None:
         self.workspace, self.checkpoints = folder / "ws", folder / "checkpoints"

@@ -35,7 +35,7 @@ def write(code: Path, number: int, version: int) -> None:
 
 
 async def graph(data: Path, name: str) -> Graph:
-    """What a data folder holds of its project: entities and relations by names, vectors that are missing, and whether it is over."""
+    """What a data folder holds of its project: entities and relations by names, vectors that are missing, and whether it has ended."""
     async with Atelier.open(data, embedder=WordEmbedder(), vault=KeyVault(environ={})) as atelier:
         project = await atelier.projects.get(name)
         index = await atelier.projects._indexes.get(project.id)
@@ -49,7 +49,7 @@ async def graph(data: Path, name: str) -> Graph:
         return sorted(names.values()), edges, texts - vectors, project.pending
 
 
-def test_what_was_cut_off_is_gone_on_with(tmp_path: Path) -> None:
+def test_what_was_cut_off_no_longer_exists_on_with(tmp_path: Path) -> None:
     chance = random.Random(7)
     code, data = tmp_path / "code", tmp_path / "data"
     code.mkdir()

@@ -1,4 +1,4 @@
-"""Kills while an MCP server of the newest revision waits for a person: the question is there again, the call goes on with the answer, and
+"""Kills while an MCP server of the newest revision waits for a person: the question is there again, the call continues with the answer, and
 nothing is sent twice without being said."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Kills while 8 sub-agents work side by side at depth 2: each of them ends exactly once, the report is whole, nothing is done twice.
 
-``ATELIER_TEAM_KILLS`` sets the number of random kills (50 when it is not set) beside one at every commit that concerns two runs; the
+``ATELIER_TEAM_KILLS`` sets the number of random kills (50 when it is not set) next to one at every commit that concerns two runs; the
 figures are printed, and added to the JSON of ``ATELIER_CHAOS_JSON`` when that is set.
 """
 
@@ -71,7 +71,7 @@ async def _check(world: World) -> None:
 
 
 async def _check_run(atelier: Atelier, row: Run, rows: list[Run]) -> int:
-    """One run is over exactly once, for itself and for its parent; returns how many of its calls were interrupted."""
+    """One run has ended exactly once, for itself and for its parent; returns how many of its calls were interrupted."""
     bodies = [event.body for event in await run_events(atelier.repos, row.id)]
     ends = sum(isinstance(body, RunFinished) for body in bodies)
     FIGURES.unfinished += row.status != "completed"

@@ -1,6 +1,6 @@
 """The data folder is renamed, replaced or deleted while a run, a team or an import works in it.
 
-The process ends with status 1 and says so, what stands in the folder's place by then is untouched, and the folder has all that was
+The process ends with status 1 and says so, what is in the folder's place by then is untouched, and the folder has all that was
 acknowledged. ``ATELIER_MOVES`` sets the number of replacements (20 when it is not set).
 """
 

@@ -57,7 +57,7 @@ def other_disk(than: Path) -> Iterator[Path]:
 
 
 def look(folder: Path) -> dict[str, object]:
-    """All that a folder holds: kind, permissions, content, and the times of what was not made anew."""
+    """All that a folder holds: kind, permissions, content, and the times of what was not made again."""
     found: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
         info = path.lstat()

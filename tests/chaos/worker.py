@@ -1,4 +1,4 @@
-"""The process that is killed: one run of 20 tool calls (or ``ATELIER_CALLS``), resumed until it is over.
+"""The process that is killed: one run of 20 tool calls (or ``ATELIER_CALLS``), resumed until it has ended.
 
     python -m tests.chaos.worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 
@@ -61,7 +61,7 @@ class AppendLine(Tool):
 
 
 def scripted(request: ChatRequest) -> ChatReply:
-    """The next call, decided by how many results the model has seen; so a resumed run goes on where it was."""
+    """The next call, decided by how many results the model has seen; so a resumed run continues where it was."""
     done = sum(message.role is Role.TOOL for message in request.messages)
     if done >= CALLS:
         return ChatReply(content="All calls are done.")
@@ -72,7 +72,7 @@ def scripted(request: ChatRequest) -> ChatReply:
 
 
 class Model(ScriptedModel):
-    """Answers by ``scripted`` for ever."""
+    """Answers by ``scripted`` forever."""
 
     def __init__(self) -> None:
         super().__init__([])

@@ -33,7 +33,7 @@ def test_quietly_it_is_the_object_alone(cli: Cli, schema: str) -> None:
     assert (result.status, json.loads(result.out)) == (0, {"total": 3})
 
 
-def test_an_answer_that_never_fits_is_said_to(cli: Cli, schema: str) -> None:
+def test_an_answer_that_never_fits_is_reported_to(cli: Cli, schema: str) -> None:
     result = cli("run", "count", "--schema", schema, "-q", steps=["Three.", "Three!"])
     assert (result.status, result.out) == (0, "Three!\n")
     assert "The answer does not match its schema. It was kept as is. Problem: It is not JSON" in result.err
@@ -42,7 +42,7 @@ def test_an_answer_that_never_fits_is_said_to(cli: Cli, schema: str) -> None:
     assert [event["details"]["problem"][:14] for event in shown.of("misfit")] == ["It is not JSON"]
 
 
-def test_for_people_a_second_try_is_told_of(cli: Cli, schema: str) -> None:
+def test_for_people_a_second_try_is_reported_of(cli: Cli, schema: str) -> None:
     result = cli("run", "count", "--schema", schema, steps=["Three.", FITS])
     assert result.out.endswith(FITS + "\n")
     assert "Asked to answer again: the answer does not match its schema" in result.err
@@ -56,7 +56,7 @@ def test_the_schema_can_come_from_standard_input(cli: Cli) -> None:
     assert "either the prompt or the schema" in refused.err
 
 
-@pytest.mark.parametrize(("text", "said"), [("{", "The schema is no JSON. Line 1"), ('{"type": "array"}', '"type": "object"')])
+@pytest.mark.parametrize(("text", "said"), [("{", "The schema is not JSON. Line 1"), ('{"type": "array"}', '"type": "object"')])
 def test_a_schema_that_is_none_is_refused_before_anything_is_asked(cli: Cli, tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "bad.json").write_text(text, encoding="utf-8")
     model = ScriptedModel([FITS])

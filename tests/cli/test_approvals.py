@@ -139,7 +139,7 @@ def test_arguments_can_be_changed_and_are_checked(cli: Cli, approvals: Configure
     assert "42" in str([message.content for message in model.requests[-1].messages])
 
 
-def test_always_allows_from_now_on_until_it_is_taken_back(cli: Cli, approvals: Configure) -> None:
+def test_always_allows_from_now_on_until_it_is_undone(cli: Cli, approvals: Configure) -> None:
     approvals()
     waiting(cli)
     [asked] = cli("approvals", "list", "--json").json
@@ -199,7 +199,7 @@ def test_a_person_decides_in_the_terminal(cli: Cli, approvals: Configure, typed:
         assert "expression is missing" in result.err
 
 
-def test_a_yes_for_the_run_covers_its_next_calls(cli: Cli, approvals: Configure) -> None:
+def test_an_approval_for_the_run_covers_its_next_calls(cli: Cli, approvals: Configure) -> None:
     approvals()
     steps = [calculate("1"), calculate("2", "c2"), "done"]
     result = cli("run", "go", steps=steps, typed="run\n")
@@ -273,7 +273,7 @@ def test_resume_asks_what_was_left_open(cli: Cli, approvals: Configure) -> None:
     assert cli("resume", workflow, "--on-approval", "allow", steps=["84"]).status == 0
 
 
-def test_a_direct_call_needs_a_yes_too(cli: Cli, approvals: Configure) -> None:
+def test_a_direct_call_needs_an_approval_too(cli: Cli, approvals: Configure) -> None:
     approvals()
     arguments: tuple[Any, ...] = ("tools", "call", "CalculatorTool", '{"operation": "eval", "expression": "6*7"}', "--json")
     assert cli(*arguments).status == 5
@@ -292,7 +292,7 @@ def test_questions_and_approvals_share_the_terminal(cli: Cli, approvals: Configu
     assert result.of("validation_response")[0]["status"] == "approved"
 
 
-def test_a_command_s_yes_for_ever_says_in_which_folder_it_holds(cli: Cli, tmp_path: Path) -> None:
+def test_a_command_s_yes_forever_says_in_which_folder_it_holds(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
     touch = call("run_command", command="touch a", modifies_files=True)
     cli("run", "go", "--workspace", "ws", "--approval", "ask", steps=[touch])

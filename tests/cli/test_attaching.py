@@ -1,4 +1,4 @@
-"""What goes along from the command line besides text and pictures: folders, PDFs, long texts, what looks like a secret; and in a chat."""
+"""What goes along from the command line also text and pictures: folders, PDFs, long texts, what looks like a secret; and in a chat."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.documents import sheets
 from tests.support.pictures import png
 
 
-def test_a_guessed_encoding_is_said(cli: Cli, tmp_path: Path) -> None:
+def test_a_guessed_encoding_is_reported(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "old.txt").write_bytes("Привет мир, как дела".encode("cp1251"))
     model = ScriptedModel(["ok"])
     result = cli("run", "look", "--attach", "old.txt", steps=model)
@@ -21,7 +21,7 @@ def test_a_guessed_encoding_is_said(cli: Cli, tmp_path: Path) -> None:
     assert "Привет мир" in model.requests[0].messages[-1].content
 
 
-def test_a_secret_goes_along_and_is_told(cli: Cli, tmp_path: Path) -> None:
+def test_a_secret_goes_along_and_is_reported(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("KEY=1", "utf-8")
     model = ScriptedModel(["ok"])
     result = cli("run", "Why?", "--attach", ".env", steps=model)

@@ -117,7 +117,7 @@ async def test_ctrl_c_stops_the_answer_then_clears_the_line_then_ends(tmp_path: 
         assert terminal.on_ctrl_c is None
 
 
-def test_chat_goes_on_with_what_waits(cli: Cli) -> None:
+def test_chat_continues_with_what_waits(cli: Cli) -> None:
     ask = ToolCall(id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"})
     workflow = cli("run", "go", "--json", steps=[[ask]]).events[0]["workflow_id"]
     result = cli("chat", "--workflow", workflow, steps=["Red it is."], typed="red\n")

@@ -59,7 +59,7 @@ async def test_a_script_reads_writes_to_and_ends_a_command(tmp_path: Path) -> No
             await said(commands.stop, command_id="cmd_")
 
 
-def test_with_nothing_running_a_script_is_told_so(cli: Cli) -> None:
+def test_with_nothing_running_a_script_is_reported_so(cli: Cli) -> None:
     assert cli("commands", "list", "--json").json == []
     gone = cli("commands", "stop", "cmd_1")
     assert gone.status != 0

@@ -39,7 +39,7 @@ def test_no_agent_begins_while_what_may_forbid_something_is_damaged(cli: Cli, fl
     assert (refused.status == 0, "not as it was written" in refused.err, "--remove-damaged" in refused.err) == (False, True, True)
     assert cli("permissions", "list").status == 0
     check = {check["name"]: check for check in cli("doctor", "--json").json}["configuration"]
-    assert (check["status"], "No agent begins" in check["message"], "atelier backup restore" in check["fix"]) == ("fail", True, True)
+    assert (check["status"], "No agent starts" in check["message"], "atelier backup restore" in check["fix"]) == ("fail", True, True)
     assert "settings set" not in refused.err
     assert cli("settings", "set", "font_scale", "120").status == 0, "what else is changed goes on, and does not hide it"
     assert cli("doctor").status == 1
@@ -56,6 +56,6 @@ def test_a_damaged_agent_is_named_and_the_others_work(cli: Cli, flip: object) ->
     flip("UPDATE agent SET config = string::replace(config, 'a', 'e') WHERE name = 'Team lead'")  # type: ignore[operator]
     assert len(cli("agents", "list", "--json").json) == before - 1
     said = {check["name"]: check["message"] for check in cli("doctor", "--json").json}["configuration"]
-    assert ("agent" in said, "No agent begins" in said) == (True, False)
+    assert ("agent" in said, "No agent starts" in said) == (True, False)
     assert cli("run", "Hello", steps=["Hello."]).status == 0
     assert cli("run", "Hello", "--agent", "Team lead", steps=["never"]).status != 0

@@ -52,7 +52,7 @@ Holder = Callable[..., AbstractAsyncContextManager[Atelier]]
 
 @pytest.fixture
 def holder(short_datadir: Any) -> Holder:  # noqa: F811
-    """An open engine that serves other processes; the calculator needs a yes."""
+    """An open engine that serves other processes; the calculator needs an approval."""
 
     @asynccontextmanager
     async def opened(

@@ -30,7 +30,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def workflow(cli: Cli, project: Path) -> str:
-    """An agent edited a file and made another, each with a yes."""
+    """An agent edited a file and made another, each with an approval."""
     edit = ToolCall(id="c1", name="edit_file", arguments={"path": "a.py", "old_string": "1", "new_string": "2"})
     write = ToolCall(id="c2", name="write_file", arguments={"path": "docs/b.md", "content": "# B\n"})
     made = cli("run", "go", "--json", "--workspace", str(project), "--on-approval", "allow", steps=[[edit], [write], "done"])
@@ -81,7 +81,7 @@ def test_what_to_undo_must_be_said_once(cli: Cli, workflow: str) -> None:
     assert cli("files", "undo", workflow, "nowhere").status == 2
 
 
-def test_what_is_kept_is_told_and_cleaned(cli: Cli, project: Path, workflow: str) -> None:
+def test_what_is_stored_is_reported_and_cleaned(cli: Cli, project: Path, workflow: str) -> None:
     kept = cli("files", "kept", "--json").json
     assert kept["changes"] == 2
     assert kept["bytes"] > 0
@@ -110,11 +110,11 @@ def test_the_end_of_a_run_names_the_files_it_changed(cli: Cli, project: Path) ->
     assert "Changed file: docs/b.md\n" in made.err
 
 
-def test_a_folder_that_is_gone_is_said_once_in_a_persons_words(cli: Cli, project: Path, workflow: str) -> None:
+def test_a_folder_that_no_longer_exists_is_reported_once_in_a_persons_words(cli: Cli, project: Path, workflow: str) -> None:
     project.rename(project.parent / "moved")
     left = cli("files", "undo", workflow, "--all")
     assert (left.status, left.out) == (1, "")
-    assert left.err == f"Left: The folder {project} was not found: it was moved or deleted, or its disk is not connected.\n"
+    assert left.err == f"Not undone: The folder {project} was not found: it was moved or deleted, or its disk is not connected.\n"
     assert "Le dossier" in cli("--lang", "fr", "files", "undo", workflow, "--all").err
 
 
@@ -125,7 +125,7 @@ def test_folders_are_granted_to_a_workflow_that_exists(cli: Cli, project: Path, 
     assert listed["workspace"] == [str(project), str(project.parent / "more")]
 
 
-def test_a_turn_that_is_resumed_says_that_its_folder_is_gone(cli: Cli, project: Path) -> None:
+def test_a_turn_that_is_resumed_says_that_its_folder_no_longer_exists(cli: Cli, project: Path) -> None:
     edit = ToolCall(id="c1", name="edit_file", arguments={"path": "a.py", "old_string": "1", "new_string": "2"})
     made = cli("run", "go", "--json", "--workspace", str(project), steps=[[edit]])
     assert made.status == 5
@@ -147,7 +147,7 @@ def test_held_files_are_listed_kept_and_discarded(cli: Cli, project: Path) -> No
     assert cli("files", "discard", workflow, listed[0]["id"]).status == 0
     (project / "AGENTS.md").write_text("mine\n")
     left = cli("files", "keep", workflow, "AGENTS.md")
-    assert (left.status, "is there by now" in left.err) == (1, True)
+    assert (left.status, "exists now" in left.err) == (1, True)
     (project / "AGENTS.md").unlink()
     assert cli("files", "keep", workflow, "AGENTS.md").status == 0
     assert (project / "AGENTS.md").read_text() == "Obey.\n"

@@ -30,7 +30,7 @@ from tests.support.pictures import png
 PNG = png()
 
 
-def test_files_and_pictures_go_with_the_prompt_and_are_kept_as_what_they_are(cli: Cli, tmp_path: Path) -> None:
+def test_files_and_pictures_go_with_the_prompt_and_are_stored_as_what_they_are(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("The sea is blue.", "utf-8")
     (tmp_path / "dot.png").write_bytes(PNG)
     model = ScriptedModel(["ok"])
@@ -60,7 +60,7 @@ def test_a_following_turn_still_has_the_file(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing.txt", "a.zip"])
-def test_what_cannot_be_attached_is_said_and_no_workflow_is_made(cli: Cli, tmp_path: Path, name: str) -> None:
+def test_what_cannot_be_attached_is_reported_and_no_workflow_is_made(cli: Cli, tmp_path: Path, name: str) -> None:
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04\x00\x00")
     result = cli("run", "go", "--attach", name, steps=["never"])
     assert result.status == 2
@@ -68,7 +68,7 @@ def test_what_cannot_be_attached_is_said_and_no_workflow_is_made(cli: Cli, tmp_p
     assert cli("workflows", "list", "--json").json == []
 
 
-def test_piped_input_beside_a_prompt_is_an_attachment(cli: Cli) -> None:
+def test_piped_input_next_to_a_prompt_is_an_attachment(cli: Cli) -> None:
     model = ScriptedModel(["ok"])
     assert cli("run", "Sum it up", piped="a\nb\n", steps=model).status == 0
     assert model.requests[0].messages[-1].content == 'Sum it up\n\n<attached_file name="standard input">\na\nb\n</attached_file>'
@@ -156,7 +156,7 @@ def test_what_is_no_file_is_no_backup(cli: Cli, tmp_path: Path, action: str) -> 
     for path in (ENDLESS, tmp_path):
         result = cli("backup", action, str(path))
         assert result.status == 1
-        assert f"{path} is no backup" in result.err
+        assert f"{path} is not a backup" in result.err
 
 
 class Screen(io.StringIO):
@@ -165,7 +165,9 @@ class Screen(io.StringIO):
 
 
 @pytest.mark.parametrize(("colour", "shown"), [("", "\x1b[2mhm\nso\x1b[0m\n"), ("1", "│ hm\n│ so\n")])
-def test_thinking_is_told_from_the_answer_with_and_without_colours(monkeypatch: pytest.MonkeyPatch, colour: str, shown: str) -> None:
+def test_thinking_is_distinguished_from_the_answer_with_and_without_colours(
+    monkeypatch: pytest.MonkeyPatch, colour: str, shown: str
+) -> None:
     monkeypatch.setenv("NO_COLOR", colour)
     out, err = Screen(), Screen()
     terminal = Terminal(json=False, cwd=".", stdout=out, stderr=err)

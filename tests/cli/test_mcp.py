@@ -47,7 +47,7 @@ def test_a_server_from_adding_to_removing(cli: Cli, plain: Make) -> None:
     assert cli("mcp", "calls", "plain", "--json").json == []
     assert "MCP servers of Assistant: none" in cli("mcp", "take", "plain", "Assistant").out
     assert cli("mcp", "off", "plain").out == "plain disabled.\n"
-    assert "switched off" in cli("mcp", "test", "plain").err
+    assert "disabled" in cli("mcp", "test", "plain").err
     assert cli("mcp", "remove", "plain").status == 0
     gone = cli("mcp", "test", "plain")
     assert (gone.status, "There is no MCP server plain" in gone.err) == (2, True)
@@ -62,8 +62,8 @@ def test_bad_input_says_what_is_allowed(cli: Cli) -> None:
         (("add", "web", "--url", ""), "http://"),
         (("add", "web", "--url", "https://a.example:99999/mcp"), "a port from 1 to 65535"),
         (("add", "web", "--url", "http://[::1/mcp"), "must begin with http"),
-        (("add", "web", "--url", "http://a example/mcp"), "no blanks"),
-        (("add", "web", "--url", "https://me:word@a.example/mcp"), "must not hold a name or a password"),
+        (("add", "web", "--url", "http://a example/mcp"), "no spaces"),
+        (("add", "web", "--url", "https://me:word@a.example/mcp"), "must not contain a name or a password"),
         (("add", "web", "--url", "https://a.example", "--header", "Bad Name: abc"), "cannot be the name of a header"),
         (("add", "web", "--url", "https://a.example", "--header", "X-Key: abc"), "--header 'X-Key: $VARIABLE'"),
         (("add", "web", "--env", "=v", "--command", "x"), "'=v'"),
@@ -112,7 +112,7 @@ def test_this_machines_programs_are_looked_through(cli: Cli, tmp_path: Path) -> 
     assert f"two  (Claude Code: {project}/.mcp.json)" in found.out
 
 
-def test_what_is_wrong_is_said_in_the_language_of_the_reader(cli: Cli) -> None:
+def test_what_is_wrong_is_reported_in_the_language_of_the_reader(cli: Cli) -> None:
     for line, said in (
         (("add", "web", "--url", "notaurl"), "l’adresse doit commencer par http:// ou https://"),
         (("add", "bad__name", "--url", "https://a.example"), "name a été refusé (un nom comporte"),
@@ -130,14 +130,14 @@ def test_what_is_wrong_is_said_in_the_language_of_the_reader(cli: Cli) -> None:
     assert "ce programme n’existe pas" in lost.err, lost.err
 
 
-def test_a_stand_in_of_a_file_is_not_stored_as_a_value(cli: Cli, tmp_path: Path, plain: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_are_in_of_a_file_is_not_stored_as_a_value(cli: Cli, tmp_path: Path, plain: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("API_KEY", raising=False)
     command, arguments = plain().command
     file = tmp_path / "mcp.json"
     entry = {"command": command, "args": arguments, "env": {"API_KEY": "${API_KEY}"}}
     file.write_text(json.dumps({"mcpServers": {"plain": entry}}))
     shown = cli("mcp", "import", str(file))
-    assert "asks for API_KEY" in shown.out
+    assert "needs API_KEY" in shown.out
     assert "Variables that are not set on this machine: API_KEY" in shown.err
     refused = cli("mcp", "import", str(file), "--add")
     assert (refused.status, "--value API_KEY=" in refused.err) == (2, True), refused.err
@@ -152,10 +152,10 @@ def test_a_stand_in_of_a_file_is_not_stored_as_a_value(cli: Cli, tmp_path: Path,
 def test_a_bundle_is_shown_added_and_started(cli: Cli, tmp_path: Path) -> None:
     file = bundle_of(tmp_path)
     shown = cli("mcp", "import", str(file))
-    assert "asks for CONFIG_TOKEN: Token" in shown.out
+    assert "needs CONFIG_TOKEN: Token" in shown.out
     assert "CONFIG_TOKEN = " not in shown.out, "it holds nothing yet"
     strange = cli("mcp", "import", str(file), "--add", "--value", "CONFIG_TOKEN=x", "--value", "TOKEN=y")
-    assert (strange.status, "asks for TOKEN. What is asked for: CONFIG_TOKEN" in strange.err) == (2, True), strange.err
+    assert (strange.status, "needs TOKEN. Needed: CONFIG_TOKEN" in strange.err) == (2, True), strange.err
     options = {"vault": KeyVault(backend=MemoryKeyring())}
     added = cli("mcp", "import", str(file), "--add", "--value", "CONFIG_TOKEN=of-this-person", options=options)
     assert added.out == "Added packed.\n", added.err
@@ -186,7 +186,7 @@ def test_resources_are_listed_and_read(cli: Cli, plain: Make) -> None:
     assert (missing.status, "needs day" in missing.err) == (2, True)
 
 
-def test_a_program_beside_the_person_is_found_from_anywhere(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_next_to_the_person_is_found_from_anywhere(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin").mkdir()
     for name in ("bin/server", "data.json"):
         (tmp_path / name).write_text("#!/bin/sh\n")

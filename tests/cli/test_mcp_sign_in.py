@@ -50,7 +50,7 @@ def test_signing_in_and_out(cli: Cli, browser: list[str]) -> None:
     options = {"vault": KeyVault(backend=MemoryKeyring())}
     with running(accounts) as url:
         added = cli("mcp", "add", "guarded", "--url", url, options=options)
-        assert "The MCP server guarded wants you to sign in." in added.err
+        assert "The MCP server guarded requires you to sign in." in added.err
         assert (cli("mcp", "test", "guarded", options=options).status, browser) == (1, [])
         signed = cli("mcp", "login", "guarded", options=options)
         assert (signed.status, len(browser)) == (0, 1), signed.err

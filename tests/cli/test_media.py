@@ -54,7 +54,7 @@ def test_services_are_set_up_tried_and_removed(cli: Cli, server: str) -> None:
     said = cli("media", "test", "images", options=vault)
     assert said.out == "It answers, and has painter.\n", said.err
     assert cli("media", "models", "meshy", "--address", server, "--api-key-env", "A_KEY", "--json").json["models"] == "meshy"
-    assert cli("media", "test", "models", options=vault).out == "It answers, and takes the key. Credits left: 1,200.\n"
+    assert cli("media", "test", "models", options=vault).out == "It answers and accepts the key. Credits left: 1,200.\n"
     cli("media", "images", server, "other", "--api-key-env", "A_KEY")
     absent = cli("media", "test", "images", "--json", options=vault)
     assert (absent.status, absent.json["model_listed"]) == (1, False)
@@ -64,9 +64,9 @@ def test_services_are_set_up_tried_and_removed(cli: Cli, server: str) -> None:
     for what in ("images", "models", "describe"):
         assert cli("media", "remove", what).status == 0
     assert cli("media", "list", "--json").json == {
-        "sees": "", "images": "", "images_model": "", "images_key_env": "", "models": "off", "models_address": "", "models_key_env": "",
-        "images_price": None, "models_price": None,
-        "keys": [],
+        "sees": "", "images": "", "images_model": "", "images_key_env": "", "models": "off", "models_address": "",
+        "models_key_env": "",
+        "images_price": None, "models_price": None, "keys": [],
     }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.cli.conftest import Cli
 
 
-def test_the_limit_is_set_shown_and_taken_away(cli: Cli) -> None:
+def test_the_limit_is_set_shown_and_removed(cli: Cli) -> None:
     assert "This month: $0.00, no limit" in cli("usage").out
     limited = cli("usage", "--limit", "12.5")
     assert "This month: $0.00 of $12.50" in limited.out

@@ -62,7 +62,7 @@ def test_a_broken_file_is_status_1_with_its_reason(cli: Cli, folder: Path) -> No
     assert "not today" in cli("tools", "own", "list").out
 
 
-def test_a_call_over_its_time_is_told_in_french(cli: Cli, folder: Path) -> None:
+def test_a_call_over_its_time_is_reported_in_french(cli: Cli, folder: Path) -> None:
     (folder / "slow.py").write_text(
         SHOUT.replace("@tool", "@tool(timeout_s=0.5)").replace("return", "import time; time.sleep(600); return")
     )

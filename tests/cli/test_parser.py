@@ -218,7 +218,7 @@ def test_every_command_has_its_function(handler: str) -> None:
     assert callable(getattr(import_module(f"atelier_desk.cli.commands.{module}"), function))
 
 
-def test_a_wrong_command_is_told_all_there_are() -> None:
+def test_a_wrong_command_is_reported_all_there_are() -> None:
     with pytest.raises(Usage, match=r"invalid choice: 'nonsense' .*'run'.*'completion'"):
         parse(["nonsense", "workflows"])
 

@@ -59,7 +59,7 @@ def test_rules_are_listed_by_last_use_and_those_nobody_needs_are_marked(cli: Cli
     assert stale.endswith(f"{now - timedelta(days=40):%Y-%m-%d}, unused")
 
 
-def test_rules_are_added_with_scope_and_examples_and_what_is_wrong_is_said(cli: Cli) -> None:
+def test_rules_are_added_with_scope_and_examples_and_what_is_wrong_is_reported(cli: Cli) -> None:
     workflow = cli("run", "go", "--json", steps=["ok"]).events[0]["workflow_id"]
     added = cli("permissions", "add", "run_command(git log:*)", "--action", "allow", "--match", "git log -1", "--not-match", "git push")
     assert (added.status, added.out.split()[1:]) == (0, ["allow", "run_command(git", "log:*)"])
@@ -75,7 +75,7 @@ def test_rules_are_added_with_scope_and_examples_and_what_is_wrong_is_said(cli: 
     before = cli("permissions", "list", "--json").json
     for argv, said in (
         (["read file", "--action", "ask"], "is not a rule"),
-        (["run_command(git log:*)", "--action", "deny"], "There is a rule “run_command(git log:*)” already, and it says allow."),
+        (["run_command(git log:*)", "--action", "deny"], "There is already a rule “run_command(git log:*)”, with allow."),
         (["run_command(ls)", "--action", "ask", "--match", "rm x"], "does not cover “rm x”"),
         (["x", "--action", "ask", "--scope", "workflow"], "--workflow and --scope workflow belong together"),
         (["ReportTool", "--action", "ask", "--scope", "workflow", "--workflow", "nothing"], "nothing"),
@@ -94,7 +94,7 @@ def test_rules_are_added_with_scope_and_examples_and_what_is_wrong_is_said(cli: 
     assert (server.status, "There is no server github" in server.err) == (0, True)
 
 
-def test_which_rule_decides_a_call_is_said_and_nothing_is_run(cli: Cli, tmp_path: Path) -> None:
+def test_which_rule_decides_a_call_is_reported_and_nothing_is_run(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
     cli("permissions", "add", "run_command(git push:*)", "--action", "deny")
     cli("permissions", "add", "write_file(docs/**)", "--action", "allow")
@@ -109,9 +109,9 @@ def test_which_rule_decides_a_call_is_said_and_nothing_is_run(cli: Cli, tmp_path
     assert cli("permissions", "test", "write_file", write, "--workspace", "ws").out.startswith("Allow: the rule “write_file(docs/**)”")
     other = json.dumps({"path": "src/a.md", "content": ""})
     asks = cli("permissions", "test", "write_file", other, "--workspace", "ws").out
-    assert asks == "Ask: no rule is about it, so the profile “Ask” decides.\n"
+    assert asks == "Ask: no rule applies, so the profile “Ask” decides.\n"
     french = cli("--lang", "fr", "permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "free").out
-    assert french == "Autoriser\u00a0: aucune règle n’en parle, le profil «\u00a0Libre\u00a0» décide.\n"
+    assert french == "Autoriser\u00a0: aucune règle ne s’applique, le profil «\u00a0Libre\u00a0» décide.\n"
     assert cli("permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "plan", "--json").json["action"] == "deny"
     assert cli("permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "edit", "--json").json["action"] == "allow"
     for argv, said in (
@@ -126,7 +126,7 @@ def test_which_rule_decides_a_call_is_said_and_nothing_is_run(cli: Cli, tmp_path
         assert said in refused.err, argv
 
 
-def test_rules_of_another_program_are_shown_line_by_line_and_then_taken_over(cli: Cli, tmp_path: Path) -> None:
+def test_rules_of_another_program_are_shown_line_by_line_and_then_imported(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     file.write_text(json.dumps({"permissions": {"allow": ["Bash(npm run lint)"], "deny": ["Read(./secret/**)", "Nonsense(x)"]}}))
     shown = cli("permissions", "import", "settings.json", "--dry-run")
@@ -289,11 +289,11 @@ def test_a_rule_of_a_folder_is_added_and_listed(cli: Cli, tmp_path: Path) -> Non
 
 def test_a_rule_that_never_matches_is_named_when_it_is_added_imported_and_listed(cli: Cli, tmp_path: Path) -> None:
     added = cli("permissions", "add", "run_command(cat a | grep b)", "--action", "deny")
-    assert "never matches: it holds several commands" in added.err
+    assert "never matches: it contains several commands" in added.err
     assert "never matches" not in cli("permissions", "add", "run_command(cat ~/a)", "--action", "deny").err
     never = {rule["text"]: rule["never"] for rule in cli("permissions", "list", "--json").json}
     assert never["run_command(cat ~/a)"] == ""
-    assert never["run_command(cat a | grep b)"].startswith("it holds several commands")
+    assert never["run_command(cat a | grep b)"].startswith("it contains several commands")
     assert "never matches" in cli("permissions", "list").err
     file = tmp_path / "settings.json"
     file.write_text(json.dumps({"permissions": {"deny": ["Read(/etc/passwd)", "Read(//etc/passwd)"]}}))

@@ -163,7 +163,7 @@ def test_the_second_ctrl_c_kills_and_what_was_committed_is_there(folder: Path) -
     assert finished(folder, "resume", workflow, "--json", steps=["done after all"]).events[-1]["status"] == "completed"
 
 
-def test_a_second_process_is_served_by_the_first_and_its_answer_lets_the_run_go_on(folder: Path) -> None:
+def test_a_second_process_is_served_by_the_first_and_its_answer_lets_the_run_continue(folder: Path) -> None:
     first = Process(folder, "run", "go", "--json", steps=["slow"], gate=True)
     workflow = first.until("token")["workflow_id"]
     listed = finished(folder, "workflows", "list", "--json")
@@ -204,7 +204,7 @@ def test_a_killed_holder_leaves_nothing_in_the_way(folder: Path) -> None:
     assert not (folder / "holder.json").exists()
 
 
-def test_a_reader_that_goes_away_ends_the_command_in_silence_and_the_run_can_go_on(folder: Path) -> None:
+def test_a_reader_that_goes_away_ends_the_command_in_silence_and_the_run_can_continue(folder: Path) -> None:
     environ = {**os.environ, "ATELIER_DATA_DIR": str(folder), "TEST_STEPS": '["slow"]', "PYTHONPATH": str(ROOT)}
     for argv in (["tools", "list", "--json"], ["run", "go", "--json"]):
         producer = subprocess.Popen([sys.executable, "-c", PROGRAM, *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ)
@@ -270,7 +270,7 @@ def test_a_command_that_only_looks_loads_no_run_engine_and_no_model(tmp_path: Pa
     assert done.stderr.splitlines()[-1] == "[]"
 
 
-def test_bringing_the_data_of_an_earlier_version_up_to_date_is_said_step_by_step(tmp_path: Path) -> None:
+def test_bringing_the_data_of_an_earlier_version_up_to_date_is_reported_step_by_step(tmp_path: Path) -> None:
     unpack(13, tmp_path)
     process = Process(tmp_path / "data", "workflows", "list")
     assert process.end() == 0

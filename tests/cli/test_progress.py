@@ -29,7 +29,7 @@ async def test_only_what_is_slow_is_noted(out: tuple[Terminal, io.StringIO], mon
     assert errors.getvalue() == "Checking…\n"
 
 
-def test_progress_is_told_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr("time.monotonic", lambda: now)
     said: list[tuple[int, int]] = []

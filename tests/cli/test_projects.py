@@ -50,7 +50,7 @@ def test_what_looks_like_a_secret_is_read_when_a_person_says_so(cli: Cli, tmp_pa
     code.mkdir()
     (code / "secrets.py").write_text(CODE)
     cli("projects", "ingest", str(code), "--no-vectors", "--no-watch")
-    assert "secrets.py: Laissé de côté" in cli("projects", "show", "heron", "--lang", "fr").out
+    assert "secrets.py: Ignoré" in cli("projects", "show", "heron", "--lang", "fr").out
     assert cli("projects", "allow", str(code / "secrets.py"), "--json").json["readable"] == ["secrets.py"]
     assert "secrets.py: Indexed although it looks like a secret." in cli("projects", "show", "heron").out
     assert "count" in cli("projects", "search", "count herons").out
@@ -66,7 +66,7 @@ def test_an_emptied_folder_is_believed_with_force_alone(cli: Cli, tmp_path: Path
     cli("projects", "ingest", str(code), "--no-vectors", "--no-watch")
     (code / "count.py").unlink()
     refused = cli("projects", "ingest", str(code))
-    assert (refused.status, "there is no file any more" in refused.err) == (1, True)
+    assert (refused.status, "There are no files in" in refused.err) == (1, True)
     assert "aucun fichier" in cli("projects", "ingest", str(code), "--lang", "fr").err
     assert "count" in cli("projects", "search", "count herons").out
     assert "1 removed" in cli("projects", "ingest", str(code), "--force").out
@@ -77,7 +77,7 @@ def test_an_emptied_folder_is_believed_with_force_alone(cli: Cli, tmp_path: Path
     ("action", "said"),
     [("stop", "Paused. Run the same command to continue."), ("delete", "The project heron was deleted while it was being indexed.")],
 )
-def test_what_somebody_else_does_to_a_reading_is_told(
+def test_what_somebody_else_does_to_a_reading_is_reported(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, said: str
 ) -> None:
     """Such as a pause in the window: it was told as read to its end."""
@@ -95,7 +95,7 @@ def test_what_somebody_else_does_to_a_reading_is_told(
     assert (done.status != 0, said in done.err, "problems" in done.out) == (True, True, False)
 
 
-def test_more_files_than_are_read_are_told(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_files_than_are_read_are_reported(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("atelier_desk.engine.projects.scan.FILES_MAX", 1)
     code = tmp_path / "heron"
     code.mkdir()
@@ -112,7 +112,7 @@ def test_the_grammar_names_what_there_is() -> None:
     assert set(projects.KINDS) == {kind.value for kind in EntityKind}
 
 
-def test_folders_of_the_same_name_become_projects_of_their_own_and_are_told_apart(cli: Cli, tmp_path: Path) -> None:
+def test_folders_of_the_same_name_become_projects_of_their_own_and_are_distinguished(cli: Cli, tmp_path: Path) -> None:
     for home in ("a", "b"):
         code = tmp_path / home / "heron"
         code.mkdir(parents=True)

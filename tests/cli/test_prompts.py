@@ -39,7 +39,7 @@ def test_prompts_are_added_listed_changed_and_removed(cli: Cli) -> None:
         assert refused.err
 
 
-def test_files_are_imported_and_what_is_not_taken_over_is_said(cli: Cli, tmp_path: Path) -> None:
+def test_files_are_imported_and_what_is_not_imported_is_reported(cli: Cli, tmp_path: Path) -> None:
     cli("prompts", "add", "greet", "--text", TEXT)
     file = tmp_path / "own.md"
     file.write_text(cli("prompts", "show", "greet").out)
@@ -47,7 +47,7 @@ def test_files_are_imported_and_what_is_not_taken_over_is_said(cli: Cli, tmp_pat
     claude.write_text("---\nmodel: opus\n---\nFix $ARGUMENTS\n")
     done = cli("prompts", "import", str(file), str(claude))
     assert done.out == "/greet-2\n/fix\n"
-    assert "not taken over: model" in done.err
+    assert "not imported: model" in done.err
     assert cli("prompts", "import", str(file), "--on-conflict", "skip", "--json").json[0]["name"] == "greet"
     assert cli("prompts", "show", "fix", "--json").json["content"] == "Fix {{arguments}}"
 
@@ -66,12 +66,12 @@ def test_a_prompt_begins_a_run(cli: Cli) -> None:
     [
         ((), "PROMPT --prompt"),
         (("Hello", "--prompt", "greet"), "--prompt"),
-        (("Hello", "--set", "who=Ann"), "beside PROMPT"),
-        (("--prompt", "greet"), "needs values for: who. Give them as in: --set who=…"),
+        (("Hello", "--set", "who=Ann"), "PROMPT has none"),
+        (("--prompt", "greet"), "needs values for: who. For example: --set who=…"),
         (("--prompt", "greet", "--set", "whom=Ann"), "no variable whom"),
         (("--prompt", "greet", "--set", "who"), "--set language=French"),
         (("--prompt", "gret"), "Prompts: greet"),
-        (("/greet",), "needs values for: who. Give them as in: /greet who=…"),
+        (("/greet",), "needs values for: who. For example: /greet who=…"),
     ],
 )
 def test_what_cannot_be_filled_in_starts_nothing(cli: Cli, arguments: tuple[str, ...], says: str) -> None:

@@ -120,7 +120,7 @@ def test_a_run_through_a_proxy_of_an_odd_environment(atelier: Run, tmp_path: Pat
         assert "ALL_PROXY" in refused.err
 
 
-def test_a_server_that_loads_its_model_is_said_to(atelier: Run, tmp_path: Path) -> None:
+def test_a_server_that_loads_its_model_is_reported_to(atelier: Run, tmp_path: Path) -> None:
     loading = Failure(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}})
     server = FakeOpenAI()
     with serving(server):

@@ -34,13 +34,13 @@ def test_a_service_is_added_with_its_kind_and_address(cli: Cli) -> None:
         (["--preset", "azure"], "--base-url https://NAME.openai.azure.com"),
     ],
 )
-def test_what_is_missing_is_said(cli: Cli, options: list[str], said: str) -> None:
+def test_what_is_missing_is_reported(cli: Cli, options: list[str], said: str) -> None:
     result = cli("providers", "add", "work", *options, "--no-test")
     assert result.status != 0
     assert said in result.err
 
 
-def test_keys_are_kept_in_a_file_by_choice_and_the_list_says_which_are_missing(cli: Cli) -> None:
+def test_keys_are_stored_in_a_file_by_choice_and_the_list_says_which_are_missing(cli: Cli) -> None:
     assert cli("providers", "add", "gemini", "--preset", "google", "--no-test").status == 0
     assert "API key required" in cli("providers", "list").out
     assert cli("providers", "key-file", "--json").json == {"place": "memory", "file": None}

@@ -45,7 +45,7 @@ def test_json_is_the_stream_and_nothing_else(cli: Cli) -> None:
         assert StreamEvent.from_wire(event).wire() == event
 
 
-def test_for_people_the_answer_is_on_standard_output_and_the_rest_beside_it(cli: Cli) -> None:
+def test_for_people_the_answer_is_on_standard_output_and_the_rest_next_to_it(cli: Cli) -> None:
     result = cli("run", "What is 12*7?", steps=[calculate("12*7"), "It is 84."])
     assert result.out == "It is 84.\n"
     assert "→ Calculate 12 × 7" in result.err
@@ -87,7 +87,7 @@ def test_what_an_agent_hands_over_at_its_end_is_its_answer_once(cli: Cli, option
         assert result.out == f"{answer}\n"
 
 
-def test_a_question_nobody_answers_waits_with_status_5_and_resume_goes_on(cli: Cli) -> None:
+def test_a_question_nobody_answers_waits_with_status_5_and_resume_continues(cli: Cli) -> None:
     result = cli("run", "go", "--json", steps=[ask()])
     assert result.status == 5
     assert (result.events[-1]["status"], result.events[-1]["durable"]) == ("waiting", False)
@@ -222,7 +222,7 @@ def test_control_sequences_of_a_model_do_not_reach_a_terminal(streamed: str) -> 
     assert beside.getvalue().count("\x1b") == 2, "only our own colour, on and off"
 
 
-def test_a_folder_that_is_gone_is_said_before_the_turn_in_chat_and_run(cli: Cli, tmp_path: Path) -> None:
+def test_a_folder_that_no_longer_exists_is_reported_before_the_turn_in_chat_and_run(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     cli("run", "go", "--workspace", "work", steps=["done"])
     (tmp_path / "work").rename(tmp_path / "moved")

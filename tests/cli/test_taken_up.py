@@ -1,4 +1,4 @@
-"""Commands that come to a run which is at work already, or which a process began that has ended."""
+"""Commands that come to a run which is running already, or which a process began that has ended."""
 
 from __future__ import annotations
 

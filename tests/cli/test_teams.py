@@ -120,7 +120,7 @@ def gardener(request: ChatRequest) -> Step:
     return "42 beans" if done else "7 peas"
 
 
-def test_one_waits_for_a_yes_and_the_others_go_on_first(cli: Cli, approvals: Configure) -> None:
+def test_one_waits_for_an_approval_and_the_others_continue_first(cli: Cli, approvals: Configure) -> None:
     approvals(flags=ApprovalFlags(tools=True, sub_agents=False))
     team = ("--approval", "ask", *TEAM[2:])
     result = cli("run", "go", "--json", *team, steps=[gardener] * 8)
@@ -143,7 +143,7 @@ def test_a_question_to_the_parent_is_shown_with_its_answer(cli: Cli) -> None:
     result = cli("run", "go", *TEAM, steps=model)
     assert result.status == 0, result.err
     assert "Counter asks Assistant: Which beans?" in result.err
-    assert "Counter is answered: The red ones." in result.err
+    assert "Answer to Counter: The red ones." in result.err
     model.assert_complete()
 
 
@@ -213,7 +213,7 @@ def test_a_sub_agent_is_stepped_with_its_parent(cli: Cli) -> None:
     assert "  Next: Counter calls CalculatorTool" in result.err
 
 
-def test_resume_lets_a_stepping_team_go_on_to_the_end(cli: Cli) -> None:
+def test_resume_lets_a_stepping_team_continue_to_the_end(cli: Cli) -> None:
     steps: list[Step] = [spawn(), calculate("6*7"), "42", "There are 42."]
     left = cli("run", "go", "--step", "--json", *TEAM, steps=steps, typed="\n\nq\n")
     assert left.status == 5

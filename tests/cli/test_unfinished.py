@@ -1,4 +1,4 @@
-"""What a person in a terminal sees of a reply that is not whole, and how it goes on."""
+"""What a person in a terminal sees of a reply that is not whole, and how it continues."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CUT = ChatReply(content="One, two,", finish_reason=FinishReason.LENGTH)
 THOUGHT = ChatReply(reasoning="I should answer.")
 
 
-def test_a_cut_reply_is_said_and_the_command_that_goes_on_works(cli: Cli) -> None:
+def test_a_cut_reply_is_reported_and_the_command_that_continues_works(cli: Cli) -> None:
     model = ScriptedModel([CUT, " three."])
     result = cli("run", "count", steps=model)
     assert (result.status, result.out) == (0, "One, two,\n")
@@ -30,7 +30,7 @@ def test_a_cut_reply_is_said_and_the_command_that_goes_on_works(cli: Cli) -> Non
     again = cli(*command[1:], steps=model)
     assert (again.status, again.out) == (0, " three.\n")
     assert "cut" not in again.err
-    assert [message.content for message in model.requests[1].messages[-3:]] == ["count", "One, two,", "Go on exactly where you stopped."]
+    assert [message.content for message in model.requests[1].messages[-3:]] == ["count", "One, two,", "Continue exactly where you stopped."]
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_a_whole_reply_says_nothing(cli: Cli) -> None:
 
 
 def test_in_a_conversation_one_just_writes_on(cli: Cli) -> None:
-    result = cli("chat", steps=[CUT, " three."], typed="count\nGo on exactly where you stopped.\n")
-    assert "To continue, write: Go on exactly where you stopped." in result.err
+    result = cli("chat", steps=[CUT, " three."], typed="count\nContinue exactly where you stopped.\n")
+    assert "To continue, write: Continue exactly where you stopped." in result.err
     assert "atelier run" not in result.err
     assert result.out == "One, two,\n three.\n"
 

@@ -27,13 +27,13 @@ def test_a_schema_is_read_with_its_fields_in_order_and_written_as_it_was() -> No
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"type": "object",', "The schema is no JSON. Line 1, column 19"),
+        ('{"type": "object",', "The schema is not JSON. Line 1, column 19"),
         ('{"type": "object", "minimum": NaN}', "NaN is not JSON"),
         ("[1]", "must be a JSON object"),
         ('"object"', "must be a JSON object"),
         ("{}", '"type": "object"'),
         ('{"type": "array"}', '"type": "object"'),
-        ('{"type": "object", "properties": 3}', "no valid JSON Schema. At $.properties: 3 is not of type 'object'"),
+        ('{"type": "object", "properties": 3}', "not a valid JSON Schema. At $.properties: 3 is not of type 'object'"),
         ('{"type": "object", "properties": {"a": {"type": "text"}}}', "At $.properties.a.type"),
         ('{"type": "object", "properties": {"a": {"pattern": "("}}}', "At $.properties.a.pattern"),
         ('{"type": "object", "properties": {"a": {"$ref": "https://example.org/s.json"}}}', "not to https://example.org/s.json"),

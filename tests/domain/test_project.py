@@ -1,4 +1,4 @@
-"""Names of projects, and what stands in the place of a path."""
+"""Names of projects, and what is in the place of a path."""
 
 from __future__ import annotations
 

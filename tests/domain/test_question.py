@@ -45,5 +45,5 @@ def test_a_form_is_told_by_the_titles_of_its_choices() -> None:
 
 
 @pytest.mark.usefixtures("french")
-def test_yes_and_no_are_said_in_the_readers_language() -> None:
+def test_yes_and_no_are_reported_in_the_readers_language() -> None:
     assert "Window seat: oui" in answered()

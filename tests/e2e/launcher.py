@@ -3,7 +3,7 @@
     python -m tests.e2e.launcher DATA_DIR [--hold-at N] [--send TEXT] [--press NAME]
 
 Everything but the model is real: ``atelier_desk.__main__``, the window, the engine's thread, the database, the local socket. The model
-makes three tasks, one a reply, and then answers; it decides by the number of results it has seen, so that a resumed run goes on where
+makes three tasks, one a reply, and then answers; it decides by the number of results it has seen, so that a resumed run continues where
 it was. With ``--hold-at N`` reply number N begins and never ends. With ``--send`` the text is typed into the window once it can be sent,
 with ``--press`` the button of this name is pressed once it is there.
 

@@ -45,7 +45,7 @@ STEPS: list[Step] = [
         tool_calls=(ToolCall(id="e1", name="edit_file", arguments=_EDIT), ToolCall(id="e2", name="write_file", arguments=_NOTE)),
     ),
 ]  # fmt: skip
-"""A turn with tasks, a memory, a report, code and a table; a question; two changes of files that wait for a yes."""
+"""A turn with tasks, a memory, a report, code and a table; a question; two changes of files that wait for an approval."""
 Opener = Callable[[Desk], object]
 
 
@@ -149,7 +149,7 @@ def begin_work(desk: Desk) -> None:
 
 
 def at_work(desk: Desk, folder: Path) -> Iterator[tuple[str, Opener]]:
-    """What a workflow shows, one after the other; it goes on meanwhile."""
+    """What a workflow shows, one after another; it continues meanwhile."""
     begin_work(desk)
     yield "question", lambda desk: None
     desk.click("question-option-oak")

@@ -1,4 +1,4 @@
-"""Calls that wait for a person's yes, and sub-agents that wait for an answer: in the transcript, in the inbox, over a restart."""
+"""Calls that wait for a person's approval, and sub-agents that wait for an answer: in the transcript, in the inbox, over a restart."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_rejection_tells_the_agent_why(open_desk: OpenDesk, server: ModelServe
     assert waiting(desk) == 0
 
 
-def test_a_yes_for_the_run_is_asked_for_once(open_desk: OpenDesk, server: ModelServer) -> None:
+def test_an_approval_for_the_run_is_asked_for_once(open_desk: OpenDesk, server: ModelServer) -> None:
     server.script(
         GOAL, calls(spawn("s1", "Eve", CHECK)), calls(spawn("s2", "Fay", CUT)), "Both are done.", calls(spawn("s3", "Gus", MEASURE))
     )

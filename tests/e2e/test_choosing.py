@@ -82,7 +82,7 @@ def test_a_picked_model_holds_through_messages_edits_regeneration_and_a_restart(
     assert asked(server, "Please")[-1] == MODEL
 
 
-def test_messages_that_wait_are_changed_taken_back_and_sent(open_desk: OpenDesk, server: ModelServer) -> None:
+def test_messages_that_wait_are_changed_undone_and_sent(open_desk: OpenDesk, server: ModelServer) -> None:
     gate = asyncio.Event()
     server.script("Please", held("The first answer, which takes long.", gate), "To the one sent.", "To the other.")
     desk = begin(open_desk, server)

@@ -1,4 +1,4 @@
-"""Closing the window while an agent works: it is asked about once, and nothing that costs money goes on without that choice."""
+"""Closing the window while an agent works: it is asked about once, and nothing that costs money continues without that choice."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def status(desk: Desk) -> list[RunStatus]:
 
 
 @pytest.mark.parametrize("choice", ["closing-stop", "closing-next-start", "killed"])
-def test_what_works_goes_on_at_the_next_start_only_when_that_was_chosen(open_desk: OpenDesk, server: ModelServer, choice: str) -> None:
+def test_what_works_continues_at_the_next_start_only_when_that_was_chosen(open_desk: OpenDesk, server: ModelServer, choice: str) -> None:
     desk = at_work(open_desk, server)
     if choice == "killed":
         desk.close()
@@ -95,7 +95,7 @@ def test_cancel_changes_nothing_and_it_is_asked_again(open_desk: OpenDesk, serve
 
 
 def test_a_window_closed_before_it_is_filled_ends_the_program(qtbot: QtBot, tmp_path: Path) -> None:
-    """It was hidden, and the program went on without a window."""
+    """It was hidden, and the program continued without a window."""
     desk = Desk(qtbot, tmp_path / "data", scripted([]))
     assert desk.window.presenter is None
     desk.close()

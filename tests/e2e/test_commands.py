@@ -1,4 +1,4 @@
-"""An agent at work in a folder: what only reads runs, the rest waits for a yes, and its card shows what it prints while it runs."""
+"""An agent running in a folder: what only reads runs, the rest waits for an approval, and its card shows what it prints while it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was sent to the model, against what the server received; pins and undone compactions; three workflows at work at once."""
+"""What was sent to the model, against what the server received; pins and undone compactions; three workflows running at once."""
 
 from __future__ import annotations
 

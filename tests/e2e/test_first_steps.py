@@ -44,7 +44,7 @@ def test_first_steps_come_again_with_the_draft_and_give_a_model_to_all_who_had_t
     desk.wait_done()
 
 
-def test_a_provider_added_in_the_settings_is_used_in_one_click_and_new_workflows_go_on_with_what_was_picked(
+def test_a_provider_added_in_the_settings_is_used_in_one_click_and_new_workflows_continue_with_what_was_picked(
     open_desk: OpenDesk, server: ModelServer
 ) -> None:
     server.models(MODEL, "big-model")

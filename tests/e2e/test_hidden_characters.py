@@ -126,7 +126,7 @@ def worked(desk: Desk, screen: Screen) -> None:
 
 
 def opened_rows(desk: Desk, view: QAbstractItemView) -> Iterator[int]:
-    """Choose each row of a list, one after the other."""
+    """Choose each row of a list, one after another."""
     for row in range(view.model().rowCount()):
         index = view.model().index(row, 0)
         view.setCurrentIndex(index)

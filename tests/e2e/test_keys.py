@@ -54,7 +54,7 @@ def test_a_lost_key_is_asked_for_and_can_be_kept(open_desk: OpenDesk, server: Mo
     assert desk.engine(lambda a: a.keys.states())[PROVIDER] == "saved"
 
 
-def test_a_key_the_server_refuses_is_said_where_the_program_says_how_it_is(open_desk: OpenDesk, server: ModelServer) -> None:
+def test_a_key_the_server_refuses_is_reported_where_the_program_says_how_it_is(open_desk: OpenDesk, server: ModelServer) -> None:
     gate = asyncio.Event()
     server.script("Hello", held("Good morning.", gate))
     server._server.api_key = RIGHT

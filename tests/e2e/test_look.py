@@ -73,7 +73,7 @@ def test_every_text_follows_the_language_live(open_desk: OpenDesk) -> None:
 
 
 @pytest.mark.usefixtures("_marked_french")
-def test_the_language_is_kept(open_desk: OpenDesk) -> None:
+def test_the_language_is_stored(open_desk: OpenDesk) -> None:
     desk = open_desk()
     desk.action("language-french")
     desk.until(lambda: desk.engine(lambda a: a.settings.get()).language == "fr", "it is stored")
@@ -131,7 +131,7 @@ def test_what_can_be_pressed_in_a_row_has_one_height(open_desk: OpenDesk, scale:
     desk.settle()
     for row in (desk.window.chat.header, desk.window.chat.composer):
         found = [each for each in row.findChildren(QAbstractButton) if each.isVisible()]
-        # Who answers is one control with two parts: its frame stands in the row.
+        # Who answers is one control with two parts: its frame is in the row.
         shown = {each.parentWidget() if each.objectName() in ("agent-select", "model-select") else each for each in found}
         assert len(shown) > 2
         assert len({each.height() for each in shown if each is not None}) == 1, [each.objectName() for each in found]

@@ -23,7 +23,7 @@ GOAL = "The tests of the shelf fail. Mend it."
 TOOLS = ("read_file", "edit_file", "run_command", "git_status", "git_diff")
 BEFORE = "def boards(width):\n    return width // 30\n"
 AFTER = "def boards(width):\n    return max(2, width // 30)\n"
-# It also tries what the code of a stranger would: to leave something beside its folder, and to read the program's own data.
+# It also tries what the code of a stranger would: to leave something next to its folder, and to read the program's own data.
 CHECKS = """import os, pathlib, unittest
 from shelf import boards
 
@@ -111,7 +111,7 @@ def grant(desk: Desk, folder: Path) -> FilesPane:
     return pane
 
 
-def test_a_failing_test_is_mended_and_taken_back(open_desk: OpenDesk, server: ModelServer, project: Path) -> None:
+def test_a_failing_test_is_repaired_and_undone(open_desk: OpenDesk, server: ModelServer, project: Path) -> None:
     server.script(
         GOAL,
         "Grant me the folder first.",

@@ -92,7 +92,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Program]]:
         program.kill()
 
 
-def test_a_killed_program_goes_on_where_it_was(start: Callable[..., Program], open_desk: OpenDesk) -> None:
+def test_a_killed_program_continues_where_it_was(start: Callable[..., Program], open_desk: OpenDesk) -> None:
     first = start("--hold-at", "2", "--send", "Build the shelf")
     first.until("holding")
     assert first.said.count("ack tool_end") == 2
@@ -113,7 +113,7 @@ def test_a_killed_program_goes_on_where_it_was(start: Callable[..., Program], op
 
 @pytest.mark.usefixtures("hang_ups")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_program_that_is_asked_to_end_does_and_the_next_start_goes_on(start: Callable[..., Program], number: signal.Signals) -> None:
+def test_a_program_that_is_asked_to_end_does_and_the_next_start_continues(start: Callable[..., Program], number: signal.Signals) -> None:
     first = start("--hold-at", "2", "--send", "Build the shelf")
     first.until("holding")
     began = time.monotonic()

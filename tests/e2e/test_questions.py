@@ -92,7 +92,7 @@ def test_mixed_with_required_text_needs_both(open_desk: OpenDesk) -> None:
     assert "with stripes" in rendered(card)
 
 
-def test_a_skipped_question_is_told_to_the_agent(open_desk: OpenDesk) -> None:
+def test_a_skipped_question_is_reported_to_the_agent(open_desk: OpenDesk) -> None:
     desk = begin(open_desk, "checkbox")
     desk.click("question-skip")
     desk.gone("user-question-modal")

@@ -116,14 +116,14 @@ def test_the_step_bar_leaves_the_composer_where_it_is(open_desk: OpenDesk) -> No
     assert (composer.mapTo(desk.window, QPoint(0, 0)), composer.width()) == before
 
 
-def test_the_open_workflow_stays_marked_whatever_is_looked_at(open_desk: OpenDesk) -> None:
+def test_the_open_workflow_stays_marked_whatever_is_inspected(open_desk: OpenDesk) -> None:
     desk = open_desk(["One.", "Two."])
     converse(desk, ("Apples", "One."), ("Pears", "Two."))
     view = desk.find("workflow-list", QListView)
     opened = desk.workflow_id
 
     def grounds() -> dict[str, str]:
-        """The colour that each workflow stands on."""
+        """The colour that each workflow is on."""
         shown = view.viewport().grab().toImage()
         indexes = [view.model().index(number, 0) for number in range(view.model().rowCount())]
         places = [(index, view.visualRect(index)) for index in indexes if index.flags() & Qt.ItemFlag.ItemIsSelectable]

@@ -119,7 +119,7 @@ def test_an_error_can_be_retried(open_desk: OpenDesk) -> None:
     assert len(desk.all("tool-card")) == 1
 
 
-def test_what_a_server_said_is_not_shown_beside_the_agent(open_desk: OpenDesk) -> None:
+def test_what_a_server_said_is_not_shown_next_to_the_agent(open_desk: OpenDesk) -> None:
     failure = ProviderError("The server is on fire ({'error': 500}).", code="unavailable", recoverable=True)
     desk = open_desk([failure])
     desk.send("Try")
@@ -136,7 +136,7 @@ def test_what_a_server_said_is_not_shown_beside_the_agent(open_desk: OpenDesk) -
     assert "fire" not in before
 
 
-def test_a_cut_reply_goes_on_and_looks_the_same_after_a_restart(open_desk: OpenDesk) -> None:
+def test_a_cut_reply_continues_and_looks_the_same_after_a_restart(open_desk: OpenDesk) -> None:
     cut = ChatReply(content="One, two,", finish_reason=FinishReason.LENGTH)
     desk = open_desk([cut])
     desk.send("Count")
@@ -146,7 +146,7 @@ def test_a_cut_reply_goes_on_and_looks_the_same_after_a_restart(open_desk: OpenD
     desk = open_desk([cut, " three."])
     assert "cut off" in rendered(desk.find("unfinished-card"))
     desk.click("reply-go-on")
-    desk.until_shown("user-message", "Go on exactly where you stopped.")
+    desk.until_shown("user-message", "Continue exactly where you stopped.")
     desk.wait_done()
     assert "cut off" in rendered(desk.all("unfinished-card")[-1])
     desk.click("reply-go-on")

@@ -1,4 +1,4 @@
-"""Pictures of the program at work, in both themes and languages; each is also a check that the screen was painted.
+"""Pictures of the program running, in both themes and languages; each is also a check that the screen was painted.
 
 ``make screenshots`` keeps them in the folder that ``ATELIER_SCREENSHOTS`` names; without it they are thrown away with the test's folder.
 """

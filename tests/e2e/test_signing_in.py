@@ -71,12 +71,12 @@ class Page:
                 self.window.grab().save(str(Path(folder) / f"{button}-{words[:30]}.png"))
 
 
-def test_what_is_said_of_a_sign_in(open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_reported_of_a_sign_in(open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = signs_in(monkeypatch)
     with Guarded() as server:
         desk = open_desk([])
         page, accounts = Page(desk, server.url), server.accounts
-        wanted = "sign-in required · The MCP server mail wants you to sign in."
+        wanted = "sign-in required · The MCP server mail requires you to sign in."
         page.after("mcp-test", wanted, "connexion requise · Le serveur MCP mail vous demande de vous connecter.")
         page.after("mcp-sign-in", "running · 1 tool", "en cours · 1 outil", note=False)
         accounts.wants = "files"

@@ -1,4 +1,4 @@
-"""What cards say of a run that its person stopped, and of an agent that still works when its call is over."""
+"""What cards say of a run that its person stopped, and of an agent that still works when its call has ended."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_sub_agent_stopped_by_its_person_has_not_failed(open_desk: OpenDesk, s
         assert in_red(card) == []
 
 
-def test_an_agent_in_the_background_is_at_work_when_its_call_is_over(open_desk: OpenDesk, server: ModelServer) -> None:
+def test_an_agent_in_the_background_is_at_work_when_its_call_has_ended(open_desk: OpenDesk, server: ModelServer) -> None:
     gate = asyncio.Event()
     server.script(GOAL, calls(spawn("s1", "Eve", CHECK, wait=False)), "Eve is at it.", "Done.")
     server.script(CHECK, held("84 is right.", gate))

@@ -1,4 +1,4 @@
-"""A team at work in the window: its lanes, tree and transcripts; stopped, paused, spoken to, limited, stepped and replayed."""
+"""A team running in the window: its lanes, tree and transcripts; stopped, paused, spoken to, limited, stepped and replayed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def row(desk: Desk, name: str) -> QWidget:
 
 
 def press(desk: Desk, within: QWidget, name: str) -> None:
-    """A click on a widget's button; those of a row are painted while the pointer is over it and take clicks all the time."""
+    """A click on a widget's button; those of a row are painted while the pointer has ended it and take clicks all the time."""
     button = desk.until(lambda: within.findChildren(QAbstractButton, name), name)[0]
     desk.click(button)
 
@@ -151,7 +151,7 @@ def test_the_whole_team_is_stopped(open_desk: OpenDesk, server: ModelServer) -> 
     assert len(server.requests(GOAL)) == 1
 
 
-def test_a_team_is_paused_and_goes_on(open_desk: OpenDesk, server: ModelServer) -> None:
+def test_a_team_is_paused_and_continues(open_desk: OpenDesk, server: ModelServer) -> None:
     bea, cid = share_out(server)
     desk = open_team(open_desk, server)
     desk.send(GOAL)
@@ -176,7 +176,7 @@ def test_one_sub_agent_is_paused_alone(open_desk: OpenDesk, server: ModelServer)
     desk = open_team(open_desk, server)
     desk.send(GOAL)
     press(desk, row(desk, "Bea"), "agent-pause")
-    desk.settle()  # the engine knows of it before Bea's reply is over
+    desk.settle()  # the engine knows of it before Bea's reply has ended
     server.free(bea)
     desk.until(lambda: "paused" in row(desk, "Bea").accessibleName(), "Bea is paused")
     desk.until(lambda: "running" in row(desk, "Cid").accessibleName(), "working")
@@ -230,7 +230,7 @@ def test_a_sub_agent_at_its_cap_waits_until_it_is_raised(open_desk: OpenDesk, se
 
 
 def next_step(desk: Desk) -> str:
-    """What the step bar says comes next, as soon as it takes a click; empty when the turn is over."""
+    """What the step bar says comes next, as soon as it can be clicked; empty when the turn has ended."""
 
     def state() -> list[str]:
         if desk.all("step-bar") and desk.find("step-next").isEnabled():

@@ -98,7 +98,7 @@ class ModelServer:
         self._server.models = [{"id": name, "object": "model", "created": 1, "owned_by": "tests"} for name in names]
 
     def free(self, gate: asyncio.Event) -> None:
-        """Let go on what waits for a gate."""
+        """Let continue what waits for a gate."""
         self._loop.call_soon_threadsafe(gate.set)
 
     def requests(self, key: str) -> list[dict[str, Any]]:

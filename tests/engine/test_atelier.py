@@ -72,7 +72,7 @@ async def test_settings_set_the_language_at_the_next_start(open_atelier: Opener)
         assert language() == "fr"
 
 
-async def test_a_second_opener_is_told_that_the_folder_is_in_use(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_second_opener_is_reported_that_the_folder_is_in_use(open_atelier: Opener, tmp_path: Path) -> None:
     code = (
         "import asyncio, sys\nfrom pathlib import Path\nfrom atelier_desk.engine import Atelier\n"
         "async def main():\n"
@@ -86,7 +86,7 @@ async def test_a_second_opener_is_told_that_the_folder_is_in_use(open_atelier: O
     assert done.stdout.strip() == "locked"
 
 
-async def test_an_embedder_whose_server_is_gone_does_not_hold_up_the_start(tmp_path: Path) -> None:
+async def test_an_embedder_whose_server_no_longer_exists_does_not_hold_up_the_start(tmp_path: Path) -> None:
     async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={}), fsync=False) as atelier:
         from atelier_desk.domain.provider import ProviderConfig
 
@@ -167,7 +167,7 @@ def test_images_have_limits() -> None:
         check_message("look", (ImagePart(media_type="image/png", data="x" * (8 * 1024 * 1024 + 1)),))
 
 
-async def test_going_on_loads_the_memory_search_in_the_background(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_continuing_loads_the_memory_search_in_the_background(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_atelier() as atelier:
         warmed = asyncio.Event()
 
@@ -250,7 +250,7 @@ async def test_a_loss_is_accepted_under_the_lock_of_the_opening(tmp_path: Path, 
         assert atelier.store.lost_commits == 0
 
 
-async def test_going_on_deletes_memories_past_their_time(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_continuing_deletes_memories_past_their_time(open_atelier: Opener, clock: ManualClock) -> None:
     async with open_atelier(clock=clock) as atelier:
         await atelier.memories.add("today only", "context", scope="general")
         await atelier.memories.add("no limit", "knowledge", scope="general")

@@ -106,7 +106,7 @@ def test_whatever_a_picture_s_header_says_nothing_but_a_refusal_comes_of_it(whol
 @pytest.mark.parametrize(("name", "content"), [("empty.png", b""), ("Page.JPG", b"<h1>404</h1>"), ("a.webp", b"\0\1\2")])
 def test_what_is_called_a_picture_and_is_none_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(UsageError, match="is called a picture, and is none"):
+    with pytest.raises(UsageError, match="has the name of a picture"):
         attachments.read(tmp_path / name)
 
 
@@ -115,7 +115,7 @@ def test_a_text_file_keeps_its_name_and_a_binary_one_is_refused(tmp_path: Path) 
     found = attachments.read(tmp_path / "notes.log")
     assert (found.name, found.text) == ("notes.log", "one\x1b[31m red\x1b[0m\n")
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04\x00\x00")
-    with pytest.raises(UsageError, match=r"a\.zip cannot be attached: it is no text, no picture"):
+    with pytest.raises(UsageError, match=r"a\.zip cannot be attached: it is not a text, picture"):
         attachments.read(tmp_path / "a.zip")
     with pytest.raises(UsageError, match="cannot be read"):
         attachments.read(tmp_path / "missing")
@@ -128,12 +128,12 @@ def test_a_text_file_keeps_its_name_and_a_binary_one_is_refused(tmp_path: Path) 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
 def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UsageError, match="is no file"):
+    with pytest.raises(UsageError, match="is not a file"):
         attachments.read(tmp_path / "pipe")
 
 
 @pytest.mark.skipif(sys.platform == "win32" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="everything may be read")
-def test_a_file_one_may_not_read_is_told(tmp_path: Path) -> None:
+def test_a_file_one_may_not_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("x")
     (tmp_path / "mine").chmod(0)
     with pytest.raises(UsageError, match="cannot be read"):
@@ -145,7 +145,7 @@ def test_a_name_with_line_ends_and_emoji_is_one_line(tmp_path: Path) -> None:
     assert attachments.read(tmp_path / "a\nb 🎈\u202e.txt").name == "a b 🎈 .txt"
 
 
-def test_a_link_is_what_it_leads_to_and_one_that_leads_nowhere_is_told(tmp_path: Path) -> None:
+def test_a_link_is_what_it_leads_to_and_one_that_leads_nowhere_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x", "utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "a.txt")
     (tmp_path / "loose").symlink_to(tmp_path / "gone")
@@ -220,12 +220,12 @@ def test_excerpts_are_beginnings_that_fit_together_and_short_texts_are_whole(tex
 
 def test_broken_files_never_end_in_anything_but_an_error_for_people(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7\nnothing of the kind")
-    with pytest.raises(AtelierError, match=r"a\.pdf is broken"):
+    with pytest.raises(AtelierError, match=r"a\.pdf is damaged"):
         attachments.read(tmp_path / "a.pdf")
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_document_goes_as_its_text_and_is_kept_whole(tmp_path: Path, name: str) -> None:
+def test_a_document_goes_as_its_text_and_is_stored_whole(tmp_path: Path, name: str) -> None:
     data = ALL[name]()
     (tmp_path / name).write_bytes(data)
     found = attachments.read(tmp_path / name)
@@ -237,7 +237,7 @@ def test_a_document_goes_as_its_text_and_is_kept_whole(tmp_path: Path, name: str
     [
         ("a.xlsx", b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "has a password"),
         ("a.ppt", b"\xd0\xcf\x11\xe0", r"older format that is not read\. Save it as \.pptx"),
-        ("a.docx", b"PK\x03\x04", "is broken"),
+        ("a.docx", b"PK\x03\x04", "is damaged"),
     ],
 )
 def test_a_document_that_is_not_read_is_refused_with_what_to_do(tmp_path: Path, name: str, data: bytes, says: str) -> None:

@@ -198,7 +198,7 @@ def rows() -> list[tuple[str, ...]]:
 
 @pytest.fixture
 def places(tmp_path: Path) -> dict[str, str]:
-    """A workspace with programs and definitions that leave ``EXECUTED`` behind, and what lies outside of it."""
+    """A workspace with programs and definitions that leave ``EXECUTED`` behind, and what lies outside it."""
     ws, out = tmp_path / "ws", tmp_path / "out"
     for folder in (ws / "vendor", out):
         folder.mkdir(parents=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,13 @@ from atelier_desk.domain.errors import ProviderError, StorageError
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
-from atelier_desk.engine import doctor
-from atelier_desk.engine.doctor import Check, checks
+from atelier_desk.engine import system_checks
+from atelier_desk.engine.doctor import checks
+from atelier_desk.engine.system_checks import Check
 from atelier_desk.llm.local.models import MANIFEST, UNREADABLE, ModelStore
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.workspace.checkpoints.files import Author
 from atelier_desk.workspace.path_resolution import place
-from atelier_desk.workspace.processes import sandbox
 from tests.chaos.flips import flip
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.llm.local.conftest import gguf_bytes
@@ -34,7 +33,7 @@ def _no_qt_process(monkeypatch: pytest.MonkeyPatch) -> None:
     async def found(deep: bool) -> Check:
         return Check(name="qt", title="Qt", status="ok", message="there")
 
-    monkeypatch.setattr(doctor, "_qt", found)
+    monkeypatch.setattr(system_checks, "qt", found)
 
 
 def by_name(found: list[Check]) -> dict[str, Check]:
@@ -51,7 +50,7 @@ async def test_a_healthy_machine(open_atelier: Opener) -> None:
         assert "--api-key-env" in found["keyring"].fix
 
 
-async def test_it_is_told_what_is_checked(open_atelier: Opener) -> None:
+async def test_it_is_informed_what_is_checked(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         begun: list[str] = []
         found = await checks(atelier, begin=begun.append)
@@ -98,7 +97,7 @@ async def test_a_broken_part_fails_its_own_check_alone(open_atelier: Opener, err
         assert found["database"].status == "ok"
 
 
-async def test_what_is_costly_to_load_is_only_looked_for_unless_all_is_to_be_tried(open_atelier: Opener) -> None:
+async def test_what_is_costly_to_load_is_only_searched_for_unless_all_is_to_be_tried(open_atelier: Opener) -> None:
     async with open_atelier(embedder=Broken(RuntimeError("loaded"))) as atelier:
         provider = await atelier.providers.provider("local")
         for deep in (False, True):
@@ -112,7 +111,7 @@ async def test_what_is_costly_to_load_is_only_looked_for_unless_all_is_to_be_tri
 @pytest.mark.parametrize(
     ("chosen", "status", "words"),
     [
-        (EmbedderSettings(kind="none"), "warn", "their words alone"),
+        (EmbedderSettings(kind="none"), "warn", "their words only"),
         (EmbedderSettings(kind="openai", provider="gone", model="m"), "warn", "gone"),
     ],
 )
@@ -130,7 +129,7 @@ async def test_in_a_process_that_only_looks_the_embedder_is_that_of_the_settings
 async def test_a_full_disk(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_atelier() as atelier:
         for free, status in ((10 * 1024**2, "fail"), (500 * 1024**2, "warn"), (5 * 1024**3, "ok")):
-            monkeypatch.setattr(doctor.shutil, "disk_usage", lambda folder, free=free: type("Usage", (), {"free": free}))
+            monkeypatch.setattr(shutil, "disk_usage", lambda folder, free=free: type("Usage", (), {"free": free}))
             assert by_name(await checks(atelier))["disk"].status == status
 
 
@@ -229,39 +228,3 @@ async def test_a_list_of_downloaded_models_that_cannot_be_read_is_named(open_ate
         (atelier.datadir.models / MANIFEST).write_text("{broken")
         check = by_name(await checks(atelier))["models"]
         assert (check.status, MANIFEST in check.message, UNREADABLE in check.fix) == ("warn", True, True)
-
-
-@pytest.mark.parametrize(("there", "status", "said"), [(True, "ok", "are confined"), (False, "warn", "Not sandboxed")])
-def test_whether_commands_are_confined(monkeypatch: pytest.MonkeyPatch, there: bool, status: str, said: str) -> None:
-    monkeypatch.setattr(sandbox, "available", lambda: there)
-    check = doctor._sandbox()
-    assert (check.status, said in check.message) == (status, True)
-
-
-LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="namespaces are Linux's")
-
-
-@LINUX_ONLY
-@pytest.mark.parametrize(
-    ("processes", "proc", "mounts", "signals", "status", "said"),
-    [
-        (True, True, True, True, "ok", ["see no processes but their own"]),
-        (True, False, True, True, "ok", ["by name but cannot reach them"]),
-        (True, True, True, False, "ok", ["Those that only read could end your other programs"]),
-        (False, False, True, True, "ok", ["fakeroot and PostgreSQL"]),
-        (False, False, False, True, "ok", ["fakeroot and PostgreSQL", "is put back after them"]),
-        (False, False, False, False, "warn", ["fakeroot and PostgreSQL", "can end your other programs"]),
-    ],
-)
-def test_what_of_the_sandbox_this_system_has(
-    monkeypatch: pytest.MonkeyPatch, processes: bool, proc: bool, mounts: bool, signals: bool, status: str, said: list[str]
-) -> None:
-    for name, value in {
-        "available": True, "has_processes": processes, "has_proc": proc, "has_mounts": mounts, "holds_signals": signals,
-    }.items():  # fmt: skip
-        monkeypatch.setattr(sandbox, name, lambda value=value: value)
-    check = doctor._sandbox()
-    assert check.status == status
-    assert bool(check.fix) is (status == "warn")
-    for each in said:
-        assert each in check.message

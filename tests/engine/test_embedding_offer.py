@@ -63,7 +63,7 @@ async def test_what_may_cost_something_is_offered(open_atelier: Opener, tmp_path
             assert len(sent) >= 2
 
 
-async def test_what_costs_nothing_goes_on_by_itself(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_what_costs_nothing_continues_by_itself(open_atelier: Opener, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     async with FakeOpenAI() as server:

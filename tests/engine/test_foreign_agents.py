@@ -59,7 +59,7 @@ def test_an_agent_of_claude_code() -> None:
     assert config.tools == ("read_file", "run_command", "mcp__github__list")
     assert (config.provider, config.model, config.max_tool_iterations, config.effort) == ("local", "starter", 200, Effort.HIGH)
     assert config.approval is ApprovalMode.SELECTIVE, "no file makes an agent ask less often"
-    for said in ("WebSearch", "sonnet", "bypassPermissions", "Bash(git diff:*)", "Not taken: hooks"):
+    for said in ("WebSearch", "sonnet", "bypassPermissions", "Bash(git diff:*)", "Not imported: hooks"):
         assert said in notes(found)
     assert "color" not in notes(found)
 
@@ -104,8 +104,8 @@ def test_its_description_is_its_purpose_and_a_note_says_that_it_was_too_long() -
     [
         ("Just text", "a.md", "no header"),
         ("---\nname: a\n---\n", "a.md", "no instructions"),
-        ("---\nname: [\n---\nx", "a.md", "no YAML"),
-        ("name = ", "a.toml", "no TOML"),
+        ("---\nname: [\n---\nx", "a.md", "not YAML"),
+        ("name = ", "a.toml", "not TOML"),
         ("---\nname: a\n---\n" + "x" * 100_001, "a.md", "at most"),
     ],
 )

@@ -33,7 +33,7 @@ from tests.engine.conftest import Opener, Recorder
 from tests.support.teams import ask_parent, ask_user, calculate, leader, scripts, spawn
 
 EVERY = int(os.environ.get("ATELIER_FORK_EVERY", "5"))
-"""Of the events of a team, which are forked at besides those that concern two runs; 1 forks at each (half a minute)."""
+"""Of the events of a team, which are forked at also those that concern two runs; 1 forks at each (half a minute)."""
 Answers = Callable[[AgentConfig], ScriptedModel]
 
 
@@ -132,7 +132,7 @@ async def assert_consistent(atelier: Atelier, fork: Workflow) -> None:
     assert {node.run_id for node in tree.walk() if node.status not in NOT_STARTED} == set(rows)
 
 
-async def test_a_team_can_be_forked_at_every_event_and_goes_on_from_there(open_atelier: Opener) -> None:
+async def test_a_team_can_be_forked_at_every_event_and_continues_from_there(open_atelier: Opener) -> None:
     async with open_atelier(model_factory=batch()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)

@@ -60,7 +60,7 @@ async def test_the_chosen_model_gets_the_picture_and_the_question() -> None:
     assert base64.b64decode(request.messages[0].images[0].data) == PNG
 
 
-async def test_silence_and_no_choice_are_told() -> None:
+async def test_silence_and_no_choice_are_reported() -> None:
     with pytest.raises(ProviderError):
         await seer(Eye()).describe(PNG, "image/png", "")
     with pytest.raises(ToolError) as failed:

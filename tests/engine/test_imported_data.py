@@ -1,4 +1,4 @@
-"""Data from elsewhere grants nothing until a person confirms each part of it, and goes on with nothing."""
+"""Data from elsewhere grants nothing until a person confirms each part of it, and continues with nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def greet(name: str) -> str:
 
 
 async def fill(atelier: Atelier, folder: Path) -> None:
-    """Grant all there is to grant, and leave a run waiting for a yes."""
+    """Grant all there is to grant, and leave a run waiting for an approval."""
     (atelier.own_tools.folder / "greet.py").write_text(TOOL)
     (file,) = await atelier.own_tools.list()
     await atelier.own_tools.confirm(file.file, file.sha256)

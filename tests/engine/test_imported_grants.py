@@ -67,7 +67,7 @@ def vault() -> KeyVault:
 
 
 async def fill(atelier: Atelier, url: str, folder: Path) -> str:
-    """Send and grant all there is, to somebody else's server; gives the workflow's id."""
+    """Send and grant all there is, to another person's server; gives the workflow's id."""
     repos = atelier.repos
     headers = {"X-More": f"${VARIABLE}"}
     await repos.providers.save(ProviderConfig(name="OpenAI", kind="openai", base_url=url, has_key=True, headers=headers))
@@ -284,7 +284,7 @@ setting: language theme font_scale notifications tray quick_key_on quick_key not
 """What of each table data from elsewhere may bring as it is: texts, numbers, ids, and what only describes what was. A column
 that is new has to be put here, or be switched off by ``hold`` and put into ``HELD``: an address, a program, a path or a
 permission of somebody else holds nowhere. All of an MCP server is looked at by whoever switches it on; of a project
-agents are shown what lies in folders that were granted to them."""
+agents are shown what is in folders that were granted to them."""
 
 HELD = """
 workflow: choices.approval workspace tainted

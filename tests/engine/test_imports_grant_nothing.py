@@ -1,4 +1,4 @@
-"""No file that is imported grants a folder, lets an agent work unasked, or passes for something that was not read from outside."""
+"""No file that is imported grants a folder, lets an agent work unasked, or passes for something that was not untrusted."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ async def test_replay_gives_what_was_published_for_every_type_of_event(open_atel
         assert [event.wire() for event in durable] == [event.wire() async for event in atelier.runs.replay(workflow.id)]
 
 
-async def test_nothing_is_appended_to_a_run_that_is_over(open_atelier: Opener) -> None:
+async def test_nothing_is_appended_to_a_run_that_has_ended(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create()
         handle = RunHandle(run_id="r", workflow_id=workflow.id)
@@ -278,7 +278,7 @@ async def test_what_follows_is_committed_with_what_led_to_it(open_atelier: Opene
         assert durable == [event.wire() async for event in atelier.runs.replay(events[0].workflow_id)]
 
 
-async def test_what_follows_is_asked_for_again_but_not_for_ever(open_atelier: Opener) -> None:
+async def test_what_follows_is_asked_for_again_but_not_forever(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         seen = commits_of(atelier)
         workflow = await atelier.workflows.create()
@@ -290,7 +290,7 @@ async def test_what_follows_is_asked_for_again_but_not_for_ever(open_atelier: Op
         assert [entry.text for entry in state.entries] == [str(seq) for seq in range(1, MOST_FOLLOWING + 1)]
 
 
-async def test_nothing_is_kept_when_what_follows_cannot_be_told(open_atelier: Opener) -> None:
+async def test_nothing_is_stored_when_what_follows_cannot_be_reported(open_atelier: Opener) -> None:
     def broken(now: RunState) -> list[EventBody]:
         raise ValueError("no idea")
 
@@ -304,7 +304,7 @@ async def test_nothing_is_kept_when_what_follows_cannot_be_told(open_atelier: Op
         assert len(await run_events(atelier.repos, "r")) == 1
 
 
-async def test_numbers_go_on_after_a_commit_that_was_kept_although_it_seemed_to_fail(open_atelier: Opener) -> None:
+async def test_numbers_continue_after_a_commit_that_was_stored_although_it_seemed_to_fail(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create()
         handle = RunHandle(run_id="r", workflow_id=workflow.id)

@@ -1,4 +1,4 @@
-"""What a commit leaves beside its events: the run's row, the sums, the numbers that follow, and what those who listen are told."""
+"""What a commit leaves next to its events: the run's row, the sums, the numbers that follow, and what those who listen are told."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def begun(atelier: Atelier, run_id: str = "r", workflow_id: str = "", **st
 
 @asynccontextmanager
 async def held(atelier: Atelier) -> AsyncIterator[None]:
-    """The next commit waits until the block is over."""
+    """The next commit waits until the block has ended."""
     commit, let_go = atelier.repos.journal.commit, asyncio.Event()
 
     async def waits(what: Commit) -> None:
@@ -106,7 +106,7 @@ async def test_the_row_of_a_run_says_what_its_events_say(open_atelier: Opener) -
         assert row.updated_at >= row.created_at
 
 
-async def test_sums_of_a_team_go_on_in_the_next_process(open_atelier: Opener) -> None:
+async def test_sums_of_a_team_continue_in_the_next_process(open_atelier: Opener) -> None:
     """What its sub-agents used is in, what other teams of the workflow used is not."""
     async with open_atelier() as atelier:
         root = await begun(atelier, "root")
@@ -188,7 +188,7 @@ async def test_a_branch_is_shown_after_the_commit_that_is_under_way(open_atelier
         assert (row.head_run_id, shown) == (None, []), "the branch is purged, after what was being written"
 
 
-async def test_a_branch_that_is_deleted_can_be_brought_back_and_is_gone_when_its_time_is_over(open_atelier: Opener) -> None:
+async def test_a_branch_that_is_deleted_can_be_restored_and_no_longer_exists_when_its_time_has_ended(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         handle = await begun(atelier)
         await atelier.journal.append(handle, said(), RunFinished(status=RunStatus.COMPLETED))
@@ -256,7 +256,7 @@ async def test_what_is_no_work_may_follow_the_end(open_atelier: Opener, body: Ev
         LimitsRaised(child_id="c", raise_limits={}),
     ],
 )
-async def test_a_failed_run_goes_on_and_one_that_ended_does_not(open_atelier: Opener, body: EventBody) -> None:
+async def test_a_failed_run_continues_and_one_that_ended_does_not(open_atelier: Opener, body: EventBody) -> None:
     async with open_atelier() as atelier:
         failed = await begun(atelier, "failed")
         await atelier.journal.append(failed, RunFailed(code="auth", message="no key"))
@@ -267,7 +267,7 @@ async def test_a_failed_run_goes_on_and_one_that_ended_does_not(open_atelier: Op
             await atelier.journal.append(over, body)
 
 
-async def test_those_who_list_things_are_told_which_of_them_changed(open_atelier: Opener) -> None:
+async def test_those_who_list_things_are_reported_which_of_them_changed(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         handle = await begun(atelier)
         changed: list[tuple[str, str]] = []

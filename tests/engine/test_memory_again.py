@@ -34,7 +34,7 @@ async def kept(atelier: Atelier) -> list[Memory]:
     return sorted(await atelier.repos.memories.list(scope=None), key=lambda memory: memory.created_at)
 
 
-async def test_the_same_words_are_taken_over_by_the_new_answer(open_atelier: Opener) -> None:
+async def test_the_same_words_are_imported_by_the_new_answer(open_atelier: Opener) -> None:
     steps: list[Step] = [remember("I like tea.", tags=["a"]), "Noted.", remember("i like  tea", tags=["b"]), "Noted."]
     async with open_atelier(steps) as atelier:
         workflow_id = (await atelier.workflows.create("w")).id

@@ -1,4 +1,4 @@
-"""What an agent wants remembered for all workflows waits for a person's yes, and holds in its own workflow until then."""
+"""What an agent wants remembered for all workflows waits for a person's approval, and holds in its own workflow until then."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def test_it_holds_in_its_workflow_until_a_person_says_yes(open_atelier: Op
         assert (back.proposed, back.workflow_id) == (True, workflow_id)
 
 
-async def test_what_was_kept_outlives_its_workflow_and_is_found_by_its_meaning(open_atelier: Opener) -> None:
+async def test_what_was_stored_outlives_its_workflow_and_is_found_by_its_meaning(open_atelier: Opener) -> None:
     async with open_atelier([remember("I like tea."), "Noted."]) as atelier:
         workflow_id = (await atelier.workflows.create("w")).id
         [memory] = await atelier.memories.of_turns([await answered(atelier, workflow_id)])
@@ -50,7 +50,7 @@ async def test_what_was_kept_outlives_its_workflow_and_is_found_by_its_meaning(o
         assert [(hit.memory.id, hit.cosine is not None) for hit in found.hits] == [(memory.id, True)]
 
 
-async def test_an_answer_given_again_proposes_the_same_and_never_what_was_kept(open_atelier: Opener) -> None:
+async def test_an_answer_given_again_proposes_the_same_and_never_what_was_stored(open_atelier: Opener) -> None:
     steps = [remember("I like tea."), "Noted.", remember("I like tea"), "Noted.", remember("I like tea"), "Noted."]
     async with open_atelier(steps) as atelier:
         workflow_id = (await atelier.workflows.create("w")).id

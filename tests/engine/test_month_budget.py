@@ -144,7 +144,7 @@ async def test_a_copy_of_a_workflow_costs_nothing(open_atelier: Opener) -> None:
         assert (await atelier.usage.month()).spent == pytest.approx(1.0)
 
 
-async def test_the_person_is_told_once_a_month_at_four_fifths(open_atelier: Opener) -> None:
+async def test_the_person_is_informed_once_a_month_at_four_fifths(open_atelier: Opener) -> None:
     model, clock = Model(), ManualClock(START)
     told: list[str] = []
 

@@ -93,7 +93,7 @@ async def test_two_runs_may_give_functions_of_the_same_name_at_once(open_atelier
     [
         ([lambda text: text], UsageError, "lambda"),
         ([print], UsageError, "args"),
-        ([3], UsageError, "3 is no function"),
+        ([3], UsageError, "3 is neither a function"),
         (["NoSuchTool"], NotFoundError, "NoSuchTool"),
         ([tool(word_count, name="TodoTool")], ConflictError, "TodoTool"),
         ([tool(word_count, section="nowhere")], NotFoundError, "core_ops"),
@@ -156,7 +156,7 @@ async def test_stop_returns_at_once_from_a_function_that_hangs_and_drops_its_res
         assert cancelled.is_set()
 
 
-async def test_a_run_that_waits_says_so_and_keeps_its_functions_until_it_is_over(open_atelier: Opener) -> None:
+async def test_a_run_that_waits_says_so_and_keeps_its_functions_until_it_has_ended(open_atelier: Opener) -> None:
     asks = calling("UserQuestionTool", operation="ask", question="Colour?", questionType="text")
     model = ScriptedModel([asks, calling("word_count", text="deep blue"), "Two."])
     async with open_atelier(model) as atelier:

@@ -294,7 +294,7 @@ async def test_without_a_price_it_is_sent_once_the_person_allows_it_for_the_mont
         assert await tried(paid, KINDS[kind])
 
 
-async def test_a_run_without_a_price_waits_and_goes_on_when_it_is_allowed(opened: Any) -> None:
+async def test_a_run_without_a_price_waits_and_continues_when_it_is_allowed(opened: Any) -> None:
     async with opened(False, monthly_cost_limit=1_000.0) as paid:
         workflow = await paid.atelier.workflows.create("y")
         run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
@@ -352,7 +352,7 @@ async def test_many_at_once_never_exceed_it_together(opened: Any) -> None:
         assert (await paid.atelier.usage.month()).spent == pytest.approx(FIRST + 3 * FIXED)
 
 
-async def test_a_request_beside_the_run_that_fails_frees_what_it_held(opened: Any) -> None:
+async def test_a_request_next_to_the_run_that_fails_frees_what_it_held(opened: Any) -> None:
     async with opened(monthly_cost_limit=1_000.0) as paid:
 
         async def broken(_request: ChatRequest) -> Any:

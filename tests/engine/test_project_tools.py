@@ -119,7 +119,7 @@ async def test_a_search_over_no_project_says_so(open_atelier: Opener, code: Path
         assert "load_project" in said
 
 
-async def test_paths_are_told_so_that_they_can_be_opened(open_atelier: Opener, code: Path) -> None:
+async def test_paths_are_reported_so_that_they_can_be_opened(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
         above, inside = Agent(atelier, code.parent), Agent(atelier, code)
         await above("setup_project", root="shop")
@@ -132,7 +132,7 @@ async def test_paths_are_told_so_that_they_can_be_opened(open_atelier: Opener, c
             assert "paths_are_below" not in await inside(tool, **asked)
 
 
-async def test_that_a_project_was_not_read_is_said_with_what_is_found(open_atelier: Opener, code: Path) -> None:
+async def test_that_a_project_was_not_read_is_reported_with_what_is_found(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
         agent = Agent(atelier, code)
         await agent("create_project", name="shop")
@@ -207,7 +207,7 @@ async def test_what_an_agent_may_not_read_has_no_name_in_relations(open_atelier:
         assert {row["name"]: row["by"] for row in around["results"]} == {"plus": "total calls plus", "bill": "? calls bill"}
 
 
-async def test_pages_are_kept_and_what_they_say_is_from_outside(open_atelier: Opener) -> None:
+async def test_pages_are_stored_and_what_they_say_is_from_outside(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         project = await atelier.projects.create("Web pages")
         page = ("https://birds.example/herons", "Herons", "# Herons\n\nHerons nest in tall trees.\n")

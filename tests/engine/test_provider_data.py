@@ -256,7 +256,7 @@ async def test_the_inspector_says_that_it_is_there_and_how_large(tmp_path: Path)
         assert server.issued[0] not in exported
 
 
-async def test_too_much_is_said_and_the_run_goes_on(server: SigningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_much_is_reported_and_the_run_continues(server: SigningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "PROVIDER_DATA", 10)
     server.script(*turn(2))
     async with world(server, tmp_path / "data") as atelier:

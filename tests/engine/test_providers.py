@@ -83,7 +83,7 @@ async def test_a_server_that_went_away_is_tried_again_and_then_fails_visibly(tmp
             assert (await events_of(atelier, agent))[-1].data["status"] == "completed"
         running = asyncio.create_task(events_of(atelier, agent))
         while not running.done():
-            # Time passes only while somebody waits for it: real sockets are at work in between.
+            # Time passes only while somebody waits for it: real sockets are running in between.
             await (clock.advance(5) if clock.sleepers else asyncio.sleep(0))
         events = await running
     assert [event.data["details"]["attempt"] for event in events if event.chunk_type is ChunkType.RETRY] == [2, 3, 4, 5]

@@ -62,7 +62,7 @@ async def test_an_answer_or_a_skip_starts_the_count_again(gate: WorkflowQuestion
     assert await gate.refusal("a") is None
 
 
-async def test_a_question_that_was_given_up_does_not_count(gate: WorkflowQuestionGate) -> None:
+async def test_a_question_that_was_abandoned_does_not_count(gate: WorkflowQuestionGate) -> None:
     await time_out(gate, "a", 2)
     gate.record("a", QuestionStatus.PENDING)
     assert await gate.refusal("a") is None

@@ -25,7 +25,7 @@ class Reply:
 
     Attributes:
         calls: the good calls it holds, in order.
-        damaged: how many faulty calls it holds; each may give one call that is mended or carries an error.
+        damaged: how many faulty calls it holds; each may give one call that is repaired or carries an error.
         known: whether the two above are the whole truth.
         cut: whether it ended at the token limit.
     """

@@ -171,7 +171,7 @@ async def test_a_whole_file_of_the_newest_change_is_taken(kept: Opened, no_rows:
     assert len(await found(search, "chat")) == 2, "it is changed like any other"
 
 
-async def test_an_old_file_is_not_taken_and_written_anew(kept: Opened, no_rows: list[str], repos: Repositories) -> None:
+async def test_an_old_file_is_not_taken_and_written_again(kept: Opened, no_rows: list[str], repos: Repositories) -> None:
     before = repos.datadir.memory_index.read_bytes()
     await Repositories(repos.store, repos.datadir).memories.save(fact("the cat eats"))
     search = kept()
@@ -213,7 +213,7 @@ async def test_a_file_of_another_embedder_is_not_taken(kept: Opened, no_rows: li
     assert no_rows == ["rows"]
 
 
-async def test_a_file_holds_what_was_given_up_no_longer(kept: Opened) -> None:
+async def test_a_file_holds_what_was_abandoned_no_longer(kept: Opened) -> None:
     search = kept()
     (hit,) = (await search.search("cat")).hits
     await search.index(hit.memory.model_copy(update={"content": "the dog eats"}))

@@ -101,7 +101,7 @@ def test_the_threshold_asks_whether_a_memory_is_about_the_question_at_all() -> N
     assert ask(index, "boat a b c d e f g h i j k l m n o p", least=0.7) == []
 
 
-def test_a_turn_is_found_through_those_beside_it_and_by_its_speaker() -> None:
+def test_a_turn_is_found_through_those_next_to_it_and_by_its_speaker() -> None:
     index = MemoryIndex(RowVectors("e", 2))
     turns = {"t1": ("anna", unit(0, 1)), "t2": ("ben", unit(1, 0.1)), "t3": ("anna", unit(0.2, 1)), "far": ("ben", unit(0.3, 1))}
     for number, (name, (speaker, vector)) in enumerate(turns.items()):
@@ -114,7 +114,7 @@ def test_a_turn_is_found_through_those_beside_it_and_by_its_speaker() -> None:
         assert named[name].relevance == pytest.approx(share * asked[name].relevance, rel=1e-4)
 
 
-def test_many_vectors_are_looked_at_in_short_form_first_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_vectors_are_inspected_in_short_form_first_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors_module, "SKETCH_FROM", 500)
     monkeypatch.setattr("atelier_desk.knowledge.index.REFINED", 200)
     random = np.random.default_rng(5)

@@ -144,7 +144,7 @@ async def test_changes_are_followed_without_loading_again(search: MemorySearch, 
     assert contents(await search.search("voiture", threshold=0)) == []
 
 
-async def test_what_was_deleted_behind_its_back_is_left_out(search: MemorySearch, repos: Repositories, clock: ManualClock) -> None:
+async def test_what_was_deleted_behind_its_back_is_skipped(search: MemorySearch, repos: Repositories, clock: ManualClock) -> None:
     gone = [await add(search, clock, f"cat {number}") for number in range(40)]
     kept = await add(search, clock, "feline")
     await search.search("cat", threshold=0)
@@ -258,7 +258,7 @@ async def test_a_search_without_an_old_embedder_says_how_far_it_is_and_a_change_
     assert contents(await search.search("kitten", threshold=0)) == []
 
 
-async def test_re_embedding_can_be_cancelled_and_goes_on_later(search: MemorySearch, clock: ManualClock) -> None:
+async def test_re_embedding_can_be_cancelled_and_continues_later(search: MemorySearch, clock: ManualClock) -> None:
     await search.index_many([Memory(type=MemoryType.KNOWLEDGE, content=f"cat number {number}") for number in range(70)])
     search.change_to(WordEmbedder("cat kitten", id="newer:8"))
     task: asyncio.Task[int]

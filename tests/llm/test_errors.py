@@ -104,7 +104,7 @@ def test_overflow(status: int, body: Any, n_ctx: int | None) -> None:
     assert "big-model" in str(found)
 
 
-def test_the_prompt_size_is_kept() -> None:
+def test_the_prompt_size_is_stored() -> None:
     found = error(400, {"error": {"type": "exceed_context_size_error", "message": "m", "n_prompt_tokens": 6031, "n_ctx": 4096}})
     assert isinstance(found, ContextOverflowError)
     assert found.n_prompt == 6031
@@ -129,7 +129,7 @@ def test_other_refusals_are_no_overflow(text: str) -> None:
     assert not isinstance(error(400, {"error": text}), ContextOverflowError)
 
 
-def test_a_missing_model_and_a_wrong_address_are_told_apart() -> None:
+def test_a_missing_model_and_a_wrong_address_are_distinguished() -> None:
     assert "big-model" in str(error(404, {"error": {"message": "The model `big-model` does not exist", "code": "model_not_found"}}))
     assert "base URL" in str(error(404, b"404 page not found"))
     assert "base URL" in str(error(501, b"Not Implemented"))
@@ -230,7 +230,7 @@ def test_an_error_of_nothing_but_digits_is_read_once() -> None:
         (401, {"error": {"message": "Invalid key: wrong, or not expired but disabled"}}, False),
     ],
 )
-def test_a_key_that_expired_is_told_from_one_that_is_wrong(status: int, body: Any, expired: bool) -> None:
+def test_a_key_that_expired_is_distinguished_from_one_that_is_wrong(status: int, body: Any, expired: bool) -> None:
     found = error(status, body)
     assert found.code == "auth"
     assert ("has expired" in found.template) is expired

@@ -55,7 +55,7 @@ def test_what_may_be_right_is_sent(key: str, url: str) -> None:
         ("mistral", "sk-ant-api03-abcdefgh", "but api.mistral.ai belongs to Mistral"),
     ],
 )
-async def test_a_key_in_the_field_of_another_maker_is_told_and_not_sent(kind: str, key: str, told: str) -> None:
+async def test_a_key_in_the_field_of_another_maker_is_reported_and_not_sent(kind: str, key: str, told: str) -> None:
     config, vault = ProviderConfig(name="lab", kind=kind, api_key_env="KEY"), KeyVault(environ={"KEY": key})
     provider = create_provider(config, vault, ManualClock(), models_dir=Path())
     health = await provider.test()

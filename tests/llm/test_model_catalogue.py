@@ -157,13 +157,13 @@ def test_no_entry_can_break_the_list(entry: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["half \ud800", "two\nlines", "zero\0", "", "x" * 513])
-def test_names_that_cannot_be_kept_or_shown_are_left_out(name: str, tmp_path: Path) -> None:
+def test_names_that_cannot_be_kept_or_shown_are_skipped(name: str, tmp_path: Path) -> None:
     found = known_models({"groq": {"models": {name: told(), "llama": told()}}})
     assert list(found["groq"]) == ["llama"]
     store(tmp_path / "list.json", ModelList(date(2030, 1, 1), found))
 
 
-async def test_a_fetch_can_be_given_up() -> None:
+async def test_a_fetch_can_be_abandoned() -> None:
     gate = asyncio.Event()
 
     class Slow(ModelsDev):

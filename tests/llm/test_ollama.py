@@ -93,7 +93,7 @@ async def test_defaults_schema_and_thinking_off(ollama_server: FakeOllama, chat:
     assert body["messages"][1]["tool_calls"][0]["function"]["arguments"] == {"invalid_json": "{x"}
 
 
-async def test_beside_tools_no_form_is_sent_which_would_forbid_their_calls(ollama_server: FakeOllama, chat: Any) -> None:
+async def test_next_to_tools_no_form_is_sent_which_would_forbid_their_calls(ollama_server: FakeOllama, chat: Any) -> None:
     ollama_server.script(Reply(text="{}"))
     await collect(chat.stream(ask(response_schema={"type": "object"}, tools=(ADD,))))
     assert "format" not in ollama_server.requests[0].json

@@ -141,7 +141,7 @@ async def test_a_model_without_system_messages_is_told_by_the_user(
     assert again[0]["content"].startswith("Be short.")
 
 
-async def test_only_openai_s_own_servers_get_a_form_beside_tools(
+async def test_only_openai_s_own_servers_get_a_form_next_to_tools(
     openai_server: FakeOpenAI, chat: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     openai_server.script(Reply(text="{}"), Reply(text="{}"))
@@ -168,7 +168,7 @@ def test_strict_schemas_are_marked() -> None:
         ("max_tokens", "Unsupported parameter: 'max_tokens' is not supported with this model.", "max_completion_tokens"),
     ],
 )
-async def test_a_refused_field_is_left_out_and_remembered(
+async def test_a_refused_field_is_skipped_and_remembered(
     openai_server: FakeOpenAI, chat: Any, field: str, message: str, instead: str | None
 ) -> None:
     openai_server.refused = {field: message}

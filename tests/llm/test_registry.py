@@ -90,7 +90,7 @@ async def test_a_kind_from_outside_runs_a_turn(acme: None, tmp_path: Path) -> No
     assert len(server.of("/acme/chat")) == 2
 
 
-async def test_a_kind_that_is_gone_leaves_its_provider_and_says_so(tmp_path: Path) -> None:
+async def test_a_kind_that_no_longer_exists_leaves_its_provider_and_says_so(tmp_path: Path) -> None:
     with plugged(tmp_path):
         async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={})) as atelier:
             await atelier.providers.save(ProviderConfig(name="Mine", kind="acme"))

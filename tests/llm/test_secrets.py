@@ -68,7 +68,7 @@ def test_the_first_good_keyring_of_a_chain_is_used(monkeypatch: pytest.MonkeyPat
     assert good.kept
 
 
-def test_a_locked_keyring_is_given_up_without_telling_the_key(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_locked_keyring_is_abandoned_without_telling_the_key(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     keyring = MemoryKeyring()
     keyring.locked = True
@@ -256,7 +256,7 @@ def test_a_deleted_key_does_not_come_back_with_a_file_that_had_failed(tmp_path: 
     assert file.entries() == {"Old": "sk-old-0123456789", "New": KEY}
 
 
-def test_a_key_under_another_name_is_kept_as_well_or_not_at_all(tmp_path: Path) -> None:
+def test_a_key_under_another_name_is_stored_as_well_or_not_at_all(tmp_path: Path) -> None:
     file, vault = on_disk(tmp_path)
     file.full = True
     with pytest.raises(StorageError, match="Free space"):

@@ -78,12 +78,12 @@ async def test_it_gets_allowed_variables_and_its_own_secrets_alone(
         answer = results.read(await connection.call("environment", {}))
         assert "sentinel-of-the-owner" not in answer.text
         assert '"MODE": "quick"' in answer.text
-        # It had the secret, and told it: nothing of that goes on into the conversation.
+        # It had the secret, and told it: nothing of that continues into the conversation.
         assert '"API_KEY": "[redacted]"' in answer.text
         assert "sentinel-of-this-server" not in repr(config) + str(connection.reason)
 
 
-async def test_a_secret_that_is_gone_is_said(plain: Make, clock: ManualClock) -> None:
+async def test_a_secret_that_no_longer_exists_is_reported(plain: Make, clock: ManualClock) -> None:
     async with connected(plain().config(env={"API_KEY": ""}), clock) as connection:
         error = await refused(connection.tools())
         assert error.code == "secret"
@@ -123,7 +123,7 @@ async def test_one_that_died_is_started_again_after_a_pause_and_then_left_alone(
         assert await connection.tools() == [ECHO, tool("dies")]
 
 
-async def test_one_that_never_answers_is_given_up_and_ended(plain: Make, clock: ManualClock) -> None:
+async def test_one_that_never_answers_is_abandoned_and_ended(plain: Make, clock: ManualClock) -> None:
     server = plain(mode="hangs")
     async with connected(server.config(), clock) as connection:
         connection.start_s = 0.5

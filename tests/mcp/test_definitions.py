@@ -1,4 +1,4 @@
-"""Definitions of tools: what a server wrote to take for ever is not used, or not looked at."""
+"""Definitions of tools: what a server wrote to take forever is not used, or not looked at."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ for _level in range(150):
     ],
     ids=["none", "no properties", "array", "strange", "itself", "outside", "many", "deep", "long"],
 )
-def test_each_reason_is_said_in_the_language_of_the_person(definition: dict[str, Any]) -> None:
+def test_each_reason_is_reported_in_the_language_of_the_person(definition: dict[str, Any]) -> None:
     with pytest.raises(Unusable) as caught:
         definitions.parameters({"name": "x", **definition})
     why = str(caught.value)

@@ -95,7 +95,7 @@ def test_other_fields_are_not(name: str) -> None:
     assert asked({"type": "object", "properties": {name: {"type": "string"}}}).form is not None
 
 
-def test_bounds_and_defaults_that_are_nonsense_are_left_out() -> None:
+def test_bounds_and_defaults_that_are_nonsense_are_skipped() -> None:
     made = form(
         x={"type": "integer", "minimum": "low", "maximum": float("nan"), "default": "many"},
         y={"type": "string", "minLength": -1, "format": "colour", "default": {"a": 1}},

@@ -68,7 +68,7 @@ async def test_too_much_and_a_way_elsewhere_are_nothing() -> None:
     assert await tried(WEB, "https://a.example/i.png", status=302) == (b"", ["https://a.example/i.png"])
 
 
-def test_only_small_pictures_are_kept() -> None:
+def test_only_small_pictures_are_stored() -> None:
     assert base64.b64decode(icon_text(PICTURE)) == PICTURE
     for data in (b"", b"<svg xmlns='http://www.w3.org/2000/svg'/>", png(2, 2, claims=(50_000, 50_000)), png(600, 2), PICTURE[:20]):
         assert icon_text(data) == "", data[:30]

@@ -197,7 +197,7 @@ async def over_http(kind: str, clock: ManualClock) -> AsyncIterator[Connection]:
 
 
 class Slow(Nobody):
-    """Somebody who thinks it over for ever."""
+    """Somebody who thinks it over forever."""
 
     async def ask(self, spec: QuestionSpec) -> UserQuestion:
         self.asked += 1

@@ -53,7 +53,7 @@ EARLIER = {"properties as a list", "odd tasks"}
     ("name", "modern"),
     [*((name, "") for name in TOOLS), *((name, MODERN_PROTOCOL_VERSIONS[-1]) for name in TOOLS if name not in EARLIER)],
 )
-def test_an_odd_tool_is_left_out_and_named_and_the_good_one_stays(name: str, modern: str) -> None:
+def test_an_odd_tool_is_skipped_and_named_and_the_good_one_stays(name: str, modern: str) -> None:
     odd, why = TOOLS[name]
     entries = Entries()
     assert answered(entries, "tools/list", {"tools": [GOOD, odd]}, modern=modern)["tools"] == [GOOD]

@@ -48,14 +48,14 @@ async def test_signing_in_and_out_and_what_a_restart_does(open_atelier: Opener, 
         assert len(accounts.clients) == 1
         assert (await atelier.mcp.restart("guarded")).ok
         assert len(browser) == 1, "who is signed in is not asked again"
-        # The token is over: a new one is fetched without anybody.
+        # The token has ended: a new one is fetched without anybody.
         kept = oauth.StoredTokens((await atelier.mcp.get("guarded")).config, atelier.vault)
         await kept.load()
         await kept.note(until=time.time() - 10)
         accounts.access.clear()
         assert (await atelier.mcp.restart("guarded")).ok
         assert (accounts.refreshed, len(browser)) == (1, 1)
-        # The server forgot this client: it is registered anew.
+        # The server forgot this client: it is registered again.
         accounts.clients.clear()
         accounts.access.clear()
         accounts.refresh.clear()

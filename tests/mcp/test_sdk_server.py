@@ -71,7 +71,7 @@ async def test_over_http_with_its_key_and_limits(clock: ManualClock, monkeypatch
             with pytest.raises(McpError, match="plain sent more than"):
                 await connection.call("huge", {"size": 20_000})
         async with connected(config.model_copy(update={"headers": {}}), clock) as connection:
-            with pytest.raises(McpError, match="plain wants you to sign in") as caught:
+            with pytest.raises(McpError, match="plain requires you to sign in") as caught:
                 await connection.tools()
             assert caught.value.code == "sign_in"
             assert connection.state == "sign_in"

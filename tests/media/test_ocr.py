@@ -33,7 +33,7 @@ def pages(*sizes: tuple[int, int], form: str = "TIFF", **options: Any) -> bytes:
     return out.getvalue()
 
 
-def test_the_first_pages_of_a_tiff_are_read_and_it_is_said_that_there_are_more(seen: list[tuple[int, int]]) -> None:
+def test_the_first_pages_of_a_tiff_are_read_and_it_is_reported_that_there_are_more(seen: list[tuple[int, int]]) -> None:
     found = ocr.text_of(pages(*[(40, 30)] * 3, compression="tiff_lzw"), "eng")
     assert (found["pages"], found.get("more"), found["text"][:23]) == (3, None, "--- Page 1 ---\ntext 1\n\n")
     found = ocr.text_of(pages(*[(40, 30)] * (ocr.PAGES + 2)), "eng")

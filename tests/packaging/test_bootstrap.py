@@ -79,7 +79,7 @@ def test_only_an_environment_that_starts_has_a_version(script: ModuleType, tmp_p
     assert script.python_version(tmp_path) is None
 
 
-def test_a_python_without_ensurepip_is_told_what_to_install(
+def test_a_python_without_ensurepip_is_reported_what_to_install(
     load: Load, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = load("bootstrap")
@@ -128,7 +128,7 @@ def test_pins_that_went_down_are_installed_whatever_the_times_of_the_files(
     assert script.set_up(environment, "", this_python=False, check=True) is False
 
 
-def test_an_environment_that_was_moved_is_made_anew(script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_that_was_moved_is_made_again(script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = forbid_changes(script, monkeypatch)
     moved = environment.rename(environment.with_name("moved"))
     assert script.set_up(moved, "", this_python=False, check=False) is True
@@ -147,7 +147,7 @@ def test_another_minor_version_replaces_the_environment_only_when_it_was_named(
 
 
 @pytest.mark.parametrize("version", [None, (3, 10), (3, 15)])
-def test_an_environment_whose_python_is_gone_or_too_old_or_too_new_is_made_anew(
+def test_an_environment_whose_python_no_longer_exists_or_too_old_or_too_new_is_made_again(
     script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch, version: tuple[int, int] | None
 ) -> None:
     done = forbid_changes(script, monkeypatch)
@@ -156,7 +156,7 @@ def test_an_environment_whose_python_is_gone_or_too_old_or_too_new_is_made_anew(
     assert done == ["create", "install"]
 
 
-def test_an_unfinished_environment_is_made_anew(script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfinished_environment_is_made_again(script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = forbid_changes(script, monkeypatch)
     (environment / script.UNFINISHED).touch()
     assert script.set_up(environment, "", this_python=False, check=False) is True
@@ -421,7 +421,7 @@ def make(folder: Path, *arguments: str) -> Any:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_make_hands_on_extras_and_a_named_python_in_a_folder_with_spaces_and_accents(tmp_path: Path) -> None:
+def test_make_passes_on_extras_and_a_named_python_in_a_folder_with_spaces_and_accents(tmp_path: Path) -> None:
     folder = tmp_path / "Étude à deux"
     (folder / "packaging").mkdir(parents=True)
     (folder / "Makefile").write_text((ROOT / "Makefile").read_text("utf-8"), "utf-8")

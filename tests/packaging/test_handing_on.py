@@ -32,7 +32,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("case", FUNCTIONS)
-def test_what_only_hands_on_is_seen(load: Load, case: str) -> None:
+def test_what_only_passes_on_is_seen(load: Load, case: str) -> None:
     source, to = FUNCTIONS[case]
     assert [each.to for each in load("handing_on").functions("m.py", source)] == ([to] if to else [])
 

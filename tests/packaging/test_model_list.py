@@ -82,7 +82,7 @@ def test_an_older_or_a_halved_list_is_refused(load: Load, checkout: Path, before
         model_list.made(checkout, before)
 
 
-def test_what_is_no_checkout_is_told_and_the_list_stays(load: Load, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_checkout_is_reported_and_the_list_stays(load: Load, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model_list = load("model_list")
     before = model_list.SHIPPED.read_bytes()
     assert (model_list.main([""]), model_list.main([str(tmp_path)])) == (2, 1)

@@ -33,7 +33,7 @@ def test_a_banned_word_is_found_in_what_others_read(
     assert [each.split(": ")[1] for each in wrong] == names
 
 
-def test_a_module_is_a_name_too_and_the_word_to_use_is_said(load: Callable[[str], ModuleType], tmp_path: Path) -> None:
+def test_a_module_is_a_name_too_and_the_word_to_use_is_reported(load: Callable[[str], ModuleType], tmp_path: Path) -> None:
     (tmp_path / "first_look.py").write_text("")
     assert load("names").problems(tmp_path, TABLE.splitlines()[2]) == ["first_look.py:1: first_look: instead of 'look' use inspect"]
 

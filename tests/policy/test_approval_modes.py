@@ -1,4 +1,4 @@
-"""Which calls need a person's yes: every mode against every kind, risk, flag and threshold."""
+"""Which calls need a person's approval: every mode against every kind, risk, flag and threshold."""
 
 from __future__ import annotations
 
@@ -94,13 +94,13 @@ def test_a_rule_covers_what_it_names_and_nothing_else(mode: ApprovalMode, rule: 
     assert (asked is None) is (covered or mode is ApprovalMode.PLAN)  # a plan only reads, and this call does
 
 
-def test_a_yes_for_the_run_covers_its_tool_alone() -> None:
+def test_an_approval_for_the_run_covers_its_tool_alone() -> None:
     policy = ApprovalPolicy(mode=ApprovalMode.MANUAL)
     assert reason(policy, facts(tool="a"), ("a",)) is None
     assert reason(policy, facts(tool="b"), ("a",)) == "manual"
 
 
-def test_mended_arguments_are_asked_about_when_the_call_changes_something() -> None:
+def test_repaired_arguments_are_asked_about_when_the_call_changes_something() -> None:
     policy = ApprovalPolicy(flags=ApprovalFlags(tools=False))
     assert reason(policy, facts(concerns=(Concern.REPAIRED,), changes=True)) == "repaired"
     assert reason(policy, facts(changes=True)) is None

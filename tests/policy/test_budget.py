@@ -84,7 +84,7 @@ class Agent:
 
     @property
     def spent(self) -> BudgetUse:
-        """As ``RunState.spent`` has it: shares of those at work are set aside whole."""
+        """As ``RunState.spent`` has it: shares of those running are set aside whole."""
         return spent(tokens=self.used + sum(child.cap for child in self.below))
 
     @property
@@ -110,7 +110,7 @@ def test_whatever_happens_in_whatever_order_no_team_goes_beyond_its_cap(cap: int
         elif what == "reply":
             one.used, one.reserved = one.used + data.draw(st.integers(0, one.reserved)), 0
         elif what == "start" and not one.reserved:
-            # A run starts sub-agents between its requests; some of them go on working beside it.
+            # A run starts sub-agents between its requests; some of them continue working next to it.
             parts = data.draw(st.integers(1, 5))
             given_ = share(one.config, {}, one.spent, parts, Budget())
             for _child in range(0 if isinstance(given_, LimitKind) else data.draw(st.integers(0, parts))):

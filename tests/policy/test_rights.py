@@ -78,7 +78,7 @@ FULL = Rights(
 )
 
 
-def test_every_right_is_looked_at() -> None:
+def test_every_right_is_inspected() -> None:
     """``within`` would be worth nothing for the property above if it overlooked one."""
     beyond = [
         {"tools": frozenset("abc")},

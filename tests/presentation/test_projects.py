@@ -25,7 +25,7 @@ def test_a_section_is_called_one_and_not_by_its_depth() -> None:
     assert kind_word(section.model_copy(update={"language": "pdf"})) == "page of a PDF"
 
 
-def test_nobody_is_told_of_nought_of_nought() -> None:
+def test_nobody_is_informed_of_nought_of_nought() -> None:
     for stage in (IngestStage.READING, IngestStage.RELATING, IngestStage.EMBEDDING, IngestStage.PAUSED):
         assert "0" not in state_word(IngestState(project_id="p", stage=stage))
         assert "3 of 7" in state_word(IngestState(project_id="p", stage=stage, done=3, total=7))

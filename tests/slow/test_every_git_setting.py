@@ -109,7 +109,7 @@ async def test_values_that_git_cannot_read(tried: Tried, tmp_path: Path, part: i
 
 
 def works(row: str, place: Hostile, file: Path) -> bool:
-    """Whether git goes on with a setting."""
+    """Whether git continues with a setting."""
     file.write_bytes(settings(row, place))
     asked = (("rev-parse", "--is-inside-work-tree"), ("log", "-1", "--format=%H"), ("ls-files",))
     said = [git("-c", f"include.path={file}", *words, cwd=place.root, check=False) for words in asked]

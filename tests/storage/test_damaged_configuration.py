@@ -1,4 +1,4 @@
-"""A damaged row of configuration, or beside a journal, is named and left out; it stops nobody but who might do what it forbids."""
+"""A damaged row of configuration, or next to a journal, is named and left out; it stops nobody but who might do what it forbids."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ async def test_a_damaged_row_is_named_and_left_out(kept: Repositories, table: st
 
 
 @pytest.mark.parametrize("table", ["agent", "provider", "mcp_server", "user_question", "approval_request", "memory"])
-async def test_who_asks_for_it_is_told_what_to_do(kept: Repositories, table: str) -> None:
+async def test_who_asks_for_it_is_informed_what_to_do(kept: Repositories, table: str) -> None:
     get = {"agent": kept.agents, "provider": kept.providers, "mcp_server": kept.mcp_servers, "user_question": kept.questions,
            "approval_request": kept.approvals, "memory": kept.memories}[table].get  # fmt: skip
     await get("a")
@@ -119,11 +119,11 @@ async def test_what_may_forbid_something_lets_no_agent_begin(kept: Repositories,
     with pytest.raises(StorageError) as refused:
         await kept.settings.refuse_damaged()
     assert refused.value.code == "damaged_row"
-    for part in (key(table), "no agent begins", "backup restore FILE", "--remove-damaged"):
+    for part in (key(table), "no agent starts", "backup restore FILE", "--remove-damaged"):
         assert part in str(refused.value)
 
 
-async def test_what_is_given_up_is_gone_and_all_else_stays(kept: Repositories) -> None:
+async def test_what_is_abandoned_no_longer_exists_and_all_else_stays(kept: Repositories) -> None:
     for table in CHANGES:
         await damage(kept, table)
     removed = await remove_damaged(kept.store)
@@ -189,7 +189,7 @@ async def test_what_cannot_be_read_is_damaged_without_a_hash_too(kept: Repositor
     for each in lists(kept).values():
         await each()
     if table in ("permission_rule", "setting"):
-        with pytest.raises(StorageError, match="no agent begins"):
+        with pytest.raises(StorageError, match="no agent starts"):
             await kept.settings.refuse_damaged()
     assert [each.row for each in await remove_damaged(kept.store)] == [key(table)]
     await kept.settings.refuse_damaged()
@@ -201,7 +201,7 @@ async def test_approvals_that_cannot_be_accepted_let_no_agent_begin_without_a_ha
     await kept.store.write(
         Statement("UPDATE $row SET `value` = $value, hash = NONE", {"row": record("setting", "approvals"), "value": value})
     )
-    with pytest.raises(StorageError, match="no agent begins"):
+    with pytest.raises(StorageError, match="no agent starts"):
         await kept.settings.refuse_damaged()
     assert [each.row for each in await remove_damaged(kept.store)] == ["approvals"]
     await kept.settings.refuse_damaged()

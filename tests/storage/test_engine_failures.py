@@ -54,7 +54,7 @@ class Failing:
         monkeypatch.setattr(store._engine, "run", run)
 
 
-async def test_a_commit_that_failed_on_the_disk_is_refused_and_the_next_ones_are_kept(
+async def test_a_commit_that_failed_on_the_disk_is_refused_and_the_next_ones_are_stored(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with await Store.open(datadir.database) as store:
@@ -69,7 +69,7 @@ async def test_a_commit_that_failed_on_the_disk_is_refused_and_the_next_ones_are
         assert store.lost_commits == 0
 
 
-async def test_a_commit_that_was_kept_although_it_failed_is_not_reported_as_refused(
+async def test_a_commit_that_was_stored_although_it_failed_is_not_reported_as_refused(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with await Store.open(datadir.database) as store:
@@ -87,14 +87,14 @@ async def test_a_commit_that_was_kept_although_it_failed_is_not_reported_as_refu
 
 
 @pytest.mark.parametrize("kept", [True, False])
-async def test_an_outcome_that_cannot_be_found_out_is_said_to_be_unknown_and_found_out_later(
+async def test_an_outcome_that_cannot_be_found_out_is_reported_as_unknown_and_found_out_later(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch, kept: bool
 ) -> None:
     async with await Store.open(datadir.database) as store:
         Failing(store, monkeypatch).kept = kept
         with monkeypatch.context() as patch:
             patch.setattr(preflight, "free_bytes", lambda path: 0)
-            with pytest.raises(StorageError, match="may be saved or not") as unknown:
+            with pytest.raises(StorageError, match="is unknown whether the last change was saved") as unknown:
                 await store.write(named("unknown"))
             assert (unknown.value.code, unknown.value.recoverable) == ("io", True)
             with pytest.raises(StorageError) as caught:
@@ -358,7 +358,7 @@ async def test_a_failing_log_loses_nothing_and_brings_nothing_back(tmp_path: Pat
         assert store.lost_commits == 0
 
 
-async def test_no_file_to_open_is_said_and_nothing_is_lost(tmp_path: Path) -> None:
+async def test_no_file_to_open_is_reported_and_nothing_is_lost(tmp_path: Path) -> None:
     done = await asyncio.to_thread(run, "no-file-to-open", tmp_path / "database")
     everything = str(["before", "meanwhile 0", "meanwhile 1", "meanwhile 2"])
     assert done.stdout.splitlines() == [everything, "too_many_files True", everything], done.stderr

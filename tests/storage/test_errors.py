@@ -84,7 +84,7 @@ def test_a_thrown_guard_becomes_not_found() -> None:
     assert error.params == {"what": "tool call", "id": "run:with:colons"}
 
 
-def test_what_is_not_there_is_said_in_a_sentence_of_its_own() -> None:
+def test_what_is_not_there_is_reported_in_a_sentence_of_its_own() -> None:
     assert {RunRepository.what, "agent", "approval", "memory", "message", "project", "prompt", "question", "report", "task"} < {
         *errors.NOT_THERE_OF
     }

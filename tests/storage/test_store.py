@@ -81,7 +81,7 @@ async def test_a_closed_store_says_so_and_closing_twice_does_nothing() -> None:
         await store.write(upsert(tables.WORKFLOWS, Workflow(name="late")))
 
 
-async def test_a_second_process_is_told_who_has_the_data(datadir: DataDir) -> None:
+async def test_a_second_process_is_reported_who_has_the_data(datadir: DataDir) -> None:
     holder = start("hold", datadir.database)
     try:
         assert holder.stdout is not None
@@ -138,7 +138,7 @@ async def test_writes_beyond_the_limit_of_file_sizes_say_so_and_keep_what_was_ac
 
 
 async def test_opening_keeps_the_loop_free(datadir: DataDir) -> None:
-    """The constructor takes 80–550 ms of a thread; the loop goes on meanwhile."""
+    """The constructor takes 80–550 ms of a thread; the loop continues meanwhile."""
     turns = 0
 
     async def count_turns() -> None:
@@ -199,7 +199,7 @@ def test_nothing_is_written_once_the_folder_is_another(tmp_path: Path, how: str)
     assert done.returncode == 0
 
 
-async def test_a_folder_that_is_moved_while_it_is_opened_is_said_to_be_moved(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_folder_that_is_moved_while_it_is_opened_is_reported_as_moved(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
     async with await Store.open(datadir.database) as store:
         await store.write(upsert(tables.WORKFLOWS, Workflow(name="kept")))
     check, elsewhere = preflight.check, datadir.root.with_name("elsewhere")

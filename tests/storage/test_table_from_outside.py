@@ -60,7 +60,7 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sys.modules.pop("atelier_desk.storage.migrations.postcards", None)
 
 
-async def test_its_rows_are_kept_read_and_deleted_with_their_workflow(added: None, datadir: DataDir) -> None:
+async def test_its_rows_are_stored_read_and_deleted_with_their_workflow(added: None, datadir: DataDir) -> None:
     from atelier_desk.domain.workflow import Workflow
 
     async with await Store.open(datadir.database) as store:

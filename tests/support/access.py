@@ -1,4 +1,4 @@
-"""What a person without eyes or without a pointer meets: every control of a window, its name, and how the keyboard reaches it."""
+"""Accessibility of a window: every control, its accessible name, and its keyboard access."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CONTROLS = (
 
 
 def controls(root: QWidget) -> Iterator[QWidget]:
-    """What a person can work with in a window as it is now, on every page; not the parts Qt's own controls are made of."""
+    """All controls a person can use in a window, on every page, without parts of Qt's own controls."""
     for widget in (root, *root.findChildren(QWidget)):
         plain = isinstance(widget, CONTROLS) and not isinstance(widget, QHeaderView | QScrollBar) and not _part(widget)
         if plain and _there(widget, root):
@@ -49,7 +49,7 @@ def controls(root: QWidget) -> Iterator[QWidget]:
 
 
 def _there(widget: QWidget, root: QWidget) -> bool:
-    """Whether it is shown, or would be on another page or in another pane."""
+    """Whether a widget is shown, or would be on another page or pane."""
     at: QWidget | None = widget
     while at is not None and at is not root:
         above = at.parentWidget()
@@ -60,7 +60,8 @@ def _there(widget: QWidget, root: QWidget) -> bool:
 
 
 def _part(widget: QWidget) -> bool:
-    """Qt's own parts: the field and the list in a combo box, the field in a spin box, the button that clears a field."""
+    """Whether a widget is part of a Qt control: field and list of a combo box, field of a spin box, clear
+    button."""
     parent = widget.parentWidget()
     while parent is not None:
         if isinstance(parent, QComboBox | QAbstractSpinBox | QLineEdit | QTabBar | QHeaderView):
@@ -75,14 +76,14 @@ def _corner(widget: QWidget) -> bool:
 
 
 def name_of(widget: QWidget) -> str:
-    """What a screen reader calls it."""
+    """The name a screen reader announces."""
     face = QAccessible.queryAccessibleInterface(widget)
     said = str(face.text(QAccessible.Text.Name)) if face is not None else ""
     return said.strip() or widget.accessibleName().strip()
 
 
 def reached(widget: QWidget) -> bool:
-    """Whether Tab comes to it, or a key of its own does what it does."""
+    """Whether Tab reaches it, or a shortcut does the same."""
     if widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
         return True
     if isinstance(widget, QTextEdit | QPlainTextEdit) and widget.isReadOnly() and _in_a_stop(widget):
@@ -93,7 +94,7 @@ def reached(widget: QWidget) -> bool:
 
 
 def _in_a_stop(text: QWidget) -> bool:
-    """Whether it is the text of something the keyboard comes to: a message, whose name says it and whose menu copies it."""
+    """Whether it is text of a focusable widget: a message whose name contains it and whose menu copies it."""
     above = text.parentWidget()
     while above is not None:
         if above.focusPolicy() & Qt.FocusPolicy.TabFocus and name_of(above):
@@ -103,7 +104,7 @@ def _in_a_stop(text: QWidget) -> bool:
 
 
 def path(widget: QWidget) -> str:
-    """Where it is, for the reader of a failed test."""
+    """The widget's path, for messages of failed tests."""
     parts = []
     at: QWidget | None = widget
     while at is not None:
@@ -121,21 +122,21 @@ def out_of_reach(root: QWidget) -> list[str]:
 
 
 def ask_for_menu(widget: QWidget) -> None:
-    """Press the key for menus in a widget."""
+    """Press the menu key in a widget."""
     widget.setFocus()
     at = widget.rect().center()
     QApplication.sendEvent(widget, QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, at, widget.mapToGlobal(at)))
 
 
 def open_menu(within: QWidget) -> QMenu:
-    """The one menu that is open."""
+    """The only open menu."""
     found = [menu for menu in within.findChildren(QMenu) if menu.isVisible()]
     assert len(found) == 1, [path(within)] + [menu.objectName() for menu in found]
     return found[0]
 
 
 def menu_faults(menu: QMenu) -> list[str]:
-    """What somebody who hears an open menu and has only the keyboard would miss in it and the menus inside it; it is closed at the end."""
+    """Accessibility problems of an open menu and its submenus; closes it at the end."""
     entries = [each for each in menu.actions() if each.isVisible() and not each.isSeparator()]
     faults = [f"nothing in {path(menu)}"] if not entries else []
     faults += [f"{path(menu)}: an entry without words ({each.objectName()})" for each in entries if not each.text().strip()]

@@ -1,4 +1,4 @@
-"""A transcript's view in a window, for tests of what is shown in it."""
+"""A transcript view in a window, for tests of its content."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atelier_desk.desktop.chat.transcript.view import ChatView
 
 
 def shown_view(qtbot: QtBot) -> ChatView:
-    """An empty view of 900 × 600 pixels on the screen."""
+    """An empty view of 900 × 600 pixels, shown."""
     view = ChatView(item_maker(TranscriptHost()))
     qtbot.addWidget(view)
     view.resize(900, 600)
@@ -21,6 +21,6 @@ def shown_view(qtbot: QtBot) -> ChatView:
 
 
 def turn() -> None:
-    """Let the window do what it has put off."""
+    """Process pending window events."""
     for _round in range(4):
         QApplication.processEvents()

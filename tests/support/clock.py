@@ -1,4 +1,4 @@
-"""A clock that moves only when a test says so."""
+"""A clock that only a test moves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 
 class ManualClock:
-    """``advance`` moves time and wakes the sleepers that are due, in order."""
+    """``advance`` moves the time and wakes due sleepers in order."""
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         self._start = start
@@ -36,7 +36,7 @@ class ManualClock:
         return sum(not future.done() for _, _, future in self._sleepers)
 
     async def advance(self, seconds: float) -> None:
-        """Move time forward and let everything that is due run until it waits again."""
+        """Move the time forward, and let everything due run until it waits again."""
         target = self._elapsed + seconds
         while self._sleepers and self._sleepers[0][0] <= target:
             due, _, future = heapq.heappop(self._sleepers)

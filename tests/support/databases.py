@@ -1,6 +1,8 @@
-"""Databases whose tables are there already: to make them takes longer than most tests, so it is done once and copied.
+"""Databases with their tables already created: creating them takes longer than most tests, so they are
+copied.
 
-Databases that a test opens in an empty folder itself, and those of the programs it starts, are made by the program as ever.
+Databases that a test opens in an empty folder itself, and those of programs it starts, are created by the
+program as usual.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from atelier_desk.domain.limits import DATABASE_PAUSE_S
 from atelier_desk.storage.store import Store
 
 PlaceDatabase = Callable[[Path], Path]
-"""Puts a database without rows into a directory that is not there yet, and gives the directory."""
+"""Puts a database without rows at a new path and returns the path."""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_pause() -> Iterator[None]:
-    """The engine's threads must end before the interpreter does: these tests wait for that once, after the last, and not at each close."""
+    """Wait once for the engine's threads, after the last test: they must end before the interpreter."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("atelier_desk.storage.engine.DATABASE_PAUSE_S", 0)
         yield

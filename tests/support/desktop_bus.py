@@ -1,4 +1,4 @@
-"""A D-Bus session of a test's own, with a notification server and a portal for shortcuts in it: the real wire, and nobody's desktop."""
+"""A private D-Bus session with a notification server and a shortcut portal, over the real protocol."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configurat
 
 @contextlib.asynccontextmanager
 async def session(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[subprocess.Popen[bytes]]:
-    """A bus of its own in ``folder``, named by the environment until it ends; the test is skipped where no ``dbus-daemon`` is installed."""
+    """A bus in ``folder``, named in the environment until it ends; skips the test without ``dbus-daemon``."""
     program = shutil.which("dbus-daemon")
     if program is None:
         pytest.skip("dbus-daemon is not installed (Debian: apt install dbus)")
@@ -31,7 +31,7 @@ async def session(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     config.write_text(CONFIG.format(socket=socket), encoding="utf-8")
     daemon = subprocess.Popen([program, f"--config-file={config}", "--nofork", "--print-address"], stdout=subprocess.PIPE)
     assert daemon.stdout is not None
-    await asyncio.get_running_loop().run_in_executor(None, daemon.stdout.readline)  # it listens
+    await asyncio.get_running_loop().run_in_executor(None, daemon.stdout.readline)  # it is listening
     monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={socket}")
     try:
         yield daemon
@@ -42,7 +42,10 @@ async def session(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 
 class FakeService:
-    """A service on the bus; ``called`` keeps every call. Subclasses answer in ``on_<Method>``: signature and values."""
+    """A service on the bus; ``called`` records every call.
+
+    Subclasses answer in ``on_<Method>`` with signature and values.
+    """
 
     name = ""
 
@@ -96,7 +99,7 @@ class FakeService:
 
 
 class FakeNotifications(FakeService):
-    """A notification server; a test presses with ``press`` and writes with ``reply``."""
+    """A notification server; a test clicks with ``press`` and answers with ``reply``."""
 
     name = "org.freedesktop.Notifications"
     path = "/org/freedesktop/Notifications"
@@ -118,7 +121,7 @@ class FakeNotifications(FakeService):
 
     @property
     def shown(self) -> list[tuple[int, tuple[Any, ...]]]:
-        """Number and values of what is on the screen."""
+        """Number and values of each visible notification."""
         closed = {values[0] for values in self.calls("CloseNotification")}
         return [(number, values) for number, values in enumerate(self.calls("Notify"), 7) if number not in closed]
 
@@ -130,7 +133,7 @@ class FakeNotifications(FakeService):
 
 
 class FakePortal(FakeService):
-    """A portal that gives the key as ``trigger``, or answers a binding with ``response`` 1 or 2."""
+    """A portal that assigns the key ``trigger``, or answers a binding with ``response`` 1 or 2."""
 
     name = "org.freedesktop.portal.Desktop"
     path = "/org/freedesktop/portal/desktop"

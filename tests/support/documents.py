@@ -177,4 +177,4 @@ ALL = {
     "a.epub": book,
     "a.eml": lambda: mail().as_bytes(),
 }
-"""A small document of each kind, by a name."""
+"""A small document of each kind, by name."""

@@ -93,7 +93,7 @@ _DEFAULTS: dict[str, Any] = {
 
 @cache
 def service_class(name: str) -> type:
-    """The engine's own class of a service."""
+    """The engine's class of a service."""
     if name in PARTS:
         module, _dot, part = PARTS[name].rpartition(".")
         return getattr(import_module(f"atelier_desk.{module}"), part)  # type: ignore[no-any-return]
@@ -108,7 +108,7 @@ def service_class(name: str) -> type:
 
 
 def checked(key: str) -> str:
-    """The name of a method, which the engine has."""
+    """The key of a method, checked to exist in the engine."""
     service, _dot, method = key.rpartition(".")
     check_callable(service_class(service), method)
     return key
@@ -118,16 +118,17 @@ Log = list[tuple[str, tuple[Any, ...], dict[str, Any]]]
 
 
 class FakeService:
-    """One service of the fake, or a part of one; calls are recorded and answered from ``answers``, by ``service.method``.
+    """A service of the fake, or a part of one; records calls and answers them from ``answers``.
 
-    An answer is a value, an exception (raised), or a function that gets the arguments and gives the value or an awaitable.
+    An answer, by ``service.method``, is a value, an exception to raise, or a function of the arguments that
+    returns a value or an awaitable.
     """
 
     def __init__(self, name: str, answers: dict[str, Any], log: Log) -> None:
         self._name, self._answers, self._log = name, answers, log
 
     def __getattr__(self, name: str) -> Any:
-        """A part. What is not there: say why."""
+        """A part of the service; raises with an explanation when it has no answer."""
         path = f"{self._name}.{name}"
         if path not in PARTS:
             check_callable(service_class(self._name), name)
@@ -147,7 +148,7 @@ class FakeService:
 
 @cache
 def _fake_class(name: str) -> type[FakeService]:
-    """A fake with the coroutine methods of the engine's own class, which take the same arguments."""
+    """A fake with the coroutine methods and signatures of the engine's class."""
     real = service_class(name)
 
     def method(called: str) -> Callable[..., Any]:
@@ -164,13 +165,13 @@ def _fake_class(name: str) -> type[FakeService]:
 
 
 class FakeAtelier:
-    """Fake services by name: ``FakeAtelier(workflows={"list": […]})``; ``log`` holds every call in order."""
+    """Fake services by name: ``FakeAtelier(workflows={"list": […]})``; ``log`` has every call in order."""
 
     def __init__(self, **services: dict[str, Any]) -> None:
         self.log: Log = []
         self.checks: list[Any] = []
         self.run: Any = None
-        """The run ``workflows.opened`` tells of."""
+        """The run returned by ``workflows.opened``."""
         self.answers: dict[str, Any] = {"workflows.opened": self._opened, "workflows.listing": self._listing}
         for name, results in services.items():
             for method, result in results.items():
@@ -183,14 +184,14 @@ class FakeAtelier:
         return service
 
     async def _opened(self, workflow_id: str, limit: int = 100) -> Any:
-        """What a screen shows at first, from the answers of ``get`` and ``transcript``; no run."""
+        """First content of a screen, from the answers of ``get`` and ``transcript``; without a run."""
         from atelier_desk.engine.services.workflows import OpenedWorkflow
 
         workflows: Any = self.workflows
         return OpenedWorkflow(await workflows.get(workflow_id), tuple(await workflows.transcript(workflow_id, limit=limit)), self.run)
 
     async def _listing(self, limit: int = 100, *, archive: bool = False) -> Any:
-        """What the list at the left shows, from the answer of ``list``."""
+        """Content of the workflow list, from the answer of ``list``."""
         from atelier_desk.engine.services.workflows import Listing
 
         workflows: Any = self.workflows
@@ -219,7 +220,7 @@ class FakeAtelier:
 
 
 class FakeBridge(Bridge):
-    """A bridge whose engine is a fake on the same thread; ``errors`` keeps what jobs let out."""
+    """A bridge whose engine is a fake on the same thread; ``errors`` has the jobs' exceptions."""
 
     def __init__(self, fake: Any = None, parent: QObject | None = None) -> None:
         super().__init__(parent=parent)
@@ -243,7 +244,7 @@ class FakeBridge(Bridge):
 
 
 async def settle(rounds: int = 10) -> None:
-    """Let tasks and Qt's events run until nothing is due."""
+    """Let tasks and Qt events run until nothing is due."""
     for _ in range(rounds):
         await asyncio.sleep(0)
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
@@ -251,7 +252,7 @@ async def settle(rounds: int = 10) -> None:
 
 
 class Held:
-    """A result that is not there until ``release``: what a slow engine is to an impatient person."""
+    """A result that arrives only at ``release``, like that of a slow engine."""
 
     def __init__(self, value: Any = None) -> None:
         self._value, self._free = value, asyncio.Event()

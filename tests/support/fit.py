@@ -1,4 +1,4 @@
-"""What of a window does not fit: texts that are cut unsaid, controls outside their place or over each other, pages that scroll sideways."""
+"""Layout problems of a window: clipped texts, misplaced or overlapping controls, sideways scrolling."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from atelier_desk.desktop.widgets.controls import ElidedLabel
 from tests.support.access import path
 
 SLACK = 1
-"""Pixels by which rounding may differ."""
+"""Pixels of rounding error."""
 _PAINTS = (QPushButton.paintEvent, QCheckBox.paintEvent, QRadioButton.paintEvent)
-"""Of buttons that paint their words as Qt does."""
+"""Paint methods of buttons that Qt draws itself."""
 EDGE = 6
-"""Pixels beside the icon of a button: it may stand in the line of a text with its icon, and over the edge with them."""
+"""Pixels next to a button's icon in which it may overlap a neighbouring text."""
 CONTROLS = (QLabel, QAbstractButton, QLineEdit, QComboBox, QAbstractSpinBox, QAbstractItemView, QTabBar)
 
 
 def misfits(root: QWidget) -> list[str]:
-    """All that is wrong in a window or a part of one as it is shown, a line each with the path of the widget."""
+    """All layout problems of a shown window or part, one line each with the widget's path."""
     shown = (each for each in root.findChildren(QWidget) if each.isVisible() and each.window() == root.window())
     return [f"{wrong}: {path(widget)}" for widget in (root, *shown) for wrong in _wrong(widget, root)]
 
 
 def _wrong(widget: QWidget, root: QWidget) -> Iterator[str]:
-    if not widget.toolTip() and (cut := _cut(widget)):  # what is cut is said under the pointer
+    if not widget.toolTip() and (cut := _cut(widget)):  # clipped text is available as a tool tip
         yield cut
     if widget != root and isinstance(widget, CONTROLS) and (hidden := _clipped(widget, root)):
         yield hidden
@@ -60,7 +60,7 @@ def _wrong(widget: QWidget, root: QWidget) -> Iterator[str]:
 
 
 def _cut(widget: QWidget) -> str:
-    """What of its text has no room; empty where all has. The rows of lists end in an ellipsis by themselves."""
+    """The part of its text that is clipped; empty for none. Rows of lists elide by themselves."""
     if isinstance(widget, QLabel):
         return "" if isinstance(widget, ElidedLabel) else _cut_label(widget)
     if isinstance(widget, QAbstractButton):
@@ -70,7 +70,7 @@ def _cut(widget: QWidget) -> str:
         widget.initStyleOption(option)
         field = QStyle.SubControl.SC_ComboBoxEditField
         room = widget.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, field, widget)
-        widget.grab()  # its tool tip is that of what was painted last
+        widget.grab()  # its tool tip belongs to the last paint
         if widget.toolTip():
             return ""
         return _lacking(widget.currentText(), widget.fontMetrics(), room.width())
@@ -111,18 +111,18 @@ def _cut_button(button: QAbstractButton) -> str:
 
 
 def _clipped(widget: QWidget, root: QWidget) -> str:
-    """What of a control cannot be seen and cannot be scrolled to either."""
+    """The part of a control that is neither visible nor reachable by scrolling."""
     box, at = widget.rect(), widget
     if isinstance(widget, QAbstractButton) and not widget.text():
         box = box.adjusted(EDGE, 0, -EDGE, 0)
     elif isinstance(widget, QTabBar) and isinstance(widget.parentWidget(), QMainWindow):
-        return ""  # Qt keeps those of docks that stand alone somewhere outside
+        return ""  # Qt moves controls of floating docks off screen
     while at != root and not at.isWindow() and (above := at.parentWidget()) is not None:
         box, room = QRect(at.mapToParent(box.topLeft()), box.size()), above.rect()
         area = above.parentWidget()
         if isinstance(area, QAbstractScrollArea) and area.viewport() == above:
             if not isinstance(area, QScrollArea):
-                return ""  # lists and texts place what is in them
+                return ""  # lists and texts place their own content
             box = QRect(box.x(), 0, box.width(), min(box.height(), room.height()))
         if not room.adjusted(-SLACK, -SLACK, SLACK, SLACK).contains(box):
             words = widget.text() if isinstance(widget, QLabel | QAbstractButton) else ""

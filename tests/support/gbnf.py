@@ -1,4 +1,4 @@
-"""Reads the part of GBNF that Atelier writes, to test grammars without a model: as a regular expression, and as a source of samples."""
+"""Read the subset of GBNF that Atelier writes: as a regular expression, and to generate samples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TOKEN = re.compile(
 )
 _ALPHABET = "abcdefzAZ0123456789 .,:<>/_-'éЖ😀\t\n\"\\[]{}"
 _REPEATS = 3
-"""Repetitions beyond the least number that a sample makes at most."""
+"""Maximum repetitions in a sample beyond the minimum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +83,10 @@ class _Reader:
 
 
 class Grammar:
-    """A grammar whose rules do not refer to themselves.
+    """A grammar without recursive rules.
 
     Raises:
-        ValueError: a rule that cannot be read.
+        ValueError: a rule cannot be parsed.
     """
 
     def __init__(self, text: str) -> None:
@@ -103,7 +103,7 @@ class Grammar:
         return self.pattern().fullmatch(text) is not None
 
     def sample(self, source: random.Random) -> str:
-        """A text the grammar allows, short where it may be long."""
+        """A text that the grammar allows, short where it may be long."""
         return self._sample(self._rules["root"], source)
 
     def _regex(self, node: _Node) -> str:

@@ -1,4 +1,4 @@
-"""Backups whose database was looked into once: each look starts a program, and most tests of backups are about what lies around it."""
+"""Cache inspections of backups: each starts a program, and most tests are about something else."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _seen: dict[str, Inspection] = {}
 
 @pytest.fixture
 def inspected_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same bytes are looked into once in all tests that have this."""
+    """Inspect identical bytes once for all tests that use this."""
 
     async def remembered(directory: Path, **more: Any) -> Inspection:
         digest = hashlib.sha256()
-        # It looks into the database and the reports beside it.
+        # An inspection covers the database and the reports next to it.
         for path in sorted((*directory.rglob("*"), *(directory.parent / "reports").rglob("*"))):
             if path.is_file():
                 digest.update(f"{path.relative_to(directory.parent)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())

@@ -1,4 +1,4 @@
-"""What the rows of a list say."""
+"""Texts of the rows of a list."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The program as the client under test of the protocol's conformance suite: ``python -m tests.support.mcp_conformance URL``.
+"""The program as the client under test of the protocol's conformance suite.
 
-It does what a person with an agent would do at any server: adds it, signs in when that is asked for, lists its tools and calls each. The
-suite says in ``MCP_CONFORMANCE_CONTEXT`` which client was registered, and which calls it wants instead.
+Run as ``python -m tests.support.mcp_conformance URL``. It does what a person with an agent does at any
+server: adds it, signs in if required, lists its tools and calls each. ``MCP_CONFORMANCE_CONTEXT`` names the
+registered client and the calls the suite wants instead.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from atelier_desk.engine import Atelier
 from atelier_desk.mcp import oauth
 
 DOCUMENT = "https://conformance-test.local/client-metadata.json"
-"""The client's own document, which the suite expects where a server takes such."""
+"""The client's metadata document, which the suite expects."""
 MOST_SIGN_INS = 3
 
 
 class Person:
-    """Accepts what forms propose; see ``mcp.serving.Desk``."""
+    """Accepts the suggestions of forms; see ``mcp.client_requests.RequestHandler``."""
 
     roots: Sequence[str] = ()
     model = "none"
@@ -46,7 +47,7 @@ class Person:
 
 
 def visit(url: str) -> None:
-    """In the place of the browser, a person who signs in wherever they are sent."""
+    """Replaces the browser: signs in at any address."""
     httpx2.get(url, follow_redirects=True, timeout=30)
 
 
@@ -62,7 +63,7 @@ class Client:
         self._atelier, self._left = atelier, MOST_SIGN_INS
 
     async def begin(self) -> None:
-        """Connect, signing in when that is asked for."""
+        """Connect, signing in if required."""
         health = await self._atelier.mcp.test("suite")
         while not health.ok and health.code == "sign_in" and self._left:
             self._left -= 1
@@ -71,7 +72,7 @@ class Client:
             raise SystemExit(f"{health.code}: {health.message}")
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> None:
-        """Call a tool, answering what its server asks for."""
+        """Call a tool, answering its server's requests."""
         given: dict[str, Any] | None = None
         state: str | None = None
         while True:
@@ -116,7 +117,7 @@ async def main(url: str) -> None:
         tools = await (await atelier.mcp.connection("suite")).tools()
         calls = [(each["name"], each["arguments"]) for each in context.get("toolCalls") or ()]
         if scenario == "json-schema-2020-12-preservation":
-            # What was read of one tool is sent to the other, which compares it.
+            # The result of one tool is sent to the other, which compares it.
             schemas = {str(each["name"]): each["inputSchema"] for each in tools}
             calls = [("json_schema_echo", {"schema": schemas["json_schema_2020_12_tool"]})]
         for name, arguments in calls or [(str(each["name"]), fitting(each["inputSchema"])) for each in tools]:

@@ -1,4 +1,4 @@
-"""A database without rows, an embedder that is told what is alike, and a search over both: fixtures for tests of memories."""
+"""Fixtures for memories: an empty database, an embedder with given similarities, a search over both."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ DIMENSION = 8
 
 
 class WordEmbedder:
-    """Vectors by meaning as the test defines it: each known word has a direction, words of one group share it.
+    """Vectors by meanings that the test defines: each word has a direction, shared by words of one group.
 
     Attributes:
         failing: raise instead of answering.
-        asked: every text that was embedded.
+        asked: every embedded text.
     """
 
     dimension = DIMENSION

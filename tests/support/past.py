@@ -1,4 +1,4 @@
-"""A small team's past, made by hand: a root run with one sub-agent, twelve seconds of work, and a request."""
+"""The history of a small team: a root run, a sub-agent, twelve seconds of work, and a request."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def message(key: str, run: str, content: str, role: MessageRole = MessageRole.AS
 
 
 def snapshot(_workflow_id: str, _root: str, seq: int) -> Snapshot:
-    """One message more after each event; the sub-agent and the task are there from the fifth on."""
+    """One more message after each event; sub-agent and task exist from the fifth on."""
     entries = tuple(
         message(f"m{number}", "root", f"text {number}", MessageRole.USER if number == 1 else MessageRole.ASSISTANT, number)
         for number in range(1, seq + 1)
@@ -123,7 +123,7 @@ def turns(*run_ids: str) -> list[Turn]:
 
 
 def engine(**services: dict[str, Any]) -> FakeAtelier:
-    """A fake engine that knows this past; ``services`` adds answers, or takes their place."""
+    """A fake engine with this history; ``services`` adds or replaces answers."""
     known: dict[str, dict[str, Any]] = {
         "workflows": {"list": [WORKFLOW], "get": WORKFLOW},
         "teams": {"timeline": timeline(), "tree": tree(), "at": snapshot, "turns": turns("root"), "root_of": lambda run_id: run_id},

@@ -1,4 +1,4 @@
-"""Small pictures and what looks like one."""
+"""Small images, and files that only look like images."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PIL import Image
 
 
 def png(width: int = 2, height: int = 2, *, claims: tuple[int, int] | None = None) -> bytes:
-    """A whole PNG of one colour; ``claims`` is another size that its header names."""
+    """A valid PNG of one colour; ``claims`` is a different size in its header."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -21,7 +21,7 @@ def png(width: int = 2, height: int = 2, *, claims: tuple[int, int] | None = Non
 
 
 def picture(form: str, width: int = 30, height: int = 20, *, mode: str = "RGB", orientation: int = 0) -> bytes:
-    """A whole picture by Pillow in one of its formats, half of it coloured; ``orientation`` as a camera writes it into EXIF."""
+    """A valid image in one of Pillow's formats, half coloured; ``orientation`` goes into EXIF."""
     made = Image.new(mode, (width, height))
     made.paste((200,) * len(made.getbands()), (0, 0, width // 2, height))
     out, exif = BytesIO(), Image.Exif()
@@ -32,14 +32,14 @@ def picture(form: str, width: int = 30, height: int = 20, *, mode: str = "RGB", 
 
 
 def broken_inside(width: int = 64, height: int = 64) -> bytes:
-    """A PNG whose head and end are whole and whose pixels are not."""
+    """A PNG with intact header and end, and damaged pixels."""
     whole = png(width, height)
     at = whole.index(b"IDAT") + 4
     return whole[: at + 8] + b"\xff" * 8 + whole[at + 16 :]
 
 
 def jpeg_header(width: int, height: int) -> bytes:
-    """The beginning and the end of a JPEG, with an application segment before its frame header."""
+    """Beginning and end of a JPEG, with an application segment before its frame header."""
     segment = b"\xff\xe0" + struct.pack(">H", 16) + bytes(14)
     frame = b"\xff\xc0" + struct.pack(">HBHH", 17, 8, height, width) + bytes(10)
     return b"\xff\xd8" + segment + frame + b"\xff\xd9"

@@ -1,4 +1,4 @@
-"""A kind of model server as a stranger adds it: one file, put where the others are."""
+"""A provider type as an external package adds it: one file next to the others."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ register(ProviderType(
 
 @contextmanager
 def plugged(folder: Path) -> Iterator[None]:
-    """Acme's file is among the others for a while."""
+    """Add Acme's file temporarily."""
     (folder / "acme.py").write_text(ACME)
     package.__path__.append(str(folder))
     try:

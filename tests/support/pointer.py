@@ -1,4 +1,4 @@
-"""The pointer over a list, as a person moves it."""
+"""Moves the pointer over a list like a person."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from atelier_desk.desktop.widgets.hover_gate import HoverGate
 
 
 def aim(area: QAbstractScrollArea, row: int = 0, *, at_once: bool = False) -> None:
-    """Move the pointer onto a row of a list, or into another area: ``at_once`` after what was done before, else a while later."""
+    """Move the pointer to a row of a list, or to another area.
+
+    ``at_once`` moves it immediately after the last action, otherwise a while later.
+    """
     for gate in () if at_once else area.window().findChildren(HoverGate):
         gate._own.stop()
     place = QPoint(8, 8)
@@ -26,5 +29,5 @@ def aim(area: QAbstractScrollArea, row: int = 0, *, at_once: bool = False) -> No
 
 
 def leave(area: QAbstractScrollArea) -> None:
-    """Move the pointer away from it."""
+    """Move the pointer away."""
     QApplication.sendEvent(area.viewport(), QEvent(QEvent.Type.Leave))

@@ -1,4 +1,4 @@
-"""A small project as the engine would tell of it: files, scopes, a package and a document, with what joins them."""
+"""A small project as the engine describes it: files, scopes, a package, a document, and relations."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ STATISTICS = ProjectStatistics(
 
 
 class Projects:
-    """The answers of the service, and what they are made of. ``states`` are told as they are."""
+    """The service's answers and their data. ``states`` are returned unchanged."""
 
     def __init__(self) -> None:
         self.kept = [

@@ -1,4 +1,4 @@
-"""Repositories for tests: made by the real git, and settings that somebody else may have written into them."""
+"""Repositories for tests, made by the real git, some with hostile settings."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PLACES = ("", "sub", "bare.git", "tree", "mod")
-"""Below the workspace, as ``Hostile`` makes them: its own repository, a nested one, a bare one, a linked work tree, a submodule."""
+"""Repositories of ``Hostile`` below the workspace: its own, a nested one, a bare one, a linked work tree, a
+submodule."""
 CONFIGS = (".git/config", "sub/.git/config", "bare.git/config", ".git/modules/mod/config")
 ATTRIBUTES = b"* filter=evil diff=evil merge=evil\n*.b filter=a=b diff=a=b\n*.c filter=\xff\xfe diff=\xff\xfe\n"
 WHO = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always")
 
 
 def git(*arguments: str, cwd: Path, home: Path | None = None, check: bool = True) -> str:
-    """git as somebody runs it in a terminal; without ``home`` nobody has settings of their own."""
+    """Run git as in a terminal; without ``home`` there are no personal settings."""
     environ = {"HOME": str(home or "/nonexistent"), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
     done = subprocess.run(("git", *WHO, *arguments), cwd=cwd, env=environ, check=check, capture_output=True, timeout=20)
     return done.stdout.decode("utf-8", "replace")
 
 
 def commit(folder: Path, **files: str) -> Path:
-    """A repository with one commit; ``files`` by their name without ``.txt``."""
+    """A repository with one commit; ``files`` by name without ``.txt``."""
     folder.mkdir(parents=True, exist_ok=True)
     git("init", "-q", "--template=", cwd=folder)
     for name, text in (files or {"f": "one\n"}).items():
@@ -35,11 +36,12 @@ def commit(folder: Path, **files: str) -> Path:
 
 @dataclass(frozen=True)
 class Hostile:
-    """A workspace that a stranger gave: every repository in it says the same.
+    """A workspace from an untrusted source, with the same settings in all of its repositories.
 
     Attributes:
-        root: the workspace; ``outside``: a folder beside it with a file ``secret`` and ``settings``, which name the canary.
-        marks: where the canary leaves its marks when it runs.
+        root: the workspace.
+        outside: a folder next to it with the files ``secret`` and ``settings``, which name the canary.
+        marks: where the canary leaves marks when it runs.
     """
 
     root: Path
@@ -48,7 +50,7 @@ class Hostile:
 
     @classmethod
     def template(cls, top: Path) -> Hostile:
-        """One to copy, with nothing hostile in it yet."""
+        """A template to copy, without hostile settings."""
         root, outside, marks = top / "template", top / "outside", top / "marks"
         for folder in (outside, marks):
             folder.mkdir()
@@ -74,7 +76,7 @@ class Hostile:
         return cls(root, outside, marks)
 
     def copy(self, root: Path, settings: bytes = b"") -> Hostile:
-        """The same elsewhere, with a linked work tree, and ``settings`` at the end of each configuration."""
+        """A copy elsewhere, with a linked work tree, and ``settings`` appended to each configuration."""
         shutil.copytree(self.root, root, symlinks=True)
         git("worktree", "add", "-q", "--detach", "tree", cwd=root)
         (root / "tree/f.txt").write_text("two\n")

@@ -1,4 +1,4 @@
-"""Builds runs without a driver: events numbered and timed as a journal would, and a pure interpreter of the next step."""
+"""Build runs without a driver: numbered and timed events, and a pure interpreter of the next step."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def agent(**changes: Any) -> AgentConfig:
-    """An agent with every field a test does not care about filled in."""
+    """An agent with defaults for all fields."""
     base: dict[str, Any] = {"name": "Tester", "provider": "local", "model": "scripted", "tools": ("TodoTool", "CalculatorTool")}
     return AgentConfig(**{**base, **changes})
 
 
 def reply(text: str = "", *calls: ToolCall, **usage: Any) -> ModelReplied:
-    """A reply of the model with 10 tokens in and 5 out unless said otherwise."""
+    """A reply with 10 tokens in and 5 out by default."""
     counted = Usage(**{"tokens_input": 10, "tokens_output": 5, **usage})
     reason = FinishReason.TOOL_CALLS if calls else FinishReason.STOP
     return ModelReplied(reply=ChatReply(content=text, tool_calls=calls, finish_reason=reason), usage=counted)
@@ -52,7 +52,7 @@ def finished(id: str = "c1", tool: str = "CalculatorTool", text: str = '{"succes
 
 
 class Script:
-    """Collects events of one run; ``seconds`` pass before each."""
+    """Collects the events of one run; ``seconds`` pass before each."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Script:
 
 
 def interpret(script: Script, replies: Iterable[ModelReplied], result: Callable[[str], str] = lambda id: f"result of {id}") -> RunState:
-    """Do what ``next_step`` says with scripted replies until the run waits or is over."""
+    """Perform ``next_step`` with scripted replies until the run waits or ends."""
     left = iter(replies)
     for _ in range(1000):
         step = next_step(script.state)

@@ -1,4 +1,4 @@
-"""All that a window shows and says: what stands on its widgets, in its lists and menus, and what a screen reader is told."""
+"""All texts of a window: on widgets, in lists and menus, and for screen readers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ ROLES = (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRo
 
 
 def on_screen(*parts: QWidget) -> Iterator[tuple[str, str]]:
-    """Each text of each widget in some parts, or of the whole program, shown or not, with the place of the widget. What a person types in
-    is left out."""
+    """Each text of each widget in some parts or the complete program, visible or not, with its place.
+
+    Text typed by a person is omitted.
+    """
     for top in parts or QApplication.topLevelWidgets():
         for widget in (top, *top.findChildren(QWidget)):
             yield from ((_place(widget), text) for text in _texts(widget) if text)
@@ -51,7 +53,7 @@ def _texts(widget: QWidget) -> Iterator[str]:
 
 
 def _in_model(model: QAbstractItemModel, above: QModelIndex) -> Iterator[str]:
-    flat = isinstance(model, QAbstractListModel)  # PySide keeps their columnCount private
+    flat = isinstance(model, QAbstractListModel)  # PySide makes their columnCount private
     for row in range(model.rowCount(above)):
         for column in range(1 if flat else model.columnCount(above)):
             index = model.index(row, column, above)

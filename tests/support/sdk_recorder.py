@@ -1,4 +1,4 @@
-"""A plugin of pytest that keeps every stream that a test of an SDK answers with, in the folder that ``ATELIER_RECORDED`` names."""
+"""A pytest plugin that stores every stream answered by an SDK's tests in ``ATELIER_RECORDED``."""
 
 from __future__ import annotations
 

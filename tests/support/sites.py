@@ -1,4 +1,4 @@
-"""Web sites for tests: one server on the loopback that answers for every name, and a network that leads every checked number to it."""
+"""Web sites for tests: one loopback server for every name, to which every checked address leads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PUBLIC = "93.184.215.14"
 
 @dataclass
 class Asked:
-    """One request: host and target, and the headers by name in lower case."""
+    """A request: host and target, and the headers by lower-case name."""
 
     host: str
     target: str
@@ -26,7 +26,7 @@ class Asked:
 
 @dataclass
 class Reply:
-    """One answer; ``body`` may also write for itself."""
+    """An answer; ``body`` may also be a function that writes it."""
 
     body: bytes | Callable[[asyncio.StreamWriter], Any] = b""
     status: int = 200
@@ -34,12 +34,12 @@ class Reply:
 
 
 class Sites(httpcore.AsyncNetworkBackend):
-    """Pages by ``host/target``; everything else is not there.
+    """Pages by ``host/target``; all others do not exist.
 
     Attributes:
-        names: the numbers of each host, ``PUBLIC`` for those that are not named; a list of tuples answers each look-up with the next.
-        connected: the numbers that were connected to.
-        over: set when the server ends; what keeps silent waits for it.
+        names: IP addresses of each host, ``PUBLIC`` by default; a list of tuples answers one look-up each.
+        connected: the addresses that were connected to.
+        over: set when the server ends; silent answers wait for it.
         asked: the requests, and their ``methods``.
     """
 
@@ -66,7 +66,7 @@ class Sites(httpcore.AsyncNetworkBackend):
 
     @property
     def targets(self) -> list[str]:
-        """What was asked for, without the robots.txt."""
+        """Requested targets, without robots.txt."""
         return [each.target for each in self.asked if each.target != "/robots.txt"]
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -102,7 +102,7 @@ class Sites(httpcore.AsyncNetworkBackend):
 
 @asynccontextmanager
 async def sites() -> AsyncIterator[Sites]:
-    """The server, at work."""
+    """The running server."""
     made = Sites()
     server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
     made.port = server.sockets[0].getsockname()[1]
@@ -114,7 +114,7 @@ async def sites() -> AsyncIterator[Sites]:
 
 
 async def parsed_here(module: str, arguments: tuple[str, ...], data: bytes, **_more: object) -> WorkerReply:
-    """In place of ``ask_once``: what the process would answer, without starting one."""
+    """Replaces ``ask_once``: runs the process's code without starting one."""
     from atelier_desk.web import page_text
 
     assert module == page_text.__name__

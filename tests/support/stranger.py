@@ -1,4 +1,4 @@
-"""A room of tools as somebody else would add it: a folder beside the others, with a section of its own and one file for a tool."""
+"""A section of tools as an external package adds it: a folder next to the others, one file per tool."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ class _French(gettext.NullTranslations):
 
 @contextmanager
 def room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Add the room; no file of Atelier is touched. Taken away at the end."""
+    """Add the folder temporarily, without touching Atelier's files."""
     garden = folder / "garden_ops"
     garden.mkdir()
     (garden / "__init__.py").write_text(SECTION)
     (garden / "water.py").write_text(TOOL)
-    builtin.load()  # what is first imported while the stranger is there would be forgotten with it
+    builtin.load()  # modules first imported meanwhile would be removed with it
     monkeypatch.setattr(tools, "__path__", [*tools.__path__, str(folder)])
     monkeypatch.setattr(builtin, "_declared", dict(builtin._declared))
     monkeypatch.setattr(sections, "_declared", dict(sections._declared))
@@ -106,6 +106,6 @@ def room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def speak_french(monkeypatch: pytest.MonkeyPatch) -> None:
-    """French as the catalogue would have it once the new words are translated."""
+    """French as in the catalogue after the new messages are translated."""
     monkeypatch.setattr(i18n, "_current", _French())
     monkeypatch.setattr(i18n, "_language", "fr")

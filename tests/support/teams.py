@@ -1,4 +1,4 @@
-"""Teams over a scripted model: one script for each agent, by its name."""
+"""Teams with a scripted model: one script per agent, by name."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ TEAM_TOOLS = ("CalculatorTool", "TodoTool", "UserQuestionTool", "SpawnAgentTool"
 
 
 def leader(**changes: Any) -> AgentConfig:
-    """An agent that may start others and asks nobody first."""
+    """An agent that may start others without approval."""
     return agent(**{"tools": TEAM_TOOLS, "approval": "auto", **changes})
 
 
 def scripts(**steps: Sequence[Step] | ScriptedModel) -> Callable[[AgentConfig], ScriptedModel]:
-    """A model factory: the model of an agent is the script with its name."""
+    """A model factory: an agent's model is the script with its name."""
     models: Mapping[str, ScriptedModel] = {
         name: each if isinstance(each, ScriptedModel) else ScriptedModel(each) for name, each in steps.items()
     }

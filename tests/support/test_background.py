@@ -1,4 +1,4 @@
-"""Tasks that nobody waits for."""
+"""Background tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def test_a_failure_is_logged_with_its_cause_and_told(caplog: pytest.LogCap
     assert [(name, str(error)) for name, error in told] == [("cleaning", "[Errno 28] the disk is full")]
     record = next(record for record in caplog.records if record.name == "atelier_desk.support.background")
     assert (record.levelno, record.getMessage()) == (logging.ERROR, "cleaning failed")
-    # The program's own handler may have put the traceback into words already, to take secrets out of it.
+    # The program's own handler may already have formatted the traceback, to remove secrets from it.
     assert "the disk is full" in caplog.text
 
 
@@ -39,7 +39,7 @@ async def test_neither_an_end_nor_a_cancellation_is_a_failure(caplog: pytest.Log
     assert not caplog.records
 
 
-async def test_a_task_is_kept_while_it_runs_though_nobody_holds_it() -> None:
+async def test_a_task_is_stored_while_it_runs_though_nobody_holds_it() -> None:
     over: list[str] = []
     waited_for: list[weakref.ref[asyncio.Future[None]]] = []
 

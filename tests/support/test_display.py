@@ -1,4 +1,4 @@
-"""Whether a window can be opened, said without loading Qt."""
+"""Checking whether a window can be opened, without loading Qt."""
 
 from __future__ import annotations
 

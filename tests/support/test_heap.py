@@ -1,4 +1,4 @@
-"""What was freed goes back to the system."""
+"""Freed memory returns to the system."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_small_pieces_that_were_freed_do_not_stay() -> None:
     pieces = [libc.malloc(BYTES) for _ in range(PIECES)]
     for piece in pieces:
         ctypes.memset(piece, 1, BYTES)
-    last = libc.malloc(BYTES)  # what lies above the rest keeps the C library from giving it back by itself
+    last = libc.malloc(BYTES)  # memory above the rest keeps the C library from returning it by itself
     for piece in pieces:
         libc.free(piece)
     before = psutil.Process().memory_info().rss

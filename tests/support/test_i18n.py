@@ -70,7 +70,7 @@ def test_numbers_in_errors_are_grouped_as_the_reader_groups_them() -> None:
 
 @pytest.mark.parametrize("code", ["en", "fr"])
 def test_a_workflow_is_called_nothing_else(code: str) -> None:
-    """One word for one thing."""
+    """One term for one thing."""
     folder = Path(__file__).parents[2] / "translations" / "fr" / "LC_MESSAGES"
     with (folder / "atelier.po").open("rb") as file:
         catalogue = read_po(file)
@@ -80,7 +80,7 @@ def test_a_workflow_is_called_nothing_else(code: str) -> None:
 
 
 def test_no_text_to_be_translated_hides_in_an_f_string() -> None:
-    """There the catalogues do not find it, and it stays English."""
+    """The catalogues cannot find such a text, so it would stay English."""
     hidden = []
     for path in sorted(Path(atelier_desk.__file__).parent.rglob("*.py")):
         for outer in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -92,7 +92,7 @@ def test_no_text_to_be_translated_hides_in_an_f_string() -> None:
 
 
 def test_a_language_is_a_catalogue_and_nothing_else(tmp_path: Path) -> None:
-    """It is found, named and offered by its folder alone."""
+    """A new language is found, named and offered by its folder."""
     for code in ("pt_BR", "de"):
         (tmp_path / code / "LC_MESSAGES").mkdir(parents=True)
         (tmp_path / code / "LC_MESSAGES" / "atelier.mo").touch()

@@ -1,4 +1,4 @@
-"""Logging: nothing secret is written, every record says which run it belongs to, the file stays small and private."""
+"""Logging: no secrets, every record names its run, and the file stays small and private."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_file_rotates_and_is_private(tmp_path: Path, monkeypatch: pytest.Mon
 def test_text_that_is_not_valid_unicode_is_written(tmp_path: Path) -> None:
     logs.set_up(tmp_path, stderr=False)
     record = logging.makeLogRecord({"name": "atelier_desk.test", "levelno": logging.INFO, "levelname": "INFO", "msg": "half a pair \ud800"})
-    # Straight to our handlers: what pytest captures of a test must be text that can be sent between its processes.
+    # Straight to our handlers: text captured by pytest must be transferable between its processes.
     for handler in logging.getLogger().handlers:
         if type(handler).__module__ in ("atelier_desk.support.logs", "logging.handlers"):
             handler.handle(record)

@@ -79,7 +79,7 @@ def test_another_language_is_a_catalogue_and_nothing_else(monkeypatch: pytest.Mo
 
 
 def test_nothing_a_person_reads_asks_whether_it_is_french() -> None:
-    """What small models are asked in has rules of its own, elsewhere."""
+    """Prompts of small models have rules of their own, tested elsewhere."""
     root = Path(number_format.__file__).parent.parent
     read = [*root.glob("*.py"), *(each for name in ("desktop", "cli", "tools", "engine") for each in (root / name).rglob("*.py"))]
     assert [path.name for path in read if re.search(r"""[!=]= ["']fr["']""", path.read_text("utf-8"))] == []

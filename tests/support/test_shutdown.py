@@ -1,4 +1,4 @@
-"""A process that was asked to end ends, and nothing that is not the whole process is ended."""
+"""A process that was asked to end does so, and nothing else is ended."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ START = "import threading, time\nfrom atelier_desk.support.shutdown import EndWa
 
 
 def run(code: str) -> tuple[int, str, float]:
-    """Exit status, output and seconds of a program that was asked to end."""
+    """Exit status, output and duration in seconds of a program that was asked to end."""
     began = time.monotonic()
     done = subprocess.run([sys.executable, "-c", START + textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False)
     return done.returncode, done.stdout, time.monotonic() - began
@@ -40,7 +40,7 @@ def test_whatever_holds_it_up(held_up: str) -> None:
 
 def test_what_is_waited_for_one_after_the_other_fits_and_leaves_time_for_the_work() -> None:
     assert TOOL_ENDS_S + HAND_OVER_S + LAST_WORDS_S + RUNS_END_S + DATABASE_PAUSE_S <= PROGRAM_ENDS_S - 0.2
-    # What is killed at its end is written down before the run is given up.
+    # Commands killed at the end are recorded before the run is handed over.
     assert max(TOOL_ENDS_S, SHORT_COMMAND_S) < HAND_OVER_S
     assert TOOL_ENDS_S < RUNS_END_S
 
@@ -49,7 +49,7 @@ def test_asked_again_it_ends_at_once() -> None:
     assert run("watch.start(); print('still here', flush=True)")[:2] == (7, "")
 
 
-def test_whoever_called_the_program_goes_on_after_it() -> None:
+def test_whoever_called_the_program_continues_after_it() -> None:
     status, out, _seconds = run(f"watch.returned(); time.sleep({PROGRAM_ENDS_S} + 1.5); print('still here')")
     assert (status, out) == (0, "still here\n")
 

@@ -1,4 +1,4 @@
-"""Texts cut to a length."""
+"""Shortening texts."""
 
 from __future__ import annotations
 

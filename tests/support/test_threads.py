@@ -1,4 +1,4 @@
-"""Each kind of blocking work has threads of its own: what hangs in one holds up nothing in another, nor the end of the program."""
+"""Thread pools by kind of work: a hanging job blocks neither others nor the program's end."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_what_waits_for_a_thread_and_is_cancelled_never_runs() -> None:
     first = loop.run_in_executor(threads, release.wait, 60)
     second = loop.run_in_executor(threads, ran.append, "second")
     second.cancel()
-    await asyncio.sleep(0)  # the executor hears of it in the loop's next round
+    await asyncio.sleep(0)  # the executor is notified in the loop's next round
     release.set()
     assert await first
     await loop.run_in_executor(threads, ran.append, "third")

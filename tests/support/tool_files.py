@@ -1,4 +1,4 @@
-"""Tool files for tests: written, read as the program reads them, and tools that hang until they are let go."""
+"""Tool files for tests: written, read as the program reads them, and tools that hang until released."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def hang(folder: str, number: int = 0) -> str:
 
 
 def tool_file(folder: Path, text: str, name: str = "own.py") -> ToolFile:
-    """The file, written and read back."""
+    """Write a file and read it back."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes(text.encode())
     return next(each for each in list_candidates(folder, {}) if each.name == name)
 
 
 def gone(pid: int) -> bool:
-    """Whether a process can do nothing any more."""
+    """Whether a process has ended."""
     try:
         return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
@@ -62,7 +62,7 @@ def until_now(condition: Callable[[], bool], seconds: float = 60) -> None:
 
 
 async def begun(folder: Path, number: int = 0) -> int:
-    """The process in which ``hang`` has begun."""
+    """The process in which ``hang`` has started."""
     path = folder / f"begun-{number}"
     await until(path.exists)
     return int(path.read_text())

@@ -1,9 +1,10 @@
-"""Ends the process of a test that does not end, whatever it is stuck in.
+"""End the process of a test that does not end.
 
-pytest-timeout raises in the test, which says best what it waited for. That is not enough where the main thread is in foreign code, or where
-the end of the test waits in its turn (the loop's close for a thread, a fixture for a process); and after a failed test, pytest-timeout and
-pytest's own ``faulthandler_timeout`` measure no more. Then the stacks of all threads are printed and the process ends: of several workers
-one is replaced, and the test is told to have crashed.
+pytest-timeout raises in the test, which shows best what it waited for. That is not enough when the main
+thread is in foreign code, or when the end of the test waits itself (closing the loop for a thread, a fixture
+for a process); and after a failed test, pytest-timeout and pytest's ``faulthandler_timeout`` no longer
+measure. Then the stacks of all threads are printed and the process ends: a worker is replaced, and the test
+counts as crashed.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from collections.abc import Generator
 import pytest
 
 GRACE_S = 60.0
-"""How long a test may take, with its fixtures, to end after its time was over."""
+"""Seconds a test may take to end, with its fixtures, after its timeout."""
 _STDERR = pytest.StashKey[int]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[_STDERR] = os.dup(2)  # what is captured later is not seen when the process ends
+    config.stash[_STDERR] = os.dup(2)  # output captured later is lost when the process ends
 
 
 def _watch(item: pytest.Item) -> None:
@@ -41,6 +42,6 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(trylast=True)
 def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
-    """The test failed, and what comes after it is watched too."""
+    """Also watch what follows a failed test."""
     if isinstance(node, pytest.Item):
         _watch(node)

@@ -1,4 +1,4 @@
-"""Turning the wheel over the inputs of a window, as whoever scrolls past them does."""
+"""Turn the mouse wheel over a window's inputs, as when scrolling past them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractSlider, QAbstractSpinBox, QApplication, Q
 
 
 def turn(widget: QWidget, notches: int = -1) -> None:
-    """The wheel over a widget, in view or not; down for a negative number."""
+    """Turn the wheel over a widget, visible or not; a negative number scrolls down."""
     middle = QPointF(widget.rect().center())
     event = QWheelEvent(
         middle, QPointF(widget.mapToGlobal(middle.toPoint())), QPoint(), QPoint(0, 120 * notches), Qt.MouseButton.NoButton,
@@ -21,27 +21,27 @@ def turn(widget: QWidget, notches: int = -1) -> None:
 
 
 def turn_over(widget: QWidget, notches: int = -1) -> None:
-    """The same as the window system tells it: to the window, at the place of a widget that is in view."""
+    """Turn the wheel as the window system reports it: to the window, at a visible widget's place."""
     window = widget.window()
     QTest.wheelEvent(window.windowHandle(), QPointF(widget.mapTo(window, widget.rect().center())), QPoint(0, 120 * notches))
     QApplication.processEvents()
 
 
 def inputs(window: QWidget) -> list[QWidget]:
-    """Every combo box, spin box and slider below a widget; scroll bars are none."""
+    """Every combo box, spin box and slider below a widget; no scroll bars."""
     kinds = (QComboBox, QAbstractSpinBox, QAbstractSlider)
     return [each for each in window.findChildren(QWidget) if isinstance(each, kinds) and not isinstance(each, QScrollBar)]
 
 
 def value(widget: Any) -> Any:
-    """What an input says."""
+    """The value of an input."""
     if isinstance(widget, QComboBox):
         return widget.currentIndex()
     return widget.value() if isinstance(widget, QAbstractSlider) else widget.text()
 
 
 def changed_by_wheel(window: QWidget) -> list[str]:
-    """The names of the inputs without the focus that a turn of the wheel changes, or that would take the focus from it."""
+    """Names of unfocused inputs that the wheel changes, or that would take the focus."""
     wrong = []
     for widget in inputs(window):
         if isinstance(widget, QComboBox):

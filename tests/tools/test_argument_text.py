@@ -66,11 +66,11 @@ def test_each_kind_of_problem(fields: dict[str, Any], told: str) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "it is no JSON (EOF while parsing a value at line 1 column 0)."),
+        ("", "it is not JSON (EOF while parsing a value at line 1 column 0)."),
         ("[1]", "the whole of it must be an object."),
     ],
 )
-def test_what_is_no_object_at_all_is_told_as_the_whole(text: str, told: str) -> None:
+def test_what_is_no_object_at_all_is_reported_as_the_whole(text: str, told: str) -> None:
     with pytest.raises(ValidationError) as caught:
         Sample.model_validate_json(text)
     assert explain(caught.value) == told
@@ -89,7 +89,7 @@ def test_nobody_has_to_read_an_expression() -> None:
     assert explain(caught.value) == "sees must be a provider and one of its models, as PROVIDER/MODEL."
 
 
-def test_only_the_first_problems_are_told() -> None:
+def test_only_the_first_problems_are_reported() -> None:
     assert problem(mode="d", only="y", name="", tags=[]).endswith("; and 1 more.")
 
 
@@ -99,7 +99,7 @@ def test_values_are_listed_without_an_english_word() -> None:
 
 
 @pytest.mark.usefixtures("french")
-def test_an_error_inside_an_error_is_told_in_the_same_language() -> None:
+def test_an_error_inside_an_error_is_reported_in_the_same_language() -> None:
     tool = create_default_tool_registry().get_tool("TodoTool")
     assert tool is not None
     with pytest.raises(InvalidArgumentsError) as caught:

@@ -112,7 +112,7 @@ def test_a_summary_says_first_what_is_done_and_then_with_what(template: str, par
     assert summary_of({"value": "12 × 7"}, template).parts(_) == parts
 
 
-def test_a_call_that_is_over_is_told_as_done() -> None:
+def test_a_call_that_has_ended_is_reported_as_done() -> None:
     call = Presentation(summary=CallText(text="Start {name}", params={"name": "Ada"}), done="Started {name}")
     assert (call.words().localized(_), call.words(over=True).localized(_)) == ("Start Ada", "Started Ada")
     assert Presentation(summary=CallText(text="New task")).words(over=True).localized(_) == "New task"
@@ -133,7 +133,7 @@ class Slow(Files):
         return ToolResult.ok()
 
 
-async def test_the_time_of_the_call_holds_and_a_thread_can_see_that_it_is_over(context: ToolContext) -> None:
+async def test_the_time_of_the_call_holds_and_a_thread_can_see_that_it_has_ended(context: ToolContext) -> None:
     class Hasty(Slow):
         def describe(self, input: Any) -> Any:
             from dataclasses import replace

@@ -56,7 +56,7 @@ async def test_a_plain_function_runs_in_a_thread_and_gets_its_context(context: T
     assert await run(where, context) == {"success": True, "result": f"{context.workflow_id} False"}
 
 
-async def test_a_failure_can_be_told(context: ToolContext) -> None:
+async def test_a_failure_can_be_reported(context: ToolContext) -> None:
     @tool
     def refuse() -> dict[str, Any]:
         """Refuses."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.engine.run.request.model_call import tools_tokens
+from atelier_desk.engine.run.request.tool_definitions import tools_tokens
 from atelier_desk.tools.default import create_default_tool_registry
 from atelier_desk.tools.schema import operations_of
 from atelier_desk.tools.validation import validate

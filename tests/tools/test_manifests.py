@@ -10,7 +10,7 @@ import pytest
 from atelier_desk.tools.manifests import manifest
 
 
-def test_a_manifest_is_read_where_it_may_be_told(tmp_path: Path) -> None:
+def test_a_manifest_is_read_where_it_may_be_reported(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"name": "a"}')
     (tmp_path / "pyproject.toml").write_text('project = {name = "a"}')
     assert manifest(tmp_path, "package.json", lambda _path: True) == {"name": "a"}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import SearchScope, ToolMode
-from atelier_desk.engine.run.request.model_call import tools_tokens
+from atelier_desk.engine.run.request.tool_definitions import tools_tokens
 from atelier_desk.tools import modes
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.default import create_default_tool_registry
@@ -131,7 +131,7 @@ def test_what_the_system_message_says(registry: ToolRegistry) -> None:
     assert text(ToolMode.SECTIONS) == (
         "[TOOL SECTIONS] (reach these tools with list_tool_sections and plan_actions)\n"
         "- core_ops: Tasks, memory, calculation, questions to the user and reports (2)\n"
-        "- planning_ops: Plan actions, spawn agents, delegate and run tasks side by side (1)\n"
+        "- planning_ops: Plan actions, spawn agents, delegate and run tasks in parallel (1)\n"
         "- context_ops: Where the agent works: folder, environment, project (1)"
     )
     assert text(ToolMode.SECTIONS, enabled=()).endswith("\n(none)")
@@ -156,7 +156,7 @@ def test_tools_to_search_for_are_told_by_section_and_those_that_were_found_come_
     def text(mode: ToolMode, search: modes.Search) -> str:
         return modes.Toolset.of(registry, enabled, mode=mode).text(search)
 
-    planning = "- planning_ops: Plan actions, spawn agents, delegate and run tasks side by side (1 tool)"
+    planning = "- planning_ops: Plan actions, spawn agents, delegate and run tasks in parallel (1 tool)"
     files = "- file_ops: Read, write, edit, find, move, copy and delete files (2 tools)"
     core = "- core_ops: Tasks, memory, calculation, questions to the user and reports (2 tools)"
     assert text(ToolMode.DIRECT, outside).splitlines() == [modes.SEARCHED_NOTE, planning, files]

@@ -38,7 +38,7 @@ def texts(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("folder", ["cli", "desktop", "domain", "engine", "knowledge", "llm", "policy", "storage"])
-def test_no_file_outside_of_the_tools_knows_one_by_name(folder: str) -> None:
+def test_no_file_outside_the_tools_knows_one_by_name(folder: str) -> None:
     names = set(create_default_tool_registry().get_all_tool_names()) - OTHER
     assert len(names) >= 15
     wanted = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names)))})\b")

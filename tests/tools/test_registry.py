@@ -184,7 +184,7 @@ async def test_a_tool_that_is_not_enabled_is_refused_and_control_tools_never_are
     assert shown.success
 
 
-def test_who_plans_with_sections_is_told_how_their_tools_are_reached(registry: ToolRegistry) -> None:
+def test_who_plans_with_sections_is_reported_how_their_tools_are_reached(registry: ToolRegistry) -> None:
     for name in ("CalculatorTool", "calculate"):
         planning = registry.refusal(name, ["list_tool_sections", "plan_actions", "TodoTool"])
         assert planning is not None
@@ -308,7 +308,7 @@ def test_a_tool_that_is_called_by_its_name_is_listed_with_every_parameter(regist
     assert "Parameters" not in registry.format_tool_list_for_context(["list_projects"])
 
 
-def test_what_a_configuration_names_and_is_no_longer_there_is_left_out() -> None:
+def test_what_a_configuration_names_and_is_no_longer_there_is_skipped() -> None:
     registry = ToolRegistry()
     registry.register_all([named("one"), named("two"), named("three", section="web_ops")])
     assert registry.configured(["three", "gone"], ["core_ops", "gone_ops"]) == ["three", "one", "two"]

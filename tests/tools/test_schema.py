@@ -159,13 +159,13 @@ def test_of_operations_only_what_is_chosen_or_has_parts_is_listed_again() -> Non
     ]
 
 
-def test_long_limits_are_told_and_not_unrolled() -> None:
+def test_long_limits_are_reported_and_not_unrolled() -> None:
     text = parameters_of(Thing.input)["properties"]["text"]
     assert "maxLength" not in text
     assert "5000 characters" in text["description"]
 
 
-def test_null_is_left_out_where_leaving_the_parameter_out_says_the_same() -> None:
+def test_null_is_skipped_where_leaving_the_parameter_out_says_the_same() -> None:
     assert all(node.get("type") != "null" for node in nodes(parameters_of(Thing.input)))
 
 

@@ -14,7 +14,7 @@ from tests.support.sites import Sites, parsed_here, sites
 
 
 class Hasty(ManualClock):
-    """A clock on which every wait is over at once, and counted."""
+    """A clock on which every wait ends at once and is counted."""
 
     def __init__(self) -> None:
         super().__init__()

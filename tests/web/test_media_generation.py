@@ -30,7 +30,7 @@ def answer(said: Any, status: int = 200) -> Reply:
 
 
 class Polls(ManualClock):
-    """The waits between two looks are over at once, and counted; all others never end."""
+    """The waits between two checks end at once and are counted; all others never end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ async def test_an_answer_that_is_no_picture_is_refused(
     assert failed.value.code == code
 
 
-async def test_a_refused_key_is_told_without_the_key(make: Callable[..., MediaGenerator], served: Sites, here: str) -> None:
+async def test_a_refused_key_is_reported_without_the_key(make: Callable[..., MediaGenerator], served: Sites, here: str) -> None:
     served.pages[f"{here}/v1/images/generations"] = answer({"error": {"message": "sesame-123 is no good"}}, 401)
     with pytest.raises(ProviderError) as failed:
         await make(images=f"http://{here}/v1", images_model="painter").picture("a cat", "1:1")
@@ -222,7 +222,7 @@ async def test_a_service_is_tried_without_paying(make: Callable[..., MediaGenera
         await make().balance()
 
 
-async def test_a_model_that_is_never_finished_is_given_up(
+async def test_a_model_that_is_never_finished_is_abandoned(
     make: Callable[..., MediaGenerator], served: Sites, here: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(media_generation, "WAIT_S", 60.0)

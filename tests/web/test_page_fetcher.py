@@ -187,7 +187,7 @@ async def test_what_is_no_page_says_so(web: Web, served: Sites) -> None:
     assert (await web.page("http://odd.org/s", no)).scripts
 
 
-async def test_a_site_is_gone_through_as_deep_and_as_far_as_asked(web: Web, served: Sites) -> None:
+async def test_a_site_no_longer_exists_through_as_deep_and_as_far_as_asked(web: Web, served: Sites) -> None:
     def links(*names: str) -> bytes:
         return html("P", LONG, *(f'<a href="{name}">{name}</a>' for name in names))
 

@@ -75,7 +75,7 @@ async def test_a_service_that_refuses_lies_or_has_no_key_says_so(served: Sites) 
     assert lied.value.code == "search"
     with pytest.raises(ProviderError) as keyless:
         await searcher(served, "brave", key="").search("x", 5, uncounted)
-    assert "no key for Brave Search" in str(keyless.value)
+    assert "No key is stored for Brave Search" in str(keyless.value)
 
 
 @pytest.mark.parametrize("reply", [Reply(b"<!doctype html><h1>SearXNG</h1>"), Reply(b"<h1>Forbidden</h1>", 403)])
@@ -86,7 +86,7 @@ async def test_a_searxng_that_gives_no_json_is_explained(served: Sites, reply: R
     assert ("formats" in str(failed.value), "model server" in str(failed.value)) == (True, False)
 
 
-async def test_the_public_pages_answer_or_their_failure_is_told(served: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_public_pages_answer_or_their_failure_is_reported(served: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"title": "A", "href": "https://a.org/", "body": "x"}, {"title": "again", "href": "https://a.org/", "body": ""}]
     made = Searcher(KeyVault(session=True), ManualClock())
     monkeypatch.setattr(search, "public_pages", lambda query, limit, proxy: rows)

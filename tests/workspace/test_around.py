@@ -46,7 +46,7 @@ def said(changed: ChangedSet) -> list[str]:
     return [f"{part.action} {part.path}" for part in changed.parts]
 
 
-def test_all_kinds_of_changes_are_taken_back(root: Path) -> None:
+def test_all_kinds_of_changes_are_undone(root: Path) -> None:
     kept, before = files(root), tree(root)
     around = CommandChanges(kept, [root])
     (root / "src/a.py").write_text("changed in place\n")
@@ -109,7 +109,7 @@ def test_many_changes_and_a_folder_too_large_to_look_at(root: Path, monkeypatch:
     assert CommandChanges(files(root), [root]).compare(ANN).partly
 
 
-def test_a_second_folder_is_looked_at_and_links_are_not_followed(root: Path, tmp_path: Path) -> None:
+def test_a_second_folder_is_inspected_and_links_are_not_followed(root: Path, tmp_path: Path) -> None:
     other, away = tmp_path / "other", tmp_path / "away"
     for folder in (other, away):
         folder.mkdir()
@@ -121,7 +121,7 @@ def test_a_second_folder_is_looked_at_and_links_are_not_followed(root: Path, tmp
     assert said(look.compare(ANN)) == [f"changed {other}/f"]
 
 
-def test_where_there_is_no_time_for_all_the_newest_can_be_taken_back(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_is_no_time_for_all_the_newest_can_be_undone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = itertools.count()
     for path in list(root.iterdir()):
         path.unlink() if path.is_file() else shutil.rmtree(path)

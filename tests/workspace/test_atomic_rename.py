@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Iterator[int]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such call")
-def test_two_files_change_places_at_once_or_an_error_says_which_is_gone(folder: int, tmp_path: Path) -> None:
+def test_two_files_change_places_at_once_or_an_error_says_which_no_longer_exists(folder: int, tmp_path: Path) -> None:
     assert atomic_rename.exchange(folder, "a", "b")
     assert [(tmp_path / name).read_text() for name in "ab"] == ["of b", "of a"]
     with pytest.raises(FileNotFoundError):

@@ -243,7 +243,7 @@ def test_renaming_takes_no_name_that_is_taken(ws: Path, monkeypatch: pytest.Monk
                 path.unlink() if kind == "file" else path.rmdir()
 
 
-def test_several_changes_of_one_file_are_taken_back_in_turn(files: WorkspaceFiles, ws: Path) -> None:
+def test_several_changes_of_one_file_are_undone_in_turn(files: WorkspaceFiles, ws: Path) -> None:
     for text in (b"1", b"2", b"3"):
         files.write(AUTHOR, at(ws, "deep/a"), text)
     changes = files.store.of("w")
@@ -264,7 +264,7 @@ def test_a_second_of_swapped_links(tmp_path: Path, walk: bool) -> None:
 
 
 @pytest.mark.parametrize("action", ["changed", "created", "deleted", "moved"])
-def test_a_kill_before_an_undo_is_written_down_does_not_make_it_somebody_elses_change(
+def test_a_kill_before_an_undo_is_written_down_does_not_make_it_another_persons_change(
     files: WorkspaceFiles, ws: Path, action: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (ws / "a").write_text("old")

@@ -53,7 +53,7 @@ def write(files: WorkspaceFiles, ws: Path, name: str, text: str, workflow: str =
     files.write(Author(workflow, "run"), at(ws, name), text.encode())
 
 
-def test_old_changes_are_given_up_and_say_so(files: WorkspaceFiles, ws: Path, clock: Days) -> None:
+def test_old_changes_are_abandoned_and_say_so(files: WorkspaceFiles, ws: Path, clock: Days) -> None:
     (ws / "a").write_text("first")
     (ws / "gone").write_text("gone")
     write(files, ws, "a", "second")
@@ -103,7 +103,7 @@ def test_a_content_that_a_kept_change_shares_stays(files: WorkspaceFiles, ws: Pa
     assert (ws / "b").read_text() == "same"
 
 
-def test_what_belongs_to_a_workflow_that_is_gone_is_forgotten(files: WorkspaceFiles, ws: Path) -> None:
+def test_what_belongs_to_a_workflow_that_no_longer_exists_is_forgotten(files: WorkspaceFiles, ws: Path) -> None:
     write(files, ws, "a", "x", "gone")
     write(files, ws, "b", "y", "here")
     assert clean(files, before=None, most=PLENTY, known={"here"}, expired={"gone"}).given_up == 0

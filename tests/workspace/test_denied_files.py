@@ -1,4 +1,4 @@
-"""Which denied files are there, how git is told to leave them out, and what stands in their place."""
+"""Which denied files are there, how git is told to leave them out, and what is in their place."""
 
 # judges: app/atelier_desk/policy/permissions/path_denials.py
 from __future__ import annotations
@@ -55,7 +55,7 @@ def test_what_a_rule_denies_is_found(folder: Path, rule: str, expected: list[str
     assert names(folder, rule) == expected
 
 
-def test_a_rule_for_the_whole_disk_or_the_home_folder_is_looked_for_there(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_rule_for_the_whole_disk_or_the_home_folder_is_searched_for_there(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     home = tmp_path_factory.mktemp("home")
     (home / "notes").mkdir()
     found = find(bans("read_file(~/notes/**)", f"read_file(/{home}/notes)", "read_file(~/none)"), [str(folder)], str(home))
@@ -81,7 +81,7 @@ def test_the_folders_above_an_anchored_path_keep_their_names(folder: Path) -> No
     assert find(bans("read_file(.env)"), [str(folder)], "").pinned == ()
 
 
-def test_more_than_is_looked_at_is_unknown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_than_is_inspected_is_unknown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not find(bans("read_file(.env)"), [str(folder)], "").unseen
     monkeypatch.setattr(denied_files, "FOUND", 1)
     assert find(bans("read_file(.env*)"), [str(folder)], "").unseen

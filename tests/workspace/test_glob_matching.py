@@ -42,7 +42,7 @@ def test_more_names_than_the_most_are_too_many(tree: Path) -> None:
         Patterns(str(tree), 1).names("a/*")
 
 
-def test_a_pattern_that_would_look_through_the_disk_is_given_up_and_all_of_a_line_count(
+def test_a_pattern_that_would_look_through_the_disk_is_abandoned_and_all_of_a_line_count(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(glob_matching, "MAX_STEPS", 5)

@@ -1,4 +1,4 @@
-"""Ignore files that strangers wrote."""
+"""Ignore files that others wrote."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_a_line_that_names_nothing_does_not_hide_a_folder(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("line", "path"), [("a*" * 40 + "b", "a" * 200), ("**/a*a*a*a*a*a*/**/a*a*a*a*a*a*b", "/".join(["a" * 60] * 20))])
 @pytest.mark.timeout(20)
-def test_stars_are_not_tried_for_ever(line: str, path: str) -> None:
+def test_stars_are_not_tried_forever(line: str, path: str) -> None:
     """A comparison holds the interpreter: without a bound these two took hours."""
     assert rules_in([line]).check_file(path).include is None
 

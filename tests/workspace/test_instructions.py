@@ -1,4 +1,4 @@
-"""What a folder tells agents: which files are read, what they import, and that nothing outside of it is."""
+"""What a folder tells agents: which files are read, what they import, and that nothing outside it is."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def is_kept(files: WorkspaceFiles, change: Change) -> bool:
 
 
 @pytest.mark.parametrize("what", [delete_folder, edit])
-def test_a_flip_in_any_byte_of_a_record_loses_nothing_and_is_told(
+def test_a_flip_in_any_byte_of_a_record_loses_nothing_and_is_reported(
     files: WorkspaceFiles, ws: Path, tmp_path: Path, what: Callable[..., Change]
 ) -> None:
     change = what(files, ws)
@@ -150,7 +150,7 @@ class FailingReads:
 def test_a_read_that_the_system_refuses_loses_nothing(
     files: WorkspaceFiles, ws: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """Each read of a cleaning fails once, in a cleaning of its own, while a change of another workflow is given up."""
+    """Each read of a cleaning fails once, in a cleaning of its own, while a change of another workflow is abandoned."""
     mine = [delete_folder(files, ws, "stays"), edit(files, ws, "stays")]
     old = delete_folder(files, ws, "given-up", "old")
     before = tmp_path / "before"
@@ -195,7 +195,7 @@ def test_a_folder_of_records_that_cannot_be_listed_keeps_the_trash_too(
     assert files.store.of("w") == [change]
 
 
-def test_records_that_are_gone_as_a_whole_keep_contents_and_trash(files: WorkspaceFiles, ws: Path) -> None:
+def test_records_that_no_longer_exist_as_a_whole_keep_contents_and_trash(files: WorkspaceFiles, ws: Path) -> None:
     deleted, edited = delete_folder(files, ws), edit(files, ws)
     shutil.rmtree(files.store.folder / "changes")
     clean_hard(files, {"w"})
@@ -207,7 +207,7 @@ def test_records_that_are_gone_as_a_whole_keep_contents_and_trash(files: Workspa
     assert is_kept(files, deleted)
 
 
-def test_trash_without_a_record_stays_until_its_days_are_over(files: WorkspaceFiles, ws: Path) -> None:
+def test_trash_without_a_record_stays_until_its_days_have_ended(files: WorkspaceFiles, ws: Path) -> None:
     change, other = delete_folder(files, ws), edit(files, ws)
     files.store.record(change).unlink()
     clean_hard(files, {"w"})

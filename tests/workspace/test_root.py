@@ -1,4 +1,4 @@
-"""Nothing outside of a granted folder is reached: by no spelling, no link and no kind of file; both ways of resolving paths."""
+"""Nothing outside a granted folder is reached: by no spelling, no link and no kind of file; both ways of resolving paths."""
 
 # judges: app/atelier_desk/workspace/openat.py
 # judges: app/atelier_desk/workspace/atomic_rename.py
@@ -122,7 +122,7 @@ NAMES = [
 
 @pytest.fixture
 def area(tmp_path: Path) -> Iterator[Path]:
-    """``ws`` is granted; beside it lies what must not be reached."""
+    """``ws`` is granted; next to it lies what must not be reached."""
     outside, ws = tmp_path / "outside", tmp_path / "ws"
     for folder in (outside, ws / "sub" / "deep", ws / "a" / "b", tmp_path / "wsx"):
         folder.mkdir(parents=True)
@@ -195,7 +195,7 @@ OPERATIONS: dict[str, Operation] = {
 
 
 def everything(folder: Path) -> dict[str, tuple[bytes | str, int]]:
-    """What lies outside of the granted folder: names, contents, permissions."""
+    """What lies outside the granted folder: names, contents, permissions."""
     found: dict[str, tuple[bytes | str, int]] = {}
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder).parts[0] in ("ws", "kept")
@@ -300,7 +300,7 @@ def test_permissions_stay(tmp_path: Path, mode: int) -> None:
     assert path.read_text() == "new"
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_the_old_file_and_nothing_next_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_text("old")
     real = os.fsync
 
@@ -325,7 +325,7 @@ def test_a_name_with_line_ends_can_be_read_and_not_made(tmp_path: Path) -> None:
         root.write("new\nname", b"x")
 
 
-def test_a_folder_that_vanished_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_vanished_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ToolError) as refused:
         ConfinedRoot(tmp_path / "gone").read("a", 10)
     assert refused.value.code == "workspace_gone"
@@ -366,7 +366,7 @@ def test_a_closed_folder_is_known_below_one_that_may_not_be_read(tmp_path: Path,
 @pytest.mark.parametrize(
     ("number", "code"), [(errno.EROFS, "read_only"), (errno.ENOSPC, "no_space"), (errno.EDQUOT, "no_space"), (errno.EACCES, "denied")]
 )
-def test_a_disk_that_cannot_be_written_to_is_said_and_nothing_is_left(
+def test_a_disk_that_cannot_be_written_to_is_reported_and_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str
 ) -> None:
     (tmp_path / "a").write_text("old")
@@ -397,7 +397,7 @@ def exchanged(monkeypatch: pytest.MonkeyPatch, name: str, exchange: Callable[[],
 
 
 @pytest.mark.parametrize(("becomes", "code"), [("link", "outside"), ("pipe", "not_a_file"), ("folder", "not_a_file")])
-def test_what_a_file_becomes_after_it_was_looked_at_is_not_read(
+def test_what_a_file_becomes_after_it_was_inspected_is_not_read(
     area: Path, monkeypatch: pytest.MonkeyPatch, becomes: str, code: str
 ) -> None:
     path = area / "ws" / "a.txt"

@@ -52,7 +52,7 @@ def tree(folder: Path) -> dict[str, str | None]:
     }
 
 
-def test_what_stands_in_a_folder_is_told_as_it_is(tmp_path: Path) -> None:
+def test_what_is_in_a_folder_is_reported_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("12345")
     (tmp_path / "b.txt").chmod(0o640)
     (tmp_path / "a").mkdir()
@@ -155,7 +155,7 @@ def test_what_somebody_writes_in_the_last_moment_stays(tmp_path: Path, monkeypat
         assert tree(tmp_path) == {"a": later or "theirs"}
 
 
-def test_a_file_that_vanishes_before_it_is_replaced_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_vanishes_before_it_is_replaced_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_text("old")
     real = root.digest_of
 
@@ -227,7 +227,7 @@ def test_moving_takes_files_folders_and_links_themselves(tmp_path: Path, calls: 
     assert (tree(one), tree(other)) == ({"c": "d"}, {"link": None, "moved": None, "moved/a": "a"})
 
 
-def test_another_disk_is_said_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_disk_is_reported_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_text("a")
 
     def across(*_given: object) -> None:
@@ -294,7 +294,7 @@ def test_a_link_in_a_folder_below_leads_on_from_there(tmp_path: Path) -> None:
             assert name == "."
 
 
-def test_extended_attributes_and_the_mode_that_is_wanted_are_kept(tmp_path: Path) -> None:
+def test_extended_attributes_and_the_mode_that_is_wanted_are_stored(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("old")
     path.chmod(0o600)

@@ -88,7 +88,7 @@ def test_a_kill_while_a_command_runs_leaves_the_folder_marked_as_a_whole(marks: 
     assert again(killed).of(str(root / "b.md")) == ()
 
 
-def test_commands_side_by_side_keep_the_folder_marked_until_the_last_is_over(marks: TaintMarks, root: Path) -> None:
+def test_commands_side_by_side_keep_the_folder_marked_until_the_last_has_ended(marks: TaintMarks, root: Path) -> None:
     first = marks.begin([root], WHO)
     second = marks.begin([root], ("other.example",))
     marks.end(first)
@@ -105,7 +105,7 @@ def test_what_was_marked_as_a_whole_before_stays_so(marks: TaintMarks, root: Pat
     assert [mark.folder for mark in after_a_kill.list()] == [True]
 
 
-def test_where_not_all_can_be_looked_at_the_folder_stays_marked(marks: TaintMarks, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_not_all_can_be_inspected_the_folder_stays_marked(marks: TaintMarks, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     command = marks.begin([root], WHO)
     monkeypatch.setattr("atelier_desk.workspace.checkpoints.touched_files.ENTRIES", 3)
     for number in range(5):
@@ -139,7 +139,7 @@ def test_a_line_that_cannot_be_read_costs_no_other(marks: TaintMarks, root: Path
     assert (again(damaged).of(str(path)), again(damaged).of(str(other))) == (WHO, WHO)
 
 
-def test_a_line_that_cannot_be_read_stays_when_the_list_is_written_anew(
+def test_a_line_that_cannot_be_read_stays_when_the_list_is_written_again(
     marks: TaintMarks, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(taint_marks, "_SPARE_LINES", 2)

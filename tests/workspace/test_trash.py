@@ -87,7 +87,7 @@ def test_a_damaged_one_does_not_come_back_unless_a_person_says_so(files: Workspa
     assert (ws / "a").read_text() == "preciouz"
 
 
-def test_what_is_gone_from_the_trash_says_so(files: WorkspaceFiles, ws: Path) -> None:
+def test_what_no_longer_exists_from_the_trash_says_so(files: WorkspaceFiles, ws: Path) -> None:
     (ws / "a").write_text("precious")
     change = files.delete(AUTHOR, at(ws, "a"))
     (files.store.trash(change.id) / "content").unlink()
@@ -197,7 +197,7 @@ def test_a_deletion_whose_disk_is_not_connected_waits(files: WorkspaceFiles, ws:
     assert undo(files, [change])[0].problem is None
 
 
-def test_what_a_deletion_left_beside_its_place_goes_though_it_was_recorded(files: WorkspaceFiles, ws: Path) -> None:
+def test_what_a_deletion_left_next_to_its_place_goes_though_it_was_recorded(files: WorkspaceFiles, ws: Path) -> None:
     """A kill between the record and the end of deleting from the other disk."""
     (ws / "d").mkdir()
     (ws / "d" / "a").write_text("x")

@@ -1,1 +1,1 @@
-"""Headless commands over the engine's services."""
+"""The command line: every command is a thin layer over the engine's services."""

@@ -1,4 +1,4 @@
-"""The options that say who works, shared by ``run`` and ``chat``."""
+"""Options that choose agent and model, shared by ``run`` and ``chat``."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from atelier_desk.support.i18n import N_, _
 
 
 async def chosen_workflow(atelier: Atelier, arguments: Namespace) -> Workflow | None:
-    """The workflow to go on in; None for a new one.
+    """The workflow to continue; None for a new one.
 
     Raises:
-        NotFoundError: there is no such workflow, or none at all.
+        NotFoundError: the named workflow does not exist, or there is none at all.
     """
     if arguments.latest:
         return await atelier.workflows.latest()
@@ -32,11 +32,11 @@ async def chosen_workflow(atelier: Atelier, arguments: Namespace) -> Workflow | 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Who works.
+    """Agent and model chosen on the command line.
 
     Attributes:
-        config: the configuration to send with, when options change more than a workflow keeps; None: the stored one, as chosen.
-        choices: what the workflow keeps: the model and how long it thinks.
+        config: configuration to send with, when options change more than a workflow stores; None for the stored one.
+        choices: what the workflow stores: the model and its reasoning effort.
     """
 
     config: AgentConfig | None
@@ -44,7 +44,7 @@ class Chosen:
     choices: Choices
 
     async def keep(self, atelier: Atelier, workflow: Workflow) -> None:
-        """Agent and model hold in the workflow until others are chosen, as if they were picked in the window."""
+        """Store agent and model in the workflow until others are chosen, as the window does."""
         if (self.agent_id, self.choices) != (workflow.agent_id, workflow.choices):
             await atelier.workflows.choose(workflow.id, self.choices, agent_id=self.agent_id)
 
@@ -52,9 +52,10 @@ class Chosen:
 async def chosen_agent(
     atelier: Atelier, arguments: Namespace, workflow: Workflow | None, schema: dict[str, object] | None = None
 ) -> Chosen:
-    """The agent to send with: the one that is named, else the workflow's, else the default one, as the options change it.
+    """The agent to send with, changed by the options.
 
-    ``schema`` is that of ``--schema``.
+    It is the agent named on the command line, else the workflow's, else the default one. ``schema`` is the
+    answer schema of ``--schema``.
 
     Raises:
         UsageError: an unknown agent, provider or tool, or values that do not fit together.
@@ -86,7 +87,10 @@ async def chosen_agent(
 
 
 async def chosen_model(atelier: Atelier, arguments: Namespace, agent: Agent, workflow: Workflow | None) -> Choices:
-    """What was chosen for the workflow before, with the model and the effort that the options name; another agent begins with its own."""
+    """The workflow's choices, changed by the model and effort options.
+
+    Another agent starts with its own model and effort.
+    """
     choices = workflow.choices if workflow is not None else Choices()
     if workflow is not None and agent.id != workflow.agent_id:
         choices = choices.without_model()
@@ -128,7 +132,7 @@ async def first_model(atelier: Atelier, provider: str) -> str:
 
 
 async def grant(atelier: Atelier, out: Output, workflow: Workflow, named: Sequence[str]) -> None:
-    """Let agents of a workflow use these folders besides those they may use already."""
+    """Grant a workflow's agents these folders in addition to those they may use already."""
     granted = tuple(dict.fromkeys((*workflow.workspace, *named)))
     if granted != workflow.workspace:
         await atelier.workflows.set_workspace(workflow.id, granted)
@@ -136,13 +140,13 @@ async def grant(atelier: Atelier, out: Output, workflow: Workflow, named: Sequen
 
 
 async def warn_about_missing(atelier: Atelier, out: Output, granted: Sequence[str]) -> None:
-    """Say which granted folders are not there; a turn begins all the same, and its tools say so too."""
+    """Warn about granted folders that do not exist; the turn starts anyway."""
     for folder in await atelier.files.missing(granted):
         out.note(missing_text(folder), "warn")
 
 
 async def warn_about_unread(atelier: Atelier, out: Output, granted: Sequence[str]) -> None:
-    """Say which folders have instructions for agents that are not read, as nobody was asked about them."""
+    """Warn about folders whose agent instructions are not read because nobody trusted them."""
     for folder in await atelier.files.unread(granted):
         text = _("{folder} has instructions for agents that are ignored. To use them: atelier files trust {folder}", folder=folder)
         out.note(text, "warn")

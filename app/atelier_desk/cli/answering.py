@@ -1,4 +1,4 @@
-"""What waits for a person, answered from the command line: by an option, in the terminal, or left for later."""
+"""Answers to questions and approvals: by an option, in the terminal, or later."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Asked = TypeVar("Asked", UserQuestion, ApprovalRequest)
 
 
 class AnsweringService(Protocol[Asked]):
-    """Who keeps what waits."""
+    """The service that stores one kind of question."""
 
     async def get(self, id: str, /) -> Asked: ...
 
@@ -25,11 +25,11 @@ class AnsweringService(Protocol[Asked]):
 
 
 class Asker(ABC, Generic[Asked]):
-    """One kind of what waits.
+    """Answers one kind of question.
 
     Attributes:
-        given: ids of what was answered from here.
-        how: what to type to answer it later, with ``{workflow}``.
+        given: ids of the questions answered by this command.
+        how: what to type to answer later, with ``{workflow}``.
     """
 
     how: str
@@ -40,7 +40,7 @@ class Asker(ABC, Generic[Asked]):
         self.given: set[str] = set()
 
     async def settle(self, asked_id: str) -> bool:
-        """Answer; False leaves it open for later. What somebody else answered counts as answered."""
+        """Answer; False leaves it open. One that was answered elsewhere counts as answered."""
         asked = await self._service.get(asked_id)
         try:
             done = await self._by_option(asked)
@@ -59,11 +59,11 @@ class Asker(ABC, Generic[Asked]):
             return True
 
     async def pending(self, workflow_id: str) -> list[str]:
-        """Ids of what waits in a workflow, in the order it was asked."""
+        """Ids of a workflow's open questions, oldest first."""
         return [asked.id for asked in await self._service.pending(workflow_id)]
 
     async def show_pending(self, workflow_id: str) -> int:
-        """Say what waits in a workflow, and how to answer it; the number of it."""
+        """List a workflow's open questions and how to answer them; returns their number."""
         pending = await self._service.pending(workflow_id)
         for asked in pending:
             self._out.note(self._in_a_line(asked), "warn")
@@ -73,27 +73,27 @@ class Asker(ABC, Generic[Asked]):
 
     @abstractmethod
     async def _by_option(self, asked: Asked) -> bool | None:
-        """Answer as an option says, and say whether it is answered; None where a person is to be asked."""
+        """Answer as an option says; True when answered, None when a person must be asked."""
 
     @abstractmethod
     async def _by_person(self, asked: Asked) -> bool:
-        """Have a person type an answer, and give it; False leaves it open.
+        """Ask a person in the terminal and submit the answer; False leaves it open.
 
         Raises:
-            UsageError: it is no answer; the person is told, and asked again.
+            UsageError: the answer is not valid; the person sees why and is asked again.
         """
 
     @abstractmethod
     def _show(self, asked: Asked) -> None:
-        """Say what is asked, before the person is."""
+        """Show the question before asking."""
 
     @abstractmethod
     def _in_a_line(self, asked: Asked) -> str:
-        """That it waits, and for what."""
+        """One line that says what is waiting."""
 
     @contextlib.asynccontextmanager
     async def _in_sight(self, asked: Asked) -> AsyncIterator[None]:
-        """While it stands in the terminal."""
+        """Active while the question is visible in the terminal."""
         yield
 
     async def _typed(self, prompt: str) -> str:

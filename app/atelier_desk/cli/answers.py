@@ -1,4 +1,4 @@
-"""How questions are answered from the command line: asked in the terminal, skipped, taken from a file, or left for later."""
+"""Answers to questions on the command line: typed, skipped, from a file, or left for later."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from atelier_desk.presentation.validation import ANSWER_RECIPIENT, NOT_ENCRYPTED
 from atelier_desk.support.i18n import N_, _
 
 LATER, SKIP = "", "!"
-"""What a person types to leave a question open, and to skip it."""
+"""Input that leaves a question open, and input that skips it."""
 
 Given = tuple[list[str], str]
-"""Options and text."""
+"""Selected options and text."""
 
 
 class Answers(Asker[UserQuestion]):
-    """Where answers to questions come from.
+    """Answers agents' and servers' questions.
 
-    ``ask`` prompts when somebody is there; ``skip`` skips every question; a file holds a JSON list of answers in order, or an object from
-    question texts to answers. An answer is a text, a list of options (ids, labels or numbers), an object with ``options`` and ``text``, or
-    null to skip.
+    ``ask`` prompts when somebody is there; ``skip`` skips every question; a file holds a JSON list of answers
+    in order, or an object that maps question texts to answers. An answer is a text, a list of options (ids,
+    labels or numbers), an object with ``options`` and ``text``, or null to skip.
     """
 
     how = N_("Answer with: atelier questions answer ID; then continue with: atelier resume {workflow}")
@@ -46,7 +46,7 @@ class Answers(Asker[UserQuestion]):
 
     @classmethod
     async def create(cls, atelier: Atelier, out: Output, value: str) -> Answers:
-        """From the value of ``--answers``: ``ask``, ``skip`` or a file."""
+        """Create from the value of ``--answers``: ``ask``, ``skip`` or a file."""
         if value in ("ask", "skip"):
             return cls(atelier, out, value)
         text = await read_text(out, value)
@@ -68,7 +68,7 @@ class Answers(Asker[UserQuestion]):
         return await self._from_file(asked) if self._mode == "file" else None
 
     async def _answer(self, asked: UserQuestion, answer: Given | None) -> bool:
-        """Hand in an answer, or a skip for None."""
+        """Submit an answer; None skips the question."""
         questions = self._questions
         await self._give(asked, questions.skip(asked.id) if answer is None else questions.answer_with(asked.id, *answer))
         return True
@@ -88,7 +88,7 @@ class Answers(Asker[UserQuestion]):
         return typed != LATER and await self._answer(asked, None if isinstance(typed, str) else typed)
 
     async def _for_agent(self, asked: UserQuestion) -> Given | str:
-        """What the person typed: options and text, or ``LATER`` or ``SKIP``."""
+        """Ask an agent's question: options and text, or ``LATER`` or ``SKIP``."""
         kind = asked.spec.question_type
         hint = _("! skips, empty answers later")
         first = _("Answer ({hint}): ", hint=hint) if kind is QuestionType.TEXT else _("Options (numbers with commas; {hint}): ", hint=hint)
@@ -101,7 +101,7 @@ class Answers(Asker[UserQuestion]):
         return typed.split(","), text
 
     async def _for_server(self, asked: UserQuestion) -> Given | str:
-        """What the person typed for a server: a form field by field, or whether they allow what it wants."""
+        """Ask a server's question: its form field by field, or whether its request is allowed."""
         spec = asked.spec
         hint = _("yes, no, ! cancels, empty answers later")
         words = {QuestionType.FORM: _("Fill it in?"), QuestionType.URL: _("Open the page?"), QuestionType.SAMPLING: _("Allow it?")}
@@ -148,7 +148,11 @@ class Answers(Asker[UserQuestion]):
 
 
 def server_lines(asked: UserQuestion) -> list[str]:
-    """What a server asks, in lines: who gets what, the fields of its form, the host of its page, what a model would be sent."""
+    """A server's question as lines.
+
+    They say who receives what, the fields of its form, the host of its page, and what would be sent to a
+    model.
+    """
     spec = asked.spec
     assert spec.asker is not None
     server = spec.asker.server
@@ -195,7 +199,10 @@ def _check_all(values: list[object], path: str) -> None:
 
 
 def _parts(value: Any, asked: UserQuestion) -> Given:
-    """Options and text of an answer from the file; a plain text answers a text question, and names the option of any other."""
+    """Options and text of an answer from the file.
+
+    A plain text answers a text question, and names the option of any other.
+    """
     if isinstance(value, list):
         return [str(each) for each in value], ""
     if isinstance(value, dict) and "values" in value:

@@ -1,4 +1,4 @@
-"""How calls that need an approval are decided from the command line: in the terminal, by an option, or left for later."""
+"""Approvals on the command line: decided in the terminal, by an option, or left for later."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible_json
 
 TICK_S = 1.0
-"""How often the time is counted in which a person can see the request in the terminal."""
+"""Seconds between two counts of the time that a request is visible in the terminal."""
 ALL = N_("all")
-"""What a person types to allow all calls that were listed with the one that is asked about."""
+"""Input that allows every call listed with the current one."""
 CHOICES = {"yes": N_("yes"), "no": N_("no"), "edit": N_("edit"), "run": N_("run"), "always": N_("always")}
-"""What a person can type, in any unambiguous short form; ``run`` allows the tool for the rest of the run."""
+"""Possible inputs; any unambiguous beginning counts.
+
+``run`` allows the tool for the rest of the run.
+"""
 
 
 class Decisions(Asker[ApprovalRequest]):
-    """Where decisions about calls come from.
+    """Decides about calls that need approval.
 
-    ``ask`` prompts when somebody is there; ``allow`` and ``deny`` decide alike about every call.
+    ``ask`` prompts when somebody is there; ``allow`` and ``deny`` decide the same about every call.
     """
 
     how = N_("Decide with: atelier approvals approve ID, or reject ID; then continue with: atelier resume {workflow}")
@@ -44,7 +47,7 @@ class Decisions(Asker[ApprovalRequest]):
             if self._mode == "ask":
                 return None
             if self._mode == "allow":
-                # Nobody looks at what is asked, so a yes to the settings of a repository does not outlive the run.
+                # Nobody reviews the request here, so approval of a repository's settings ends with the run.
                 await self._approve(asked, scope=ApprovalScope.RUN if asked.reason == "repository" else ApprovalScope.ONCE)
             else:
                 await self._reject(asked, NOBODY_TO_ASK)
@@ -56,10 +59,10 @@ class Decisions(Asker[ApprovalRequest]):
         await self._give(asked, self._approvals.approve(asked.id, arguments, scope))
 
     async def _listed(self, asked: ApprovalRequest) -> tuple[ApprovalRequest, ...]:
-        """The calls that may be allowed with this one, itself among them."""
+        """The calls that can be allowed together with this one, itself included."""
         waiting = await self._approvals.pending(asked.workflow_id)
         group = next((group for group in together(waiting) if asked.id in {each.id for each in group}), ())
-        # Nobody allows the end of a line that is not there to be read.
+        # A line that is cut off cannot be allowed: its end is not visible.
         return group if not any(approval_text.asked_for(each).endswith("…") for each in group) else ()
 
     async def _approve_together(self, listed: Sequence[ApprovalRequest]) -> None:
@@ -86,7 +89,7 @@ class Decisions(Asker[ApprovalRequest]):
 
     async def _by_person(self, asked: ApprovalRequest) -> bool:
         choices = dict(CHOICES)
-        # What comes while the person types is not in the list, and not allowed.
+        # Calls that arrive while the person types are not in the list, so they are not allowed.
         listed = await self._listed(asked)
         if len(listed) > 1:
             choices["all"] = ALL
@@ -116,7 +119,7 @@ class Decisions(Asker[ApprovalRequest]):
 
     @contextlib.asynccontextmanager
     async def _in_sight(self, asked: ApprovalRequest) -> AsyncIterator[None]:
-        """Count the time in which the request stands in the terminal: it can be seen there."""
+        """Count the time during which the request is visible in the terminal."""
         ticking = asyncio.create_task(self._tick(asked.id))
         try:
             yield
@@ -133,7 +136,7 @@ class Decisions(Asker[ApprovalRequest]):
 
 
 def parse_arguments(text: str) -> dict[str, object]:
-    """Arguments of a call from JSON.
+    """Parse a call's arguments from JSON.
 
     Raises:
         UsageError: not JSON, or not an object.
@@ -148,10 +151,10 @@ def parse_arguments(text: str) -> dict[str, object]:
 
 
 def _choice(typed: str, words: str, choices: Mapping[str, str]) -> str:
-    """The choice a person meant, by its word in their language or in English, or by the beginning of it."""
+    """The choice that was typed: its word in the current language or in English, or a beginning."""
     said = typed.casefold()
     for spellings in ({_(word): choice for choice, word in choices.items()}, {choice: choice for choice in choices}):
         fitting = [choice for word, choice in spellings.items() if word.casefold().startswith(said)]
         if len(fitting) == 1:
             return fitting[0]
-    raise UsageError(N_("{typed} is no answer; type one of: {choices}."), typed=typed, choices=words)
+    raise UsageError(N_("{typed} is not a valid answer; type one of: {choices}."), typed=typed, choices=words)

@@ -1,4 +1,4 @@
-"""What the command line says about a call that waits for an approval."""
+"""Text of an approval request on the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import shorten, visible, visible_json
 
 SHOWN = 160
-"""Characters of a call and of its result in its one line."""
+"""Characters of a call and of its result on its line."""
 REASONS = {
     "manual": N_("the profile asks before every call"),
     "selective": N_("the profile asks before calls of this kind"),
@@ -24,9 +24,9 @@ REASONS = {
     "unparsed": N_("its command could not be parsed"),
     "opaque": N_("it starts other programs or a script, whose effects cannot be checked"),
     "installs": N_("it installs a package, whose scripts run here"),
-    "altered": N_("its server changed what it says of this tool since it was approved (atelier mcp tools)"),
+    "altered": N_("its server changed the description of this tool since it was approved (atelier mcp tools)"),
     "unconfined": N_("it would run outside the sandbox or with network access"),
-    "repository": N_("settings of this git repository may run programs or use files elsewhere; a yes holds until they change"),
+    "repository": N_("settings of this git repository may run programs or use files elsewhere; an approval holds until they change"),
     "denied": N_("it could access something a rule denies, and this system cannot block that"),
     "tainted": N_("it sends data out or writes outside the workspace, after the team read from untrusted sources"),
 }
@@ -47,35 +47,38 @@ TIMEOUTS = {
 
 
 def reason(code: str) -> str:
-    """The rule that asked, in words; a code nobody knows stays as it is."""
+    """The rule that asked, in words; an unknown code is returned unchanged."""
     return _(REASONS[code]) if code in REASONS else code
 
 
 def risk(asked: ApprovalRequest) -> str:
-    """How risky a call is; what unknown settings of a repository start may do anything, however little the call itself does."""
+    """Risk of a call; always high when a repository's own settings could start programs."""
     name = "high" if asked.reason == "repository" else asked.risk
     return _(RISKS[name]) if name in RISKS else name
 
 
 def lineage(above: Sequence[Any], name: str) -> str:
-    """The agents from the root to the one that asks; ``above`` holds ``Ancestor`` or their JSON objects."""
+    """Agents from the root to the requesting one.
+
+    ``above`` holds ``Ancestor`` or their JSON objects.
+    """
     names = [each["agent_name"] if isinstance(each, dict) else each.agent_name for each in above]
     return " → ".join([*names, name or _("The agent")])
 
 
 def call_text(shown: Presentation, tool: str, arguments: object, *, over: bool = False) -> str:
-    """A call in one line, in the words of its tool; one without such words is its title, else its name, with the arguments."""
-    said = shown.words(over=over)
-    return short(said.localized(_)) if said.parts(_)[0] else " ".join(filter(None, (_(shown.title) or tool, short(arguments))))
+    """A call on one line: its tool's words, else its title or name, with the arguments."""
+    words = shown.words(over=over)
+    return short(words.localized(_)) if words.parts(_)[0] else " ".join(filter(None, (_(shown.title) or tool, short(arguments))))
 
 
 def asked_for(asked: ApprovalRequest) -> str:
-    """The call that a request is about, in the same words."""
+    """The call of a request on one line, in its tool's words."""
     return call_text(asked.presentation, asked.tool, asked.arguments)
 
 
 def short(value: Any) -> str:
-    """A value on one line of at most ``SHOWN`` characters; nothing for nothing."""
+    """A value on one line of at most ``SHOWN`` characters; empty for an empty value."""
     if value in (None, {}, ""):
         return ""
     text = visible(value) if isinstance(value, str) else visible_json(value)
@@ -84,12 +87,12 @@ def short(value: Any) -> str:
 
 
 def outcome(asked: ApprovalRequest) -> str:
-    """What became of a request, by whom and why."""
+    """Outcome of a request: by whom and why."""
     return decision(asked.status.value, asked.decided_by, asked.note)
 
 
 def decision(status: str, decided_by: str, note: str = "", edited: bool = False) -> str:
-    """A state and what led to it. Only a person's own reason is shown: the program's notes are written for the agent."""
+    """A state and the reason for it; only a person's reason: the program's are for agents."""
     text = _(STATES[status]) if status in STATES else status
     decider = N_("nobody was available to ask") if note == NOBODY_TO_ASK else DECIDERS.get(decided_by, "")
     if decider:
@@ -101,12 +104,12 @@ def decision(status: str, decided_by: str, note: str = "", edited: bool = False)
 
 
 def folder_text(where: Holds) -> str:
-    """Which folder "this folder" is, behind a choice; nothing elsewhere."""
+    """The folder that "this folder" means, appended to a choice; otherwise empty."""
     return f" ({where.scope_id})" if where.scope is RuleScope.FOLDER else ""
 
 
 def described(asked: ApprovalRequest) -> list[str]:
-    """All a person needs to decide, line by line: who, which call, why, with what, and what happens when nobody decides."""
+    """Lines with everything needed to decide: agent, call, reason, arguments, timeout."""
     lines = [
         _("{agents} asks for your approval: {call}", agents=lineage(asked.lineage, asked.agent_name), call=asked_for(asked)),
         f"  {risk(asked)} · {reason(asked.reason)}" + (f" ({asked.about})" if asked.about else ""),

@@ -1,4 +1,4 @@
-"""What argparse says by itself, in the reader's language: its words are looked up in the program's catalogue."""
+"""Translations of argparse's own messages."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ WORDS = (
     N_("ignored explicit argument %r"),
     N_("invalid choice: %(value)r (choose from %(choices)s)"),
 )
-"""Everything a command line of this program can make argparse say; elsewhere it speaks English."""
+"""Every message argparse can print here; in other programs it stays English."""
 
 
 def translate() -> None:
-    """Let argparse look its words up where everything else is translated. Doing it again changes nothing."""
+    """Make argparse use the program's catalogue. Can be called more than once."""
     for name, function in (("_", _), ("ngettext", ngettext)):
         setattr(argparse, name, function)

@@ -1,4 +1,4 @@
-"""``--attach``: files, folders and what a pipe brings, to go with a message."""
+"""``--attach``: files, folders and piped input sent with a message."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from atelier_desk.support.text import name_on_disk
 async def attached_files(
     atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None = None
 ) -> list[PreparedAttachments]:
-    """What ``--attach`` names, read; what looks like a secret is told, and goes along: its person named it.
+    """Read the files named by ``--attach``.
+
+    A possible secret is reported and still attached, because the person named the file.
 
     Raises:
-        UsageError, LimitError: one cannot be read or attached.
+        UsageError, LimitError: a file cannot be read or attached.
     """
     folders = tuple(dict.fromkeys((*(workflow.workspace if workflow is not None else ()), *workspace(out, arguments))))
     found: list[PreparedAttachments] = []
@@ -42,7 +44,10 @@ async def attached_files(
 
 
 async def attachments(atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None = None) -> list[PreparedAttachments]:
-    """What goes with the prompt: that of ``--attach``, and what a pipe brings beside a prompt. Raises as ``attached_files`` does."""
+    """Attachments of ``--attach``, and piped input next to a prompt.
+
+    Raises the errors of ``attached_files``.
+    """
     read = [arguments.prompt, *arguments.attach, arguments.answers].count("-")
     if read > 1:
         raise UsageError(N_("Standard input (-) can be read for one purpose only: the prompt, an attachment or the answers."))

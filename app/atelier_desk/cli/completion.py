@@ -1,7 +1,7 @@
-"""Completion scripts for bash, zsh and fish, made from the command line's own grammar.
+"""Completion scripts for bash, zsh and fish, generated from the command line's grammar.
 
-``shtab``, the library for this, writes no fish. Names of workflows, agents and providers are not completed: each Tab would open the
-database.
+The library ``shtab`` cannot write fish scripts. Names of workflows, agents and providers are not completed:
+each Tab would open the database.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ FILES = {"FILE", "DIR", "PATH"}
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option: its spellings, help, and what follows it.
+    """An option: its spellings, help and argument.
 
     Attributes:
-        takes_value: something follows it.
-        choices: the words that may follow, empty for any.
-        path: a path follows.
+        takes_value: an argument follows.
+        choices: allowed arguments; empty for any.
+        path: the argument is a path.
     """
 
     names: tuple[str, ...]
@@ -33,7 +33,7 @@ class Option:
 
 @dataclass(slots=True)
 class Words:
-    """What can stand after one command: its commands with their help, its options, and the choices of its own arguments."""
+    """Completions after one command: subcommands with help, options, and argument choices."""
 
     help: str = ""
     commands: dict[str, Words] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Words:
     path: bool = False
 
     def walk(self, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Words]]:
-        """This command and every one below it, each with its place."""
+        """This command and all below it, each with its path."""
         found = [(path, self)]
         for name, words in self.commands.items():
             found += words.walk((*path, name))
@@ -50,7 +50,7 @@ class Words:
 
 
 def words_of(parser: argparse.ArgumentParser, help: str = "") -> Words:
-    """The words of a parser and of its commands."""
+    """Completions of a parser and its subcommands."""
     words = Words(help=help)
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -75,7 +75,7 @@ def _option(action: argparse.Action) -> Option:
 
 
 def bash(words: Words) -> str:
-    """A completion function for bash 3.2 and newer."""
+    """A completion function for bash 3.2 and later."""
     cases, values = [], []
     for path, each in words.walk():
         offered = " ".join([*each.commands, *each.choices, *(name for option in each.options for name in option.names)])
@@ -119,7 +119,7 @@ complete -F _atelier atelier
 
 
 def zsh(words: Words) -> str:
-    """A completion function for zsh, to be sourced or put into a folder of ``fpath`` as ``_atelier``."""
+    """A completion function for zsh, to source or to save as ``_atelier`` in ``fpath``."""
     functions = []
     for path, each in words.walk():
         lines = [f"    {_zsh_option(option)}" for option in each.options]
@@ -173,7 +173,7 @@ def _zsh_option(option: Option) -> str:
         value = f": :({' '.join(option.choices)})" if option.choices and not option.path else ": :_files" if option.path else ": : "
     names = f"({' '.join(option.names)})" if len(option.names) > 1 else ""
     spelled = "{" + ",".join(option.names) + "}" if len(option.names) > 1 else option.names[0]
-    # Braces are expanded by the shell, so they stand outside of the quotes.
+    # Braces stay outside the quotes because the shell expands them.
     return f"{_quoted(names)}{spelled}{_quoted(f'[{text}]{value}')}" if names else _quoted(f"{spelled}[{text}]{value}")
 
 
@@ -220,5 +220,5 @@ def _flat(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A word in single quotes, for zsh and fish alike where it holds no quote; else with the quote written outside of them."""
+    """A word in single quotes, for zsh and fish; a quote inside is written outside of them."""
     return "'" + text.replace("'", "'\"'\"'") + "'"

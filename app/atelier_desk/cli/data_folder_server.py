@@ -1,4 +1,4 @@
-"""Holding the data folder: perform the command, and serve other processes meanwhile and as long as they need it."""
+"""Run a command in the process that holds the data folder, and serve other processes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STAY_NOTE_S = 1.0
 
 
 async def hold(root: Path, arguments: Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
-    """Open the data folder here, perform the command, and stay until what is done for other processes is done too."""
+    """Open the data folder, run the command, and stay until the work of other processes is done."""
 
     def upgrading(step: UpgradeStep) -> None:
         terminal.note(upgrade_text(step))
@@ -45,7 +45,7 @@ async def hold(root: Path, arguments: Namespace, argv: Sequence[str], terminal: 
 
 
 async def _tidy(atelier: Atelier, status: int, *, started: bool) -> None:
-    """What the window does in the background: once a day, and not after a command that was interrupted."""
+    """Run daily maintenance, as the window does; not after a command that was interrupted."""
     task = asyncio.current_task()
     if status == CANCELLED or (task is not None and task.cancelling()):
         return
@@ -54,7 +54,7 @@ async def _tidy(atelier: Atelier, status: int, *, started: bool) -> None:
 
 
 async def _stay(server: IpcServer, terminal: Terminal) -> None:
-    """Serve other processes until they need nothing any more; being asked to end hands them over."""
+    """Serve other processes until they need nothing more; when asked to end, hand them over."""
     task = asyncio.current_task()
     assert task is not None
     if task.cancelling():
@@ -75,7 +75,10 @@ async def _stay(server: IpcServer, terminal: Terminal) -> None:
 
 @asynccontextmanager
 async def serving(atelier: Atelier) -> AsyncIterator[IpcServer]:
-    """Serve other processes while this one holds the data folder; a machine that gives no socket is no reason to refuse the command."""
+    """Serve other processes while this one holds the data folder.
+
+    On a machine that provides no socket the command runs without it.
+    """
     register_commands()
     server = IpcServer(atelier, atelier.datadir)
     try:

@@ -1,4 +1,4 @@
-"""The one way a command is executed: by this process's main function and by the local socket's server alike."""
+"""The one way to run a command, for this process and for the local socket's server."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Handler = Callable[[Any, Namespace, Output], Awaitable[Result | int]]
 
 
 async def execute(atelier: Atelier, argv: Sequence[str], out: Output) -> int:
-    """Parse and perform a command line of another process; gives the exit status.
+    """Parse and run another process's command line; returns the exit status.
 
-    Without a language of its own it is answered in the one that it would speak if it held the data folder itself, not in the holder's.
+    A command without ``--lang`` answers in the language of its own process, not in that of this one.
     """
     if out.request.language:
         return await _execute(atelier, argv, out)
@@ -53,7 +53,10 @@ async def _execute(atelier: Atelier, argv: Sequence[str], out: Output) -> int:
 
 
 async def perform(atelier: Atelier | None, arguments: Namespace, out: Output) -> int:
-    """Perform a parsed command; errors become one line on standard error and a status. Cancellation goes through."""
+    """Run a parsed command; an error becomes one line on standard error and an exit status.
+
+    Cancellation is passed on.
+    """
     handler = _handler(arguments.handler)
     try:
         if atelier is not None:
@@ -76,7 +79,10 @@ async def perform(atelier: Atelier | None, arguments: Namespace, out: Output) ->
 
 
 async def _prepare(atelier: Atelier, needs: str) -> None:
-    """Start what the command needs of an engine that was opened for less: a listing holds the data folder, and serves others meanwhile."""
+    """Start what the command needs of an engine that was opened for less.
+
+    A listing opens only the database, and serves other processes meanwhile.
+    """
     if needs == ENGINE:
         await atelier.start()
     elif needs == TOOLS:
@@ -89,5 +95,5 @@ def _handler(name: str) -> Handler:
 
 
 def register_commands() -> None:
-    """Let the holder of a data folder execute other processes' command lines."""
+    """Let the process that holds a data folder run other processes' command lines."""
     set_command_handler(execute)

@@ -1,4 +1,4 @@
-"""How a command is asked to end."""
+"""Ending a command by Ctrl-C or a signal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from atelier_desk.support.shutdown import EndWatch, ending_signals
 
 @contextmanager
 def ending_by_signal(terminal: Terminal, watch: EndWatch) -> Iterator[None]:
-    """The first Ctrl-C, SIGTERM or SIGHUP cancels the running command, which saves and ends with 130; the second kills at once."""
+    """Cancel the command at the first Ctrl-C, SIGTERM or SIGHUP; exit at once at the second.
+
+    A cancelled command saves its work and exits with 130.
+    """
     task = asyncio.current_task()
     assert task is not None
     if threading.current_thread() is not threading.main_thread():
@@ -27,7 +30,7 @@ def ending_by_signal(terminal: Terminal, watch: EndWatch) -> Iterator[None]:
         task.cancel()
         if number == signal.SIGINT:
             with suppress(ReaderGone, OSError):
-                terminal.note(_("Interrupting and saving. Press Ctrl-C again to kill."), "warn")
+                terminal.note(_("Interrupting and saving. Press Ctrl-C again to exit at once."), "warn")
 
     def ctrl_c(number: int) -> None:
         if not terminal.ctrl_c():
@@ -36,7 +39,7 @@ def ending_by_signal(terminal: Terminal, watch: EndWatch) -> Iterator[None]:
 
     def on_signal(number: int, frame: object) -> None:
         if number == signal.SIGINT and terminal.catches_ctrl_c:
-            # The command deals with it, the way a chat stops an answer.
+            # The command handles it itself, as a chat that stops an answer.
             loop.call_soon_threadsafe(ctrl_c, number)
             return
         watch.start()

@@ -1,4 +1,4 @@
-"""Files named on the command line: read and written relative to the caller's folder, with errors that name them."""
+"""Files on the command line, relative to the caller's folder; errors name the file."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from atelier_desk.support.i18n import N_
 
 
 def path_of(out: Output, name: str) -> Path:
-    """The path, absolute, from the folder the command was typed in."""
+    """The absolute path, relative to the folder the command was typed in."""
     return Path(out.cwd).joinpath(Path(name).expanduser())
 
 
 async def write_new(path: Path, data: bytes) -> None:
-    """Write a file that is not there yet.
+    """Write a new file.
 
     Raises:
-        UsageError: there is one of this name, or it cannot be written.
+        UsageError: a file of this name exists, or it cannot be written.
     """
     try:
         await asyncio.to_thread(_create, path, data)
@@ -38,8 +38,10 @@ def _create(path: Path, data: bytes) -> int:
 
 
 async def read_text(out: Output, name: str, most: int = limits.IMPORT_FILE) -> str:
-    """The file's text, or standard input for ``-``. No more than ``most`` bytes are read, whatever it is; it may be a pipe of the shell,
-    ``<(command)``."""
+    """The text of a file, or of standard input for ``-``.
+
+    At most ``most`` bytes are read. The file may be a pipe of the shell, ``<(command)``.
+    """
     if name == "-":
         return await out.read_input(most)
     path = path_of(out, name)
@@ -55,32 +57,32 @@ async def read_text(out: Output, name: str, most: int = limits.IMPORT_FILE) -> s
 
 
 async def text_or_input(out: Output, given: str) -> str:
-    """What was given on the command line; standard input for ``-``."""
+    """The argument itself; standard input for ``-``."""
     return await out.read_input() if given == "-" else given
 
 
 def _begin(path: Path, most: int) -> bytes:
-    """The file, and of one that is too long one byte more than is allowed."""
+    """The file's content, cut off one byte after the allowed length."""
     with path.open("rb") as file:
         return file.read(most + 1)
 
 
 async def schema_from(out: Output, name: str) -> dict[str, object] | None:
-    """The schema of a file, checked; None for an empty one.
+    """The schema in a file, checked; None for an empty name.
 
     Raises:
-        UsageError, LimitError: it cannot be read, or is no JSON Schema of an object.
+        UsageError, LimitError: the file cannot be read, or is not a JSON Schema of an object.
     """
     return answers.schema_of(await read_text(out, name))
 
 
 def workspace(out: Output, arguments: Namespace) -> tuple[str, ...]:
-    """The folders of ``--workspace``, absolute; each must exist."""
+    """The folders of ``--workspace`` as absolute paths; each must exist."""
     return folders(out, arguments.workspace)
 
 
 def folders(out: Output, names: Sequence[str]) -> tuple[str, ...]:
-    """Folders that were named, absolute; each must exist."""
+    """The named folders as absolute paths; each must exist."""
     found = []
     for name in names:
         folder = Path(path_of(out, name)).resolve()

@@ -1,4 +1,4 @@
-"""Following a run and its team from the command line until it ends, waits or is cancelled."""
+"""Follow a run and its team until it ends, waits or is cancelled."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ STATUS = {
     "cancelled": CANCELLED,
     "interrupted": CANCELLED,
 }
-"""Exit status by the status of ``workflow_complete``, or of the run."""
+"""Exit status by the status of ``workflow_complete`` or of the run."""
 STANDING = ("waiting", "limited")
-"""Statuses of ``workflow_complete`` after which the team may still be at work, or somebody may answer here."""
+"""Statuses of ``workflow_complete`` after which the team may still run or be answered here."""
 
 
 class Follower:
-    """Shows one workflow's stream, answers its questions, decides about calls and takes steps.
+    """Shows a workflow's events, answers its questions, decides about calls and releases steps.
 
-    Listening starts with the object, so that no event of a run started afterwards is missed.
+    Listening starts with the object, so events of a run started later are not missed.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Follower:
         *,
         talking: bool = False,
     ) -> None:
-        """``talking``: the person can just write on, because another line is read after this turn."""
+        """``talking``: another line is read after this turn, so the person can simply write on."""
         self._atelier = atelier
         self._out = out
         self._workflow_id = workflow_id
@@ -71,18 +71,18 @@ class Follower:
         self._unwarn = atelier.bus.on_changed(self._on_changed)
         self._asking: dict[str, asyncio.Task[bool]] = {}
         self._terminal = asyncio.Lock()
-        """The terminal has one line to type in: one question at a time."""
+        """One question at a time: the terminal has one input line."""
         self._settled: asyncio.Task[Run] | None = None
-        """Done when nobody of the team is at work; None when it is to be looked at again."""
+        """Done when no run of the team is active; None when that must be checked again."""
         self._failed: BaseException | None = None
         self._printed = ""
-        """Status of the newest ``workflow_complete``."""
+        """Status of the latest ``workflow_complete``."""
         self._caught_up = 0
-        """Number of the last durable event that was read from the journal instead of being waited for."""
+        """Number of the last stored event that was read from the journal instead of the queue."""
         self._replies: dict[str, int] = {}
-        """By run, the number of the last whole reply that was read from the journal."""
+        """By run: number of the last complete reply read from the journal."""
         self.owns = True
-        """Whether the run is this command's: then it is interrupted when the command is."""
+        """Whether this command started the run; if so, ending the command interrupts it."""
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
         if topic == "usage":
@@ -100,7 +100,7 @@ class Follower:
 
     @contextlib.contextmanager
     def begun(self) -> Iterator[None]:
-        """Around what begins a run: when it fails there is nothing to follow."""
+        """Wraps the start of a run: when that fails, nothing is followed."""
         try:
             yield
         except BaseException:
@@ -108,10 +108,12 @@ class Follower:
             raise
 
     async def begin(self, run_id: str, going_on: Awaitable[None], *, may_be_over: bool = False) -> None:
-        """Let the run go on, which ``follow`` shows. One that is at work already, in the window that holds the data folder, is its own.
+        """Start the run that ``follow`` shows.
+
+        A run that is already active in the window's process stays that process's own.
 
         Raises:
-            ConflictError: it is over, and may not be.
+            ConflictError: the run has ended, and ``may_be_over`` is False.
         """
         with self.begun():
             try:
@@ -125,10 +127,11 @@ class Follower:
                     self._out.note(_("The run is already running."))
 
     async def follow(self, run_id: str, *, pending: bool = False, after: int | None = None) -> int:
-        """Until the run is over or its team waits; gives the exit status. Cancelling this interrupts the run: ``resume`` goes on with it.
+        """Follow until the run ends or its team waits; returns the exit status.
 
-        ``pending`` first deals with the questions and requests that were open before. With ``after`` what the journal has of the run's
-        stream behind that event is shown first.
+        Cancelling interrupts the run; ``resume`` continues it. ``pending`` first handles the questions and
+        approvals that were already open. With ``after`` the stored events of the run after that number are
+        shown first.
         """
         try:
             if after is not None:
@@ -175,25 +178,25 @@ class Follower:
                 if self._printed not in STANDING:
                     return STATUS.get(self._printed, FAILED)
             elif event.chunk_type is ChunkType.ERROR and not event.durable:
-                # The journal could not be written: the run stands still, and nothing further comes.
+                # The journal could not be written: the run has stopped, and no further events follow.
                 return FAILED
             elif event.chunk_type is ChunkType.RUN_STATUS:
-                # It goes on, or says anew why not.
+                # The run continues, or reports its new status.
                 self._printed = ""
 
     def _show(self, event: StreamEvent, run_id: str) -> None:
         if event.durable:
-            # First, so that it goes with the words that show the event: both arrive, or neither.
+            # Recorded before the event is shown, so both reach the other process or neither does.
             self._out.shown(self._workflow_id, run_id, event.seq)
         self._renderer.show(event)
-        match said := event.payload:
-            case payloads.MessageAdded() if event.depth == 0 and (ended := unfinished(said)):
+        match payload := event.payload:
+            case payloads.MessageAdded() if event.depth == 0 and (ended := unfinished(payload)):
                 self._out.note(ended, "warn")
-            case payloads.WorkflowComplete() if event.run_id == run_id and said.status not in STANDING:
-                self._offer_more(said.finish_reason)
+            case payloads.WorkflowComplete() if event.run_id == run_id and payload.status not in STANDING:
+                self._offer_more(payload.finish_reason)
 
     async def _catch_up(self, run_id: str, after: int) -> None:
-        """Show what happened while nobody was told: what another process did, and did not get across."""
+        """Show stored events that nobody has shown yet, such as those of another process."""
         run = await self._atelier.repos.runs.get(run_id)
         team = run.correlation_id or run.id
         async for event in self._atelier.runs.replay(self._workflow_id):
@@ -203,38 +206,38 @@ class Follower:
                 else:
                     self._show(event, run_id)
                 self._caught_up = event.seq
-                if isinstance(said := event.payload, payloads.MessageAdded) and said.role == "assistant":
+                if isinstance(payload := event.payload, payloads.MessageAdded) and payload.role == "assistant":
                     self._replies[event.run_id] = event.seq
 
     def _was_caught_up(self, event: StreamEvent) -> bool:
-        """Whether the journal has shown it already: the event itself, or the whole reply this word is of.
+        """Whether the journal has already shown this event, or the reply it is a part of.
 
-        A reply can be read from the journal before its event, or some of its words, have come through the queue.
+        A reply can be read from the journal before all its parts have arrived in the queue.
         """
         if event.durable:
             return event.seq <= self._caught_up
         return isinstance(event.payload, payloads.TextPayload) and event.seq < self._replies.get(event.run_id, 0)
 
     def _streamed_before(self, event: StreamEvent, run_id: str) -> bool:
-        """Whether the process that ended has shown this part of a reply already, word by word."""
+        """Whether the process that ended already showed this part of a reply."""
         request = self._out.request
-        said = event.payload
-        cut = isinstance(said, payloads.MessageAdded) and event.run_id == run_id and said.cut_off
+        payload = event.payload
+        cut = isinstance(payload, payloads.MessageAdded) and event.run_id == run_id and payload.cut_off
         return cut and request.again and request.streaming and not self._out.json
 
     def _respond(self, event: StreamEvent) -> None:
-        match said := event.payload:
+        match payload := event.payload:
             case payloads.UserQuestionStart():
-                self._ask(said.user_question.question_id, self._people.questions)
+                self._ask(payload.user_question.question_id, self._people.questions)
             case payloads.ValidationRequired():
-                self._ask(said.validation_id, self._people.approvals)
+                self._ask(payload.validation_id, self._people.approvals)
             case payloads.UserQuestionComplete():
-                self._answered(said.question_id)
+                self._answered(payload.question_id)
             case payloads.ValidationResponse():
-                self._answered(said.validation_id)
+                self._answered(payload.validation_id)
 
     def _offer_more(self, finish: str) -> None:
-        """How to have a last reply continued that is not whole."""
+        """Say how to continue a last reply that was cut off."""
         if not finish:
             return
         words = continue_text(finish)
@@ -245,13 +248,16 @@ class Follower:
             self._out.note(_("To continue: {command}", command=command), "warn")
 
     def _watch(self, run_id: str) -> None:
-        """Put a mark behind the events when nobody of the team is at work any more."""
+        """Add an end mark after the events when no run of the team is active any more."""
         if self._settled is None:
             self._settled = asyncio.create_task(self._atelier.runs.wait(run_id))
             self._settled.add_done_callback(lambda task: None if task.cancelled() else self._events.put_nowait(None))
 
     async def _at_rest(self, run_id: str) -> int | None:
-        """The exit status when the team does not go on by itself: over, paused, or waiting for what nobody gives here."""
+        """Exit status when the team cannot continue by itself; None while it can.
+
+        It has ended, is paused, or waits for an answer that nobody gives here.
+        """
         if self._failed is not None:
             raise self._failed
         if self._asking or (self._settled is not None and not self._settled.done()):
@@ -268,7 +274,7 @@ class Follower:
         if run.status.final:
             return STATUS[run.status.value]
         end = await standing(self._atelier, run_id)
-        # A loop stops the run at a limit too, and has said so.
+        # The loop guard also stops the run at a limit, and has reported it.
         status = self._printed or str(end.data["status"])
         if status == "waiting" and self._stepper is not None and await self._stepper.take_steps(self._workflow_id, run_id):
             self._watch(run_id)
@@ -279,7 +285,7 @@ class Follower:
         return STATUS[status]
 
     async def _show_waiting(self, run: Run, *, limited: bool) -> None:
-        """What the team waits for, and what to type; a limit has been told of already."""
+        """Show what the team waits for and what to type; a limit was reported already."""
         asked = await self._people.show_pending(self._workflow_id)
         if limited:
             return
@@ -308,27 +314,27 @@ class Follower:
     def _asked(self, asked_id: str, task: asyncio.Task[bool]) -> None:
         self._asking.pop(asked_id, None)
         if not task.cancelled() and (error := task.exception()) is not None:
-            # One nobody expected ends the command, as it would anywhere else.
+            # An unexpected error ends the command, as elsewhere.
             self._failed = error
         if self._settled is not None and self._settled.done():
-            # What it saw was before this answer.
+            # It was determined before this answer.
             self._settled = None
         self._events.put_nowait(None)
 
     def _answered(self, asked_id: str) -> None:
-        """Stop asking when it was answered from elsewhere or its time ran out; our own answer ends its task by itself."""
+        """Stop asking when it was answered elsewhere or timed out; our own answer ends its task."""
         task = self._asking.get(asked_id)
         if task is not None and asked_id not in self._people.given:
             task.cancel()
 
     async def _interrupt(self, run_id: str) -> None:
-        """The command ends: nothing works on its run any more. One that somebody else had set going works on."""
+        """Interrupt the run when the command ends; a run that another process started continues."""
         if self.owns:
             await self._atelier.runs.live.interrupt(run_id, "program" if self._out.handing_over else "command")
 
     async def _show_interrupted(self, run_id: str) -> None:
         if self._out.handing_over:
-            # Whoever goes on shows it, from the journal.
+            # The next process shows it from the journal.
             return
         while not self._events.empty():
             event = self._events.get_nowait()
@@ -338,7 +344,7 @@ class Follower:
             return
         run = await self._atelier.repos.runs.get(run_id)
         if run.status.final:
-            # It ended in the very moment, and has said so.
+            # It ended at that moment, and reported it.
             return
         self._renderer.show(await standing(self._atelier, run_id))
         if run.status is RunStatus.INTERRUPTED:
@@ -351,13 +357,13 @@ class Follower:
 async def resume_team(
     atelier: Atelier, run: Run, raised: Mapping[LimitKind, float] | None = None, *, finish: bool = False, stepping: bool = False
 ) -> None:
-    """Resume a root run, and what was paused below it for whatever reason; a limit that still holds stops it again.
+    """Resume a root run and all paused runs below it; a limit that still holds stops it again.
 
-    ``raised`` is added to the caps of every agent that stopped at one of these limits; with ``finish`` each of those gives a last answer.
-    With ``stepping`` each of them stands before its next step.
+    ``raised`` is added to the limits of each agent that stopped at one of them; with ``finish`` each of those
+    gives a last answer. With ``stepping`` each stops before its next step.
 
     Raises:
-        ConflictError: the run is over, or at work already.
+        ConflictError: the run has ended, or is active already.
     """
     raised = dict(raised or {})
     limits = {handle.run_id: handle.current.limit for handle in await atelier.runs.team_of(run.id)}
@@ -366,7 +372,7 @@ async def resume_team(
         limit = limits.get(run_id)
         added = {limit.limit: raised[limit.limit]} if limit is not None and raised and limit.limit in raised else None
         if added:
-            raised.pop(LimitKind.MONTH, None)  # it is one for all of them
+            raised.pop(LimitKind.MONTH, None)  # shared by all of them
         mode, steps = (RunMode.STEPPING, 0) if stepping else (None, None)
         await atelier.runs.steering.resume(run_id, raise_limits=added, finish=finish and limit is not None, mode=mode, steps=steps)
 
@@ -374,5 +380,5 @@ async def resume_team(
     for each in await atelier.repos.runs.teams([run.id]):
         if each.id != run.id and each.status is RunStatus.PAUSED:
             with contextlib.suppress(ConflictError):
-                # Resuming its parent has set it going.
+                # Resuming its parent has resumed it.
                 await go_on(each.id)

@@ -1,4 +1,4 @@
-"""Identifiers on the command line: they can be shortened as long as one thing alone begins with them."""
+"""Shortened ids on the command line: any beginning that only one thing has."""
 
 from __future__ import annotations
 
@@ -15,28 +15,30 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories.base import Repository
 
 BEGINNING = re.compile(r"[0-9a-f]{4,31}")
-"""What may be the beginning of an identifier (``domain.base.new_id``)."""
+"""A possible beginning of an id (``domain.base.new_id``)."""
 SHOWN = 5
 
 
 def add_id(parser: argparse._ActionsContainer, name: str, of: str, **options: object) -> None:
-    """Add an argument that takes the id of a ``workflow``, ``memory``, ``deleted memory``, ``question`` or ``approval``, or its
-    beginning."""
+    """Add an argument that takes an id or its beginning.
+
+    ``of`` is ``workflow``, ``memory``, ``deleted memory``, ``question`` or ``approval``.
+    """
     options.setdefault("metavar", "ID")
     action = parser.add_argument(name, **options)  # type: ignore[arg-type]
     action.id_of = of  # type: ignore[attr-defined]
 
 
 def ids_of(parser: argparse.ArgumentParser) -> dict[str, str]:
-    """What each argument of a parser names that takes an id, by its name in the namespace."""
+    """Kinds of ids a parser's arguments take, by the argument's name in the namespace."""
     return {action.dest: action.id_of for action in parser._actions if hasattr(action, "id_of")}
 
 
 async def complete_ids(atelier: Atelier, arguments: Namespace) -> None:
-    """Replace shortened ids by whole ones. One that begins nothing is left as it is: whoever looks for it says that it is not there.
+    """Replace shortened ids with complete ones; an id without a match stays as it is.
 
     Raises:
-        UsageError: several things begin with it; the error names some.
+        UsageError: several things match; the error names some of them.
     """
     repositories: dict[str, Repository[Any]] = {
         "workflow": atelier.repos.workflows,

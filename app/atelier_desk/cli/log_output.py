@@ -1,4 +1,4 @@
-"""Where the program logs to."""
+"""Set up the program's logs."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ _redactor: object = None
 
 
 def start_logging(level: str | None, directory: Path | None = None) -> None:
-    """Log to the file in the data folder, once this process holds it, and to standard error when ``level`` was asked for.
+    """Log to the data folder's file, and with ``level`` to standard error.
 
-    Without ``--log-level`` standard error is for people: what concerns them is said to them, in their language. Keys are hidden in both.
+    The file is used once this process holds the data folder. Without ``--log-level`` standard error is for
+    people: messages for them appear there in their language. Keys are hidden in both logs.
     """
     global _redactor
     if _redactor is None:
-        from atelier_desk.llm import secrets  # takes as long as all the rest of --help
+        from atelier_desk.llm import secrets  # loading it takes as long as the rest of --help
 
         _redactor = logs.add_redactor(secrets.redact)
     logs.set_up(directory, level or "warning", stderr=level is not None)

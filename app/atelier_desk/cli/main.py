@@ -1,4 +1,7 @@
-"""The first steps of the program: streams, language and grammar. Nothing else is loaded to answer ``--help`` or open the window."""
+"""Start of the program: streams, language and arguments.
+
+Nothing else is loaded to answer ``--help`` or to open the window.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ from atelier_desk.support.i18n import LANGUAGES, set_language
 
 
 def early_language(argv: Sequence[str]) -> str:
-    """The language ``--lang`` names, else ATELIER_LANG; looked up before the grammar (whose own texts are translated) exists."""
+    """The language of ``--lang``, else of ATELIER_LANG.
+
+    Read before the parser exists, because its own texts are translated.
+    """
     for index, argument in enumerate(argv):
         if argument == "--lang" and index + 1 < len(argv):
             return argv[index + 1]
@@ -37,7 +43,7 @@ def parse_or_exit(argv: Sequence[str]) -> Namespace | int:
 
 
 def working_folder_gone() -> bool:
-    """Whether the current folder was deleted: no path could be told from it, and no program be started there."""
+    """Whether the current folder was deleted: no path works then, and no program starts."""
     try:
         os.getcwd()  # noqa: PTH109
     except FileNotFoundError:
@@ -46,14 +52,14 @@ def working_folder_gone() -> bool:
 
 
 def open_streams() -> None:
-    """A standard stream that was closed (``>&-``, a program without a console) is empty, or takes everything in silence."""
+    """Replace a closed standard stream (``>&-``, no console) with one that is empty or discards."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def utf8_streams() -> None:
-    """JSON and answers are UTF-8 on every platform; what a terminal cannot show is replaced, never an error."""
+    """Use UTF-8 for JSON and answers on every platform; replace what a terminal cannot show."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -1,4 +1,4 @@
-"""What ``atelier mcp`` says of servers: in sentences, and as JSON."""
+"""Output of ``atelier mcp`` about servers: sentences and JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from atelier_desk.support.i18n import _, ngettext
 
 
 def found_text(where: str, each: FoundServer) -> Iterator[Shown]:
-    """The preview of a server: everything that would be run, and what it asks for. Secrets are named, never shown."""
+    """Preview of a server: what would run and which values it needs; secrets only by name."""
     yield f"{each.name}  ({where})"
     if each.problem is not None or each.config is None:
         yield Note(f"  {each.problem.localized(_) if each.problem else ''}", "error")
@@ -27,13 +27,13 @@ def found_text(where: str, each: FoundServer) -> Iterator[Shown]:
         if name not in asked:
             yield f"  {name} = {text or hidden}"
     for ask in each.open:
-        yield _("  asks for {name}: {text}", name=ask.name, text=ask.told or "-")
+        yield _("  needs {name}: {text}", name=ask.name, text=ask.told or "-")
     for warning in each.warnings:
         yield Note(f"  {warning.localized(_)}", "warn")
 
 
 def preview(where: str, each: FoundServer) -> dict[str, object]:
-    """The same as JSON."""
+    """The preview as JSON."""
     config = each.config.model_dump(mode="json") if each.config is not None else None
     asks = [
         {"name": ask.name, "key": ask.key, "told": ask.told, "secret": ask.secret, "required": ask.required, "given": bool(ask.value)}
@@ -80,7 +80,7 @@ def health_of(health: McpHealth) -> dict[str, object]:
 
 
 def health_text(name: str, health: McpHealth) -> Iterator[Shown]:
-    """The verdict in a sentence; on standard error when it is bad."""
+    """Result of a connection test in one sentence; on standard error when it failed."""
     if not health.ok:
         yield Note(health.message, "error")
         return
@@ -94,13 +94,13 @@ def health_text(name: str, health: McpHealth) -> Iterator[Shown]:
 
 
 def waits_of(row: McpStatus) -> Iterator[Shown]:
-    """What a person has to look at."""
+    """What needs a person's attention."""
     if row.reason:
         yield Note(row.reason, "error")
     if row.retry_s:
         yield Note(_("Retrying {name} in {time}.", name=row.name, time=number_format.duration(row.retry_s * 1000)), "warn")
     if row.missing:
-        yield Note(_("{name} needs secrets that are not there: {names}", name=row.name, names=", ".join(row.missing)), "warn")
+        yield Note(_("{name} needs missing secrets: {names}", name=row.name, names=", ".join(row.missing)), "warn")
     waiting = row.waiting
     if waiting:
         names = ", ".join((*waiting.new, *waiting.changed, *waiting.gone))

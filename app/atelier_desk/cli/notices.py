@@ -1,4 +1,4 @@
-"""What a terminal says of one stream event, in words."""
+"""Text of one stream event in a terminal."""
 
 from __future__ import annotations
 
@@ -29,20 +29,23 @@ TASK_STATES = {
     "blocked": N_("blocked"),
 }
 ANSWERED = {
-    "parent": N_("{agent} is answered: {text}"),
-    "user": N_("{agent} is answered by the user: {text}"),
+    "parent": N_("Answer to {agent}: {text}"),
+    "user": N_("The user's answer to {agent}: {text}"),
     "engine": N_("{agent} will get no answer: {text}"),
 }
 """Who answered a sub-agent, by ``by``."""
 
 Notice = tuple[str, str]
-"""Text, empty when there is nothing to say, and its style."""
+"""Text and style; the text is empty when there is nothing to show."""
 Calls = dict[tuple[str, str], payloads.ToolStart]
-"""Calls by run and their own id."""
+"""Calls by run and call id."""
 
 
 def notice(event: StreamEvent, begun: Calls | None = None) -> Notice:
-    """What happened, in one line or more. ``begun`` keeps the calls at work, whose ends are told in the same words."""
+    """What happened, in one or more lines.
+
+    ``begun`` stores the active calls, so that their ends use the same words.
+    """
     match said := event.payload:
         case payloads.ToolStart():
             if begun is not None:
@@ -51,7 +54,7 @@ def notice(event: StreamEvent, begun: Calls | None = None) -> Notice:
         case payloads.ToolEnd():
             return _call_end(said, begun.pop((event.run_id, said.call_id), None) if begun else None)
         case payloads.MessageAdded():
-            # Of a sub-agent; what it was told stands in the line of its start.
+            # A sub-agent's; its task is in the line of its start.
             return _reply(said) if said.role == "assistant" else ("", "")
         case payloads.SubAgentStart():
             text = "▸ " + _("{name}: {text}", name=said.sub_agent_name, text=short(said.task_description))
@@ -80,7 +83,7 @@ def notice(event: StreamEvent, begun: Calls | None = None) -> Notice:
 
 
 def _call_end(said: payloads.ToolEnd, began: payloads.ToolStart | None) -> Notice:
-    """What a call did, or that it failed and why; with what it gave."""
+    """A call's end: what it did and its result, or why it failed."""
     stopped = said.status == "cancelled"
     mark = "✓" if said.success else "■" if stopped else "✗"
     shown, arguments = (began.presentation, began.arguments) if began is not None else (Presentation(), {})
@@ -90,13 +93,13 @@ def _call_end(said: payloads.ToolEnd, began: payloads.ToolStart | None) -> Notic
 
 
 def _reply(said: payloads.MessageAdded) -> Notice:
-    """What a sub-agent said, with how it ended when that is not the whole of it."""
+    """A sub-agent's reply, and how it ended when it is incomplete."""
     ended = unfinished(said)
     return ("\n".join(filter(None, (said.content, ended))), "warn" if ended else "dim")
 
 
 def unfinished(said: payloads.MessageAdded) -> str:
-    """How a reply ended, in one sentence; nothing for a whole one."""
+    """How a reply ended, in one sentence; empty for a complete one."""
     title, text = unfinished_text(said.finish_reason, content=bool(said.content.strip()), thought=bool(said.reasoning))
     return _("{title}. {text}", title=title, text=text) if title else ""
 
@@ -128,7 +131,7 @@ def _run_notice(said: payloads.Notice) -> str:
             why = too_little(said.reason, used, most, details)
             return f"{text}. {why}" if why else text
         case payloads.LoopDetected():
-            from atelier_desk.tools.builtin import title_of  # all tools, for a line that is seldom said
+            from atelier_desk.tools.builtin import title_of  # loads all tools, for a rare line
 
             tool = str(details.get("tool") or "")
             words = _(title) if (title := title_of(tool)) else tool
@@ -138,7 +141,7 @@ def _run_notice(said: payloads.Notice) -> str:
 
 
 def retry_line(reason: str, details: dict[str, Any]) -> str:
-    """Why the request is sent again, and when."""
+    """Why and when a request is retried."""
     delay_ms = float(details.get("delay_s") or 0) * 1000
     delay = duration(delay_ms) if delay_ms >= 50 else ""
     title, text = retry_text(reason, details, delay)
@@ -146,5 +149,5 @@ def retry_line(reason: str, details: dict[str, Any]) -> str:
 
 
 def _amount(limit: str, value: float) -> str:
-    """A value of a limit in its unit: dollars, a time, or a plain number."""
+    """A limit's value in its unit: dollars, a duration or a number."""
     return cost(value) if limit in MONEY else duration(1000 * value) if limit == "time" else number(value)

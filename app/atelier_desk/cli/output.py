@@ -1,5 +1,7 @@
-"""Where commands write and ask. A command never prints: the same command also runs in the process that holds the database, for another
-process's terminal."""
+"""Input and output of commands.
+
+A command never prints: it may run in the process that holds the database, for another process's terminal.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +22,30 @@ from atelier_desk.support.text import visible
 
 Item = TypeVar("Item")
 GONE = frozenset({errno.EPIPE, errno.EIO})
-"""What writing gives when nobody reads: a pipe that was closed, a terminal that is gone."""
+"""Errors of writing when the reader is gone: a closed pipe or terminal."""
 PIPE_WAIT_S = 3.0
-"""Seconds within which piped input must begin: programs that start others often leave them a pipe that nothing ever comes through."""
+"""Seconds within which piped input must start.
+
+Programs that start others often leave them a pipe that never carries anything.
+"""
 RESET = "\x1b[0m"
 STYLES = {"dim": "\x1b[2m", "bold": "\x1b[1m", "warn": "\x1b[33m", "error": "\x1b[31m"}
 
 
 class ReaderGone(Exception):
-    """Nobody reads the output any more (``| head``): the command ends, and there is nobody to tell why."""
+    """The output is no longer read (``| head``): the command ends without a message."""
 
 
 class Output(Protocol):
-    """What a command gets to talk to its user.
+    """A command's connection to its user.
 
     Attributes:
-        json: standard output carries JSON alone.
-        interactive: somebody is there to answer ``ask``.
-        watched: a person sees both standard output and standard error on a terminal.
-        cwd: the folder relative paths of the command line start from.
-        request: what was shown so far of the run the command follows, so that another process can go on.
-        handing_over: the process that performs the command ends, and the user's own goes on elsewhere: nothing more is shown from here.
+        json: standard output carries only JSON.
+        interactive: somebody can answer ``ask``.
+        watched: standard output and standard error are both on a terminal.
+        cwd: folder that relative paths start from.
+        request: what was shown so far of the run being followed, so that another process can continue.
+        handing_over: this process ends and the user's own continues elsewhere: nothing more is shown from here.
     """
 
     json: bool
@@ -51,60 +56,68 @@ class Output(Protocol):
     handing_over: bool
 
     def write(self, text: str) -> None:
-        """Text for standard output, as it is (streamed answers)."""
+        """Write text to standard output unchanged (streamed answers)."""
         ...
 
     def note(self, text: str, style: str = "dim") -> None:
-        """One line for standard error: what happens, a warning, an error."""
+        """Write a line to standard error: progress, a warning or an error."""
         ...
 
     def shown(self, workflow_id: str, run_id: str, seq: int) -> None:
-        """The stream of this run was shown up to this durable event."""
+        """Record that the run's stream was shown up to this stored event."""
         ...
 
     def think(self, text: str) -> None:
-        """A piece of what a model thinks, dimmed, for standard error; empty ends it. Only where ``watched``."""
+        """Write a part of a model's reasoning to standard error, dimmed; an empty text ends it.
+
+        Only where ``watched``.
+        """
         ...
 
     def prompt(self, text: str) -> None:
-        """Show the prompt of a question that is being asked again."""
+        """Show the prompt of a question that is asked again."""
         ...
 
     async def ask(self, prompt: str) -> str | None:
-        """A line from the user, None at the end of input; the prompt goes to standard error."""
+        """Read a line from the user; None at the end of input. The prompt goes to standard error."""
         ...
 
     async def read_input(self, most: int = limits.IMPORT_FILE) -> str:
-        """All of standard input, in UTF-8 or else in the encoding it seems to be in, which is said.
+        """Read all of standard input.
+
+        The text is UTF-8, or in the encoding it seems to have, which is reported.
 
         Raises:
-            LimitError: it has more than ``most`` bytes; no more are read.
+            LimitError: more than ``most`` bytes; reading stops there.
         """
         ...
 
     async def read_piped(self) -> str:
-        """What a pipe or a file brings on standard input, empty when that is a terminal, or nothing comes for ``PIPE_WAIT_S``."""
+        """Read piped input; empty for a terminal, or when nothing arrives within ``PIPE_WAIT_S``."""
         ...
 
     def catch_ctrl_c(self, handler: Callable[[], bool] | None) -> None:
-        """Have Ctrl-C call ``handler`` instead of cancelling the command; when it gives False, the command is cancelled after all."""
+        """Call ``handler`` at Ctrl-C; cancel the command only if it returns False."""
         ...
 
 
 def first(out: Output, found: Sequence[Item], limit: int) -> list[Item]:
-    """The first ``limit`` of a list that was asked for one more; where it has that one, a note says so."""
+    """The first ``limit`` of a list that has up to one more; a note says when more exist."""
     if len(found) > limit:
         out.note(_("More results: --limit N."))
     return list(found[:limit])
 
 
 def moment(at: datetime, *, seconds: bool = False) -> str:
-    """A point in time as tables show it: by the clock of this machine, to the minute."""
+    """A date and time for tables: local time, to the minute."""
     return at.astimezone().strftime("%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M")
 
 
 def printable(text: str) -> str:
-    """``text`` with terminal control sequences written out: what models and tools write must neither move a person's cursor nor hide."""
+    """``text`` with terminal control sequences made visible.
+
+    Text of models and tools must neither move a person's cursor nor hide anything.
+    """
     return visible(text)
 
 
@@ -119,7 +132,7 @@ class Terminal:
         self.request = Request()
         self.handing_over = False
         self.last_error = ""
-        """What was noted last as an error: closing may fail for the same reason as the command."""
+        """The last error shown; closing may fail for the same reason as the command."""
         self._stdout = stdout or sys.stdout
         self._stderr = stderr or sys.stderr
         self._stdin = stdin or sys.stdin
@@ -141,12 +154,12 @@ class Terminal:
     def note(self, text: str, style: str = "dim") -> None:
         self.think("")
         self.last_error = text if style == "error" else self.last_error
-        shown = printable(text)  # into a file, too: what is said there is read by a person
+        shown = printable(text)  # also in a file, because people read it there
         self._put(self._stderr, f"{STYLES[style]}{shown}{RESET}\n" if self._styled and style in STYLES else f"{shown}\n")
 
     def think(self, text: str) -> None:
         if text and self.watched:
-            # Without colours a bar at the left tells it from the answer.
+            # Without colours a bar on the left sets it apart from the answer.
             shown = printable(text) if self._styled else printable(text).replace("\n", "\n│ ")
             before = "" if self._thinking else STYLES["dim"] if self._styled else "│ "
             self._thinking = True
@@ -173,7 +186,7 @@ class Terminal:
     async def ask(self, prompt: str) -> str | None:
         self.think("")
         self.prompt(prompt)
-        # A question that was answered elsewhere leaves its read running; the next question takes that line.
+        # A question answered elsewhere leaves its read running; the next question uses that line.
         if self._line is None:
             self._line = asyncio.ensure_future(in_thread(self._stdin.readline))
         text = await asyncio.shield(self._line)
@@ -182,7 +195,7 @@ class Terminal:
 
     async def read_input(self, most: int = limits.IMPORT_FILE) -> str:
         if self._input is None:
-            # Kept: a command that is taken up by another process asks for it again.
+            # Cached: a process that takes the command over asks for it again.
             self._input = self._decoded(await in_thread(lambda: self._read_on(b"", most)), most)
         return self._input
 
@@ -203,7 +216,8 @@ class Terminal:
         return self._decoded(await in_thread(lambda: self._read_on(start))) if start else ""
 
     def _read_some(self, most: int = limits.IMPORT_FILE) -> bytes:
-        # From the descriptor itself: a thread that waits in Python's own buffer when the program ends would crash it.
+        # Read from the descriptor: a thread blocked in Python's own buffer would crash the program as it
+        # ends.
         descriptor = _descriptor(self._stdin)
         if descriptor is None:
             return self._stdin.read(most + 1).encode("utf-8", "surrogateescape")
@@ -216,7 +230,7 @@ class Terminal:
         return bytes(content)
 
     def _decoded(self, content: bytes, most: int = limits.IMPORT_FILE) -> str:
-        from atelier_desk.engine.attached_text import decode  # loads pydantic, which a usage error waits for otherwise
+        from atelier_desk.engine.attached_text import decode  # loads pydantic, which would delay usage errors
 
         if len(content) > most:
             raise LimitError(N_("Standard input is too long: at most {most} bytes are read."), most=most)
@@ -233,7 +247,7 @@ class Terminal:
         return self._on_ctrl_c is not None
 
     def ctrl_c(self) -> bool:
-        """Ctrl-C came: False when nobody deals with it, and the command is to be cancelled."""
+        """Handle Ctrl-C; False when there is no handler and the command must be cancelled."""
         handler = self._on_ctrl_c
         if handler is None:
             return False
@@ -244,7 +258,7 @@ class Terminal:
 
 
 def _descriptor(stream: TextIO) -> int | None:
-    """The file descriptor below a stream, None for one that has none."""
+    """The stream's file descriptor, or None."""
     try:
         return stream.fileno()
     except (OSError, ValueError, AttributeError):
@@ -255,10 +269,10 @@ T = TypeVar("T", str, bytes)
 
 
 async def in_thread(blocking: Callable[[], T]) -> T:
-    """Run a blocking read in a daemon thread: a read that never returns does not keep the program from ending.
+    """Run a blocking read in a daemon thread, so that it cannot keep the program from ending.
 
-    Each read has a thread of its own, unlike the work in ``atelier_desk.support.threads``: nothing can stop a read of a pipe that nothing
-    comes through, so of any fixed number of threads none might be left for the next one.
+    Each read has its own thread, unlike the work in ``atelier_desk.support.threads``: a read of a silent pipe
+    cannot be stopped, so a fixed number of threads might all be blocked.
     """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()

@@ -1,4 +1,7 @@
-"""The command line's grammar. Imports nothing heavy, so that ``--version``, ``--help`` and usage errors answer at once."""
+"""The argument parser of the command line.
+
+Imports nothing heavy, so that ``--version``, ``--help`` and usage errors answer at once.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +24,22 @@ GROUPS = {
     "run": N_("one turn in a new or an existing workflow"),
     "chat": N_("a chat in the terminal"),
     "resume": N_("continue interrupted, paused or waiting runs"),
-    "workflows": N_("workflows and what belongs to them"),
-    "agents": N_("who works, with which model and tools"),
+    "workflows": N_("workflows and their contents"),
+    "agents": N_("agents, with their models and tools"),
     "skills": N_("instructions for particular tasks (SKILL.md), and prompts called with /name"),
     "prompts": N_("your own prompts with {{variables}}, called with /name"),
     "models": N_("models of the configured providers"),
     "providers": N_("model servers"),
-    "tools": N_("what agents can do"),
-    "tasks": N_("what agents and you plan to do"),
+    "tools": N_("tools that agents can use"),
+    "tasks": N_("tasks planned by you and your agents"),
     "queue": N_("queued messages"),
-    "memory": N_("memories of you and your agents"),
+    "memory": N_("what you and your agents remember"),
     "projects": N_("folders and pages that you and your agents can search"),
-    "reports": N_("what agents wrote as Markdown files"),
+    "reports": N_("reports written by agents as Markdown files"),
     "files": N_("file changes by agents in a workflow's folders, and undo"),
     "commands": N_("commands that agents left running in the background; they stop when Atelier exits"),
-    "questions": N_("what agents ask"),
-    "approvals": N_("calls that wait for an approval"),
+    "questions": N_("questions asked by agents and MCP servers"),
+    "approvals": N_("tool calls waiting for approval"),
     "permissions": N_("rules for what agents may do without asking, only after asking, or not at all"),
     "mcp": N_("MCP servers: tools of other programs"),
     "web": N_("searching the web, and the pages that agents fetched"),
@@ -48,11 +51,17 @@ GROUPS = {
     "doctor": N_("check the installation and say what to do"),
     "completion": N_("print a shell completion script"),
 }
-"""What each command or group of commands does, in the order of the help; ``cli.grammar.<name>.register(add)`` adds its words."""
+"""Help of each command or group, in the order of the help page.
+
+``cli.grammar.<name>.register(add)`` adds its arguments.
+"""
 OK, FAILED, USAGE, ABANDONED, LIMITED, WAITING = 0, 1, 2, 3, 4, 5
-"""Exit statuses; ``ending.CANCELLED`` is one too."""
+"""Exit statuses, with ``ending.CANCELLED``."""
 DATABASE, TOOLS, ENGINE = "database", "tools", "engine"
-"""How much of the engine a command needs: a listing that starts no more than it must takes a third less time."""
+"""How much of the engine a command needs.
+
+A listing that opens only the database is a third faster.
+"""
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -65,7 +74,7 @@ class Usage(Exception):
 
 
 class HelpShown(Exception):
-    """Help or the version was asked for; ``text`` is it."""
+    """Help or the version was asked for; ``text`` is the output."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -73,20 +82,23 @@ class HelpShown(Exception):
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises instead of printing and exiting, because a command may run for another process's terminal."""
+    """An argument parser that raises instead of printing and exiting.
+
+    A command may run for another process's terminal.
+    """
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("allow_abbrev", False)
         super().__init__(**options)
 
     def add_argument(self, *names: str, **options: Any) -> argparse.Action:
-        """As argparse does; what has no name of its own for people is called by its name in capitals."""
+        """Add an argument; one without a metavariable shows its name in capitals."""
         if names and not names[0].startswith("-") and "choices" not in options:
             options.setdefault("metavar", names[0].upper())
         return super().add_argument(*names, **options)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does; the namespace's ``ids`` says which arguments take an id, and of what."""
+        """Parse; the namespace's ``ids`` says which arguments take which kind of id."""
         found, rest = super().parse_known_args(args, namespace)
         found.ids = {**getattr(found, "ids", {}), **ids_of(self)}
         return found, rest
@@ -104,7 +116,10 @@ class _Version(argparse.Action):
 
 
 def global_options() -> Parser:
-    """The options every command takes, before or after its name. Values not given are absent, so that neither place hides the other."""
+    """The options of every command, before or after its name.
+
+    A missing option leaves no value, so neither place overrides the other.
+    """
     common = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     group = common.add_argument_group(_("global options"))
     group.add_argument("--data-dir", metavar="PATH", help=_("folder of the database, models and reports (ATELIER_DATA_DIR)"))
@@ -116,21 +131,21 @@ def global_options() -> Parser:
 
 
 class AddCommands:
-    """What a command group gets to add its commands with: every one takes the global options."""
+    """Adds a group's commands; each accepts the global options."""
 
     def __init__(self, subparsers: Any, common: Parser, module: str = "") -> None:
-        """``module`` has the functions of the commands; each command on its own has one that is called as itself."""
+        """``module`` contains the commands' functions, each with the command's own name."""
         self._subparsers = subparsers
         self._common = common
         self._module = module
 
     def command(self, name: str, help: str = "", *, handler: str = "", needs: str = ENGINE, **options: Any) -> Parser:
-        """A command, whose help is in ``GROUPS`` where it is none of a group.
+        """Add a command; outside a group its help is in ``GROUPS``.
 
         Args:
-            handler: ``module:function`` under ``atelier_desk.cli.commands``, imported when it runs; by default the function that is called
-                as the command, with an underscore behind a word of Python.
-            needs: ``DATABASE`` for one that only looks at what is stored, ``TOOLS`` when it looks at the tools too.
+            handler: ``module:function`` under ``atelier_desk.cli.commands``, imported when it runs. By
+                default the function with the command's name, with an underscore appended to a Python keyword.
+            needs: ``DATABASE`` to read stored data only, ``TOOLS`` to read the tools too.
         """
         help = help or _(GROUPS[name])
         parser: Parser = self._subparsers.add_parser(name, help=help, description=help, parents=[self._common], **options)
@@ -139,17 +154,20 @@ class AddCommands:
         return parser
 
     def mention(self, name: str, help: str) -> None:
-        """Let the help name a command that this command line does not."""
+        """List a command in the help without adding it to this parser."""
         self._subparsers.add_parser(name, help=help, add_help=False)
 
     def group(self, name: str, help: str = "", *, module: str = "") -> AddCommands:
-        """A command with commands of its own (``workflows list``)."""
+        """Add a group of commands (``workflows list``)."""
         parser = self.command(name, help)
         return AddCommands(parser.add_subparsers(dest=f"{name}_command", metavar=_("COMMAND"), required=True), self._common, module or name)
 
 
 def build_parser(argv: Sequence[str] = tuple(GROUPS)) -> Parser:
-    """The grammar in the current language: the commands and groups that a command line names, and of all others what they do."""
+    """The parser in the current language.
+
+    It has the commands that ``argv`` names in full, and only the help of all others.
+    """
     argparse_text.translate()
     common = global_options()
     parser = Parser(
@@ -168,10 +186,10 @@ def build_parser(argv: Sequence[str] = tuple(GROUPS)) -> Parser:
 
 
 def parse(argv: Sequence[str]) -> Namespace:
-    """The arguments with the global ones always there.
+    """Parse arguments; the global options always have a value.
 
     Raises:
-        Usage: something is wrong.
+        Usage: the command line is wrong.
         HelpShown: ``--help`` or ``--version`` was given.
     """
     if (opening := _only_global(argv)) is not None:
@@ -190,8 +208,10 @@ def parse(argv: Sequence[str]) -> Namespace:
 
 
 def _only_global(argv: Sequence[str]) -> Namespace | None:
-    """The arguments where they are global options and nothing else, as when the window is opened: all the commands need not be made
-    for it. None when there is more, or something is wrong."""
+    """The arguments if they are only global options, as for opening the window; else None.
+
+    The commands need not be built for those. None also when something is wrong.
+    """
     if any(not given.isascii() for given in argv):
         return None
     try:
@@ -210,29 +230,32 @@ def _complete(arguments: Namespace) -> Namespace:
 
 
 def flag(to: argparse._ActionsContainer, name: str, help: str) -> None:
-    """An option that is given or not."""
+    """Add an option without a value."""
     to.add_argument(name, action="store_true", help=help)
 
 
 def several(to: argparse._ActionsContainer, name: str, metavar: str, help: str) -> None:
-    """An option that can be given more than once; a list, empty without it."""
+    """Add an option that can be repeated; its value is a list, empty without it."""
     to.add_argument(name, metavar=metavar, action="append", default=[], help=help)
 
 
 def limit(to: argparse._ActionsContainer, default: int, help: str | None = None) -> None:
-    """``--limit``: how many are listed."""
+    """Add ``--limit``: the maximum number of entries."""
     to.add_argument("--limit", metavar="N", type=number(int, least=1), default=default, help=help)
 
 
 def number(kind: Callable[[str], float], *, least: float) -> Callable[[str], float]:
-    """An argument type: a number of ``kind`` that is at least ``least``. argparse names the option before what is wrong with it."""
+    """An argument type: a number of ``kind`` of at least ``least``.
+
+    argparse puts the option's name before the error text.
+    """
 
     def convert(text: str) -> float:
         try:
             value = kind(text)
         except ValueError:
             value = nan
-        if value != value or value in (inf, -inf):  # not a number, or not a finite one
+        if value != value or value in (inf, -inf):  # NaN or infinite
             raise argparse.ArgumentTypeError(_("it must be a number, not {text}", text=repr(text)))
         if value < least:
             raise argparse.ArgumentTypeError(_("must be at least {least}, not {text}", least=least, text=text))

@@ -1,4 +1,4 @@
-"""What a person is told while a command takes longer than a moment."""
+"""Progress messages of commands that take longer than a moment."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ SLOW_S = 1.0
 
 @asynccontextmanager
 async def noted_when_slow(out: Output, text: str) -> AsyncIterator[Callable[[str], None]]:
-    """Say ``text`` on standard error when the block takes longer than a second. What it gives begins the next step, which has a text and a
-    second of its own."""
+    """Show ``text`` on standard error when the block takes more than one second.
+
+    The function it yields starts the next step, with its own text and its own second.
+    """
     loop = asyncio.get_running_loop()
     timer = loop.call_later(SLOW_S, out.note, text)
 
@@ -31,7 +33,7 @@ async def noted_when_slow(out: Output, text: str) -> AsyncIterator[Callable[[str
 
 
 def every_second(say: Callable[[int, int], None]) -> Callable[[int, int], None]:
-    """A progress callback that passes on what it is told at most once a second, for the first time after one."""
+    """A progress callback that reports at most once a second, the first time after one second."""
     last = time.monotonic()
 
     def progress(done: int, total: int) -> None:

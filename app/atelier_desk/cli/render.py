@@ -1,4 +1,4 @@
-"""A run's stream as a person reads it in a terminal, or as JSON, one event a line."""
+"""A run's events in a terminal: as text, or as JSON with one event a line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Renderer(Protocol):
 
 
 class JsonRenderer:
-    """``StreamEvent.wire()``, one a line."""
+    """Writes ``StreamEvent.wire()``, one a line."""
 
     def __init__(self, out: Output) -> None:
         self._out = out
@@ -31,14 +31,17 @@ class JsonRenderer:
 
 
 def renderer_for(out: Output, *, quiet: bool = False) -> JsonRenderer | TextRenderer | QuietRenderer:
-    """JSON when ``--json`` was given, else text; with ``quiet`` the answer alone."""
+    """JSON with ``--json``, else text; with ``quiet`` only the answer."""
     if out.json:
         return JsonRenderer(out)
     return QuietRenderer(out) if quiet else TextRenderer(out)
 
 
 class QuietRenderer:
-    """The root agent's last answer to standard output, and what went wrong to standard error; nothing of what happens meanwhile."""
+    """Writes the root agent's last answer to standard output and errors to standard error.
+
+    Nothing is shown meanwhile.
+    """
 
     def __init__(self, out: Output) -> None:
         self._out = out
@@ -47,11 +50,11 @@ class QuietRenderer:
     def show(self, event: StreamEvent) -> None:
         if event.depth:
             return
-        if isinstance(said := event.payload, payloads.MessageAdded):
-            if said.role == "assistant" and said.output_type != "progress":
-                self._answer = said.content
-        elif isinstance(said, payloads.WorkflowComplete) and said.answer is not None:
-            # For scripts: the object alone, whatever the model put around it.
+        if isinstance(payload := event.payload, payloads.MessageAdded):
+            if payload.role == "assistant" and payload.output_type != "progress":
+                self._answer = payload.content
+        elif isinstance(payload, payloads.WorkflowComplete) and payload.answer is not None:
+            # For scripts: only the object, without text around it.
             self._answer = answers.bare(self._answer)
         else:
             text, style = notice(event)
@@ -59,18 +62,17 @@ class QuietRenderer:
                 self._out.note(text, style)
 
     def finish(self) -> None:
-        """Print the answer, once the turn is over."""
+        """Print the answer after the turn."""
         if self._answer:
             self._out.write(self._answer if self._answer.endswith("\n") else self._answer + "\n")
         self._answer = ""
 
 
 class TextRenderer:
-    """The root agent's answers to standard output as they come; tool calls, notices, sub-agents and totals to standard error.
+    """Writes the root agent's answers to standard output while they arrive.
 
-    What it thinks is shown too where a person watches, dimmed.
-
-    What a sub-agent does is indented by its depth and carries its name.
+    Tool calls, notices, sub-agents and totals go to standard error. On a terminal, reasoning is shown too,
+    dimmed. A sub-agent's lines are indented by its depth and start with its name.
     """
 
     def __init__(self, out: Output, *, usage: bool = True) -> None:
@@ -83,30 +85,30 @@ class TextRenderer:
         self._answer = ""
 
     def show(self, event: StreamEvent) -> None:
-        match said := event.payload:
+        match payload := event.payload:
             case payloads.Token() if event.depth == 0:
-                self._out.write(said.content)
-                self._streamed += said.content
+                self._out.write(payload.content)
+                self._streamed += payload.content
             case payloads.Reasoning(all_before=True) if event.depth == 0:
-                # What was written cannot be taken back; the answer begins on a line of its own.
+                # Printed text cannot be removed; the new answer starts on its own line.
                 self._break()
             case payloads.Reasoning() if event.depth == 0:
-                self._out.think(said.content)
+                self._out.think(payload.content)
             case payloads.MessageAdded() if event.depth == 0:
                 self._out.think("")
-                self._message(said)
+                self._message(payload)
             case payloads.UsageUpdated():
-                self._total = said.team or said.run or said
+                self._total = payload.team or payload.run or payload
             case payloads.WorkflowComplete() if event.depth == 0:
                 self._print_sources()
                 self._complete()
             case _:
-                if isinstance(said, payloads.ToolEnd) and event.depth == 0:
-                    self._found += said.parts
+                if isinstance(payload, payloads.ToolEnd) and event.depth == 0:
+                    self._found += payload.parts
                 self._notice(event)
 
     def finish(self) -> None:
-        """End an answer that was cut off."""
+        """End the line of an answer that was cut off."""
         self._break()
 
     def _message(self, said: payloads.MessageAdded) -> None:
@@ -137,7 +139,7 @@ class TextRenderer:
             self._out.note(" " * len(before) + line, style)
 
     def _print_sources(self) -> None:
-        """The pages the last answer rests on."""
+        """Print the web pages the last answer cites."""
         found = used(self._answer, self._found)
         if found:
             self._break()

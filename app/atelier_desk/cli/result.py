@@ -1,4 +1,4 @@
-"""What a command gives, and the one place that prints it: as JSON when ``--json`` was given, else in words and tables for people."""
+"""The result of a command, and its output: JSON with ``--json``, else text and tables."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from atelier_desk.support.i18n import _
 from atelier_desk.support.text import shorten, visible
 
 CELL = 60
-"""Most characters of a cell of a table."""
+"""Maximum number of characters in a table cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns of text, which never contain line breaks."""
+    """Columns of text; cells never contain line breaks."""
 
     header: tuple[str, ...]
     rows: Iterable[tuple[str, ...]]
@@ -33,16 +33,16 @@ class Note:
 
 
 Shown: TypeAlias = Union[str, Table, Note, "Iterable[Shown]"]
-"""A text is one or more whole lines of standard output. Of what gives several, none is looked at before it is shown."""
+"""A text is one or more complete lines of standard output; iterables are read when shown."""
 
 
 class Result:
-    """What came of a command.
+    """The result of a command.
 
     Attributes:
-        value: what ``--json`` prints, one document; models and dataclasses are their fields.
-        shown: what people see instead, in this order; nothing to have them see the same document, indented.
-        status: the exit status.
+        value: what ``--json`` prints, as one document; models and dataclasses become their fields.
+        shown: what people see instead, in this order; empty to show the same document, indented.
+        status: exit status.
     """
 
     def __init__(self, value: Any, *shown: Shown, status: int = OK) -> None:
@@ -52,7 +52,7 @@ class Result:
 
 
 def report(out: Output, result: Result) -> int:
-    """Print what a command gave; gives the exit status."""
+    """Print a command's result; returns the exit status."""
     if out.json or not result.shown:
         out.write(json.dumps(result.value, ensure_ascii=False, indent=None if out.json else 2, default=_plain) + "\n")
     else:
@@ -61,13 +61,13 @@ def report(out: Output, result: Result) -> int:
 
 
 def print_note(out: Output, *shown: Shown) -> None:
-    """Show people something before the command is over; nothing when ``--json`` was given."""
+    """Print before the command ends; nothing with ``--json``."""
     if not out.json:
         _show(out, shown)
 
 
 def bytes_left() -> Note:
-    """After a deletion for good: where its text is still."""
+    """After a permanent deletion: where the text still exists."""
     return Note(_("Its text remains in the database files until you run: atelier backup compact"))
 
 

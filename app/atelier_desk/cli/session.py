@@ -1,4 +1,4 @@
-"""A command of this process: find or become the holder of the data folder, perform, and give the exit status."""
+"""Find or become the process that holds the data folder, and run a command there."""
 
 from __future__ import annotations
 
@@ -26,18 +26,24 @@ from atelier_desk.support.shutdown import CANCELLED, EndWatch
 
 HOLDER_PAUSE_S = 0.1
 HOLDER_CHECKS = 10
-"""A holder that is just opening the database has no socket yet, and one that is closing it has none any more: it is looked for again."""
+"""Attempts to find the holder: one that is opening or closing the database has no socket."""
 HOLDER_SILENT_S = 120.0
-"""After this long without an answer the person has to look. On a busy machine dozens of processes may be starting at once."""
+"""Seconds without an answer after which the person must check.
+
+On a busy machine dozens of processes may be starting at once.
+"""
 HOLDER_NOTE_S = 3.0
 SERVED_COMMANDS = frozenset({"run", "resume", "chat"})
-"""Commands that follow a run. The journal has it, so any process can go on with them; their status is that of the run."""
+"""Commands that follow a run: any process can continue them from the journal.
+
+Their exit status is that of the run.
+"""
 ONLY_READ = frozenset({"list", "show", "search", "export", "replay", "schema"})
-"""Commands of groups that change nothing, and so can be performed again."""
+"""Commands of groups that change nothing, so they can be run again."""
 
 
 def run_command(arguments: Namespace, argv: Sequence[str]) -> int:
-    """Perform a command in this process or, when another one holds the data folder, in that one."""
+    """Run a command in this process, or in another that holds the data folder."""
     utf8_streams()
     watch = EndWatch(CANCELLED, PROGRAM_ENDS_S)
     try:
@@ -55,7 +61,7 @@ async def _session(arguments: Namespace, argv: Sequence[str], watch: EndWatch) -
         except asyncio.CancelledError:
             return CANCELLED
         except ReaderGone:
-            # What stands in the buffers cannot be written when the process ends either.
+            # Buffered output could not be written when the process ends either.
             sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: ASYNC230, PTH123, SIM115
             return CANCELLED if arguments.command in SERVED_COMMANDS else FAILED
 
@@ -72,7 +78,7 @@ async def _perform_somewhere(arguments: Namespace, argv: Sequence[str], terminal
         except StorageError as error:
             if arguments.command != "doctor" or error.code == "holder_gone":
                 raise
-            # The check-up is for exactly this: it says what is wrong with everything else too.
+            # ``doctor`` is for exactly this: it reports other problems too.
             arguments.data_root, arguments.problem = root, error
             return await perform(None, arguments, terminal)
     except AtelierError as error:
@@ -83,9 +89,10 @@ async def _perform_somewhere(arguments: Namespace, argv: Sequence[str], terminal
 
 
 async def _here_or_there(root: Path, arguments: Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
-    """Perform the command in the process that holds the data folder, or become that process; where one ends, with the next.
+    """Run the command in the process that holds the data folder, or become that process.
 
-    Between two holders there is a moment at which the one does not answer any more and still has the folder: then it is tried again.
+    If that process ends, the next one is used. Between two holders there is a moment when the first no longer
+    answers but still has the folder; then the search is repeated.
     """
     since, told = time.monotonic(), False
     while True:
@@ -96,7 +103,7 @@ async def _here_or_there(root: Path, arguments: Namespace, argv: Sequence[str], 
             if status is not None:
                 return status
             since = time.monotonic()
-        from atelier_desk.cli.data_folder_server import hold  # the engine, which a command that another process performs does without
+        from atelier_desk.cli.data_folder_server import hold  # loads the engine
 
         try:
             return await hold(root, arguments, argv, terminal, watch)
@@ -115,7 +122,7 @@ async def _here_or_there(root: Path, arguments: Namespace, argv: Sequence[str], 
 
 
 async def _until_holder(root: Path, known: HolderNote | None) -> None:
-    """Until another note than the known one says who serves the data folder; after a second the folder may be free."""
+    """Wait until a new holder is announced, or one second: the folder may be free then."""
     for _time in range(HOLDER_CHECKS):
         await asyncio.sleep(HOLDER_PAUSE_S)
         note = read_note(root)
@@ -124,10 +131,11 @@ async def _until_holder(root: Path, known: HolderNote | None) -> None:
 
 
 async def _served(holder: HolderConnection, arguments: Namespace, argv: Sequence[str], terminal: Terminal) -> int | None:
-    """Have the holder perform the command; None when it ended and the command can go on elsewhere.
+    """Let the holder run the command; None when it ended and the command can continue elsewhere.
 
     Raises:
-        StorageError: the holder ended, and nobody knows whether the command took effect (code ``holder_gone``); or it refused.
+        StorageError: the holder refused, or it ended and it is unknown whether the command took effect (code
+            ``holder_gone``).
     """
     try:
         return await holder.run_command(argv, terminal, terminal.request)

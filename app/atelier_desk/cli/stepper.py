@@ -1,4 +1,4 @@
-"""Stepping mode in the terminal: what comes next, one step at a time."""
+"""Stepping in the terminal: show the next step and wait before it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from atelier_desk.support.i18n import _
 
 
 class Stepper:
-    """Lets a stepping run go on: a step at each Enter when somebody is there, else one step alone; ``free`` lets it go on to the end."""
+    """Releases a stepping run's steps: one at each Enter, or a single one when nobody is there.
+
+    ``free`` lets the run continue to its end.
+    """
 
     def __init__(self, atelier: Atelier, out: Output, *, free: bool = False) -> None:
         self._atelier = atelier
@@ -19,7 +22,7 @@ class Stepper:
         self._steps_taken = 0
 
     async def take_steps(self, workflow_id: str, run_id: str) -> bool:
-        """Take what comes next; False when the team of ``run_id`` waits for no step, or nobody wants the next one."""
+        """Release the next step; False when no step of ``run_id``'s team waits, or nobody wants it."""
         waiting = [step for step in await self._atelier.stepping.waiting(workflow_id) if step.root_run_id == run_id]
         if not waiting:
             return False
@@ -30,12 +33,12 @@ class Stepper:
             self._out.note("  " * step.depth + _("Next: {step}", step=_described(step)), "bold")
         if self._out.interactive:
             typed = await self._out.ask(_("Enter: next step, c: continue to the end, q: quit: "))
-            said = "q" if typed is None else typed.strip().casefold()
-            if said == "c":
+            answer = "q" if typed is None else typed.strip().casefold()
+            if answer == "c":
                 self._free = True
                 await self._release(waiting)
                 return True
-            if said:
+            if answer:
                 return False
         elif self._steps_taken:
             return False
@@ -44,7 +47,7 @@ class Stepper:
         return True
 
     async def _release(self, waiting: list[WaitingStep]) -> None:
-        """No more steps for these; those above them, which wait for their reports, are let go when their turn comes."""
+        """Stop stepping for these runs, and for their parents when their turn comes."""
         for step in waiting:
             await self._atelier.runs.steering.resume(step.run_id, mode=RunMode.AUTO)
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from atelier_desk.engine.service_list import PARTS, Services
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.doctor import Check
     from atelier_desk.engine.runs.manager import RunManager
+    from atelier_desk.engine.system_checks import Check
 
 
 class EngineCalls(Services):

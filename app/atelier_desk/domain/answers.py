@@ -35,10 +35,10 @@ def schema_of(text: str) -> dict[str, object] | None:
     except RecursionError:
         raise UsageError(N_("The schema is nested too deeply."), code="schema") from None
     except json.JSONDecodeError as error:
-        said = N_("The schema is no JSON. Line {line}, column {column}: {detail}")
-        raise UsageError(said, code="schema", line=error.lineno, column=error.colno, detail=error.msg) from None
+        message = N_("The schema is not JSON. Line {line}, column {column}: {detail}")
+        raise UsageError(message, code="schema", line=error.lineno, column=error.colno, detail=error.msg) from None
     except ValueError as error:
-        raise UsageError(N_("The schema is no JSON: {detail}"), code="schema", detail=str(error)) from None
+        raise UsageError(N_("The schema is not JSON: {detail}"), code="schema", detail=str(error)) from None
     if not isinstance(schema, dict):
         raise UsageError(N_("The schema must be a JSON object, such as {example}."), code="schema", example=_EXAMPLE)
     check(schema)
@@ -66,8 +66,8 @@ def check(schema: Mapping[str, Any]) -> None:
     if schema.get("type") != "object":
         raise UsageError(N_('The schema must have "type": "object" at its top: an answer is one JSON object.'), code="schema")
     if outside := next((each for each in _references(schema) if not each.startswith("#")), ""):
-        said = N_("The schema may refer to parts of itself alone (“#/…”), not to {reference}.")
-        raise UsageError(said, code="schema", reference=shorten(outside, 100))
+        message = N_("The schema may only refer to its own parts (“#/…”), not to {reference}.")
+        raise UsageError(message, code="schema", reference=shorten(outside, 100))
     from jsonschema.exceptions import SchemaError
 
     try:
@@ -75,17 +75,17 @@ def check(schema: Mapping[str, Any]) -> None:
         validator = _validator(schema)
         type(validator).check_schema(schema, format_checker=type(validator).FORMAT_CHECKER)
         if _has_patterns(schema):
-            said = N_(
+            message = N_(
                 'The schema may not use "pattern" or "patternProperties": some patterns would never finish being checked. '
                 "Describe the form in words."
             )
-            raise UsageError(said, code="schema")
+            raise UsageError(message, code="schema")
         # Infinite self-references only show when followed.
         list(validator.iter_errors({}))
     except SchemaError as error:
-        said = N_("The schema is no valid JSON Schema. At {place}: {detail}")
+        message = N_("The schema is not a valid JSON Schema. At {place}: {detail}")
         place, detail = error.json_path, shorten(error.message, _PROBLEM)
-        raise UsageError(said, code="schema", place=place, detail=detail) from None
+        raise UsageError(message, code="schema", place=place, detail=detail) from None
     except UsageError:
         raise
     except RecursionError:
@@ -184,8 +184,8 @@ def _resolve(schema: Mapping[str, object]) -> None:
 
 def _short_enough(length: int) -> None:
     if length > limits.ANSWER_SCHEMA:
-        said = N_("The schema has {length} characters; at most {most} are allowed.")
-        raise LimitError(said, length=length, most=limits.ANSWER_SCHEMA)
+        message = N_("The schema has {length} characters; at most {most} are allowed.")
+        raise LimitError(message, length=length, most=limits.ANSWER_SCHEMA)
 
 
 def _refuse(constant: str) -> NoReturn:

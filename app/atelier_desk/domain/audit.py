@@ -151,8 +151,8 @@ long words.
 
 def hide_secrets(text: str) -> str:
     """Hide what looks like a secret; the program's own keys are hidden by ``llm.secrets.redact``."""
-    for looks, instead in _SECRETS:
-        text = looks.sub(instead, text)
+    for pattern, instead in _SECRETS:
+        text = pattern.sub(instead, text)
     return text
 
 
@@ -161,8 +161,8 @@ def detail_of(subjects: Subjects, arguments: Mapping[str, object]) -> str:
 
     Its command, otherwise addresses, files and agents, otherwise arguments. Not yet cut.
     """
-    said = [subjects.command] if subjects.command else [*subjects.hosts, *subjects.paths, *subjects.agents]
-    text = " · ".join(said) if said else _compact(arguments)
+    subject_names = [subjects.command] if subjects.command else [*subjects.hosts, *subjects.paths, *subjects.agents]
+    text = " · ".join(subject_names) if subject_names else _compact(arguments)
     return " ".join(hide_secrets(text[:MAX_SCANNED]).split())
 
 

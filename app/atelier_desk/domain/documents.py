@@ -37,9 +37,9 @@ NOT_READ: Final = {
     "encrypted": N_("{name} has a password or copy protection. Save it without one, and use that file."),
     "old_format": N_("{name} is in an older format that is not read. Save it as {new}, and use that file."),
     "timeout": N_("{name} could not be read within {seconds} seconds. Split it, or ask for a part of it."),
-    "too_large": N_("{name} unfolds to {size} MB; at most {most} MB are read. Split it into smaller files."),
-    "no_text": N_("{name} has no text: its pages are pictures, as of a scan. Use a picture of each page."),
-    "broken": N_("{name} is broken or asks for too much memory: its text is not read. Open it in its program and save it again."),
+    "too_large": N_("{name} expands to {size} MB; at most {most} MB are read. Split it into smaller files."),
+    "no_text": N_("{name} has no text: its pages are pictures, as in a scan. Use a picture of each page."),
+    "broken": N_("{name} is damaged or needs too much memory: its text was not read. Open it in its program and save it again."),
 }
 """Messages by failure code. ``too_large`` has ``size`` and ``most`` in MB."""
 

@@ -15,7 +15,7 @@ FOUND_MAX = 100
 """Maximum results of a search."""
 FILES_MAX = 50_000
 """Maximum files read of a project."""
-SECRET = N_("Left out: it looks as if it held a secret.")
+SECRET = N_("Skipped: it seems to contain a secret.")
 """Reason for a file that may be read once a person allows it."""
 
 
@@ -96,9 +96,9 @@ class ProjectOffer(Model):
 
 def free_name(wanted: str, known: Iterable[Project]) -> str:
     """Return the wanted name (never empty), with a number if it is taken."""
-    taken = {each.name.casefold() for each in known}
+    names_in_use = {each.name.casefold() for each in known}
     name, number = wanted or "project", 2
-    while name.casefold() in taken:
+    while name.casefold() in names_in_use:
         name, number = f"{wanted or 'project'} {number}", number + 1
     return name
 

@@ -35,15 +35,15 @@ class PromptDraft(Model):
             raise UsageError(NOT_A_NAME, code="name", name=name[: limits.PROMPT_NAME])
         content = self.content.replace("\r\n", "\n").replace("\r", "\n").strip()
         if not content:
-            raise UsageError(N_("The prompt has no text. Write what agents are to be told."), code="empty")
+            raise UsageError(N_("The prompt has no text. Write what to tell the agents."), code="empty")
         description = " ".join(self.description.split())
-        for text, most, said in (
+        for text, most, message in (
             (name, limits.PROMPT_NAME, N_("The name has {count} characters; at most {most} are allowed.")),
             (description, limits.PROMPT_DESCRIPTION, N_("The description has {count} characters; at most {most} are allowed.")),
             (content, limits.PROMPT_CONTENT, N_("The text has {count} characters; at most {most} are allowed.")),
         ):
             if len(text) > most:
-                raise LimitError(said, count=len(text), most=most)
+                raise LimitError(message, count=len(text), most=most)
         return PromptDraft(name=name, description=description, content=content)
 
 

@@ -16,7 +16,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from functools import cached_property, partial
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,8 @@ from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.engine.bus import EventBus
-from atelier_desk.engine.service_list import SERVICES, Services
+from atelier_desk.engine.lazy_parts import LazyParts
+from atelier_desk.engine.service_list import SERVICES
 from atelier_desk.support import background
 from atelier_desk.support.i18n import N_, set_language
 
@@ -36,35 +37,24 @@ if TYPE_CHECKING:
     from atelier_desk.domain.settings import EmbedderSettings, Settings
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.workflow import RunMode, Workflow
-    from atelier_desk.engine.doctor import Check
-    from atelier_desk.engine.function_tools import GivenTool, GivenTools
+    from atelier_desk.engine.function_tools import GivenTool
     from atelier_desk.engine.gateways.gateway import ModelFactory, ModelGateway
-    from atelier_desk.engine.image_descriptions import ImageDescriber
     from atelier_desk.engine.journal import FaultPoint, Journal
-    from atelier_desk.engine.month_budget import MonthBudget
     from atelier_desk.engine.one_prompt import Answer
-    from atelier_desk.engine.outside_costs import OutsideCosts
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.run.environment import RunEnvironment
     from atelier_desk.engine.runs.manager import Responder, RunManager
+    from atelier_desk.engine.system_checks import Check
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder
     from atelier_desk.llm.secrets import KeyVault
-    from atelier_desk.storage.folder.datadir import DataDir
     from atelier_desk.storage.folder.version import UpgradeStep
-    from atelier_desk.storage.repositories import Repositories
     from atelier_desk.storage.store import Store
-    from atelier_desk.tools.registry import ToolRegistry
-    from atelier_desk.tools.services import ToolServices
-    from atelier_desk.web.media_generation import MediaGenerator
-    from atelier_desk.web.page_fetcher import Web
-    from atelier_desk.web.search import Searcher
-    from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
 log = logging.getLogger(__name__)
 
 
-class Atelier(Services):
+class Atelier(LazyParts):
     """An open data folder with all its services. Made by ``open``; one instance per process and folder.
 
     The services (``Services``) are created on first use, all of them by ``start``.
@@ -77,10 +67,6 @@ class Atelier(Services):
     """
 
     store: Store
-    datadir: DataDir
-    repos: Repositories
-    vault: KeyVault
-    registry: ToolRegistry
     journal: Journal
     runs: RunManager
     gate: WorkflowQuestionGate
@@ -235,20 +221,20 @@ class Atelier(Services):
         """
         from atelier_desk.engine.one_prompt import Listener
 
-        heard = Listener()
+        listener = Listener()
         fresh = workflow_id is None
         tools = self.given_tools.made(tools)
         if workflow_id is None:
             workflow_id = (await self.workflows.create(agent_id=(await self.find_agent(agent))[1])).id
         try:
             async for event in self.run(prompt, agent=agent, workflow_id=workflow_id, images=images, tools=tools):
-                heard.handle(event)
+                listener.handle(event)
         except asyncio.CancelledError:
-            run_id = heard.run_id or (self.runs.live.alive.get(workflow_id) if fresh else None)
+            run_id = listener.run_id or (self.runs.live.alive.get(workflow_id) if fresh else None)
             if run_id:
                 await self.runs.cancel(run_id)
             raise
-        return heard.answer(self.runs.state_of(heard.run_id))
+        return listener.answer(self.runs.state_of(listener.run_id))
 
     async def follow(self, run_id: str, **resume: object) -> AsyncIterator[StreamEvent]:
         """Resume a run and yield its stream like ``run``; ``resume`` are the arguments of ``RunManager.resume``."""
@@ -269,94 +255,6 @@ class Atelier(Services):
             config, agent_id = who.agent, who.agent_id
         names = self.given_tools.give(workflow_id, tools)
         return config.model_copy(update={"tools": tuple(dict.fromkeys((*config.tools, *names)))}), agent_id
-
-    @cached_property
-    def tool_services(self) -> ToolServices:
-        """Services for the tools; ``start`` adds the memory search and the question gate."""
-        from atelier_desk.tools.services import ToolServices
-
-        return ToolServices(
-            memories=self.repos.memories,
-            reports=self.repos.reports,
-            artefacts=self.repos.artefacts,
-            files=self.workspace_files,
-            skills=self.skills,
-            web=self.web_pages,
-            searcher=self.searcher,
-            maker=self.maker,
-            image_describer=self.image_describer,
-            projects=self.projects,
-            hidden=(Path(self.datadir.root),),
-            on_changed=lambda workflow_id: self.bus.changed("command", workflow_id),
-        )
-
-    @cached_property
-    def workspace_files(self) -> WorkspaceFiles:
-        """Changes workspace files, and undoes changes."""
-        from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
-
-        return WorkspaceFiles(self.datadir.checkpoints, (self.datadir.root,), self.clock.now, lambda id: self.bus.changed("file", id))
-
-    @cached_property
-    def web_pages(self) -> Web:
-        """Web access for agents."""
-        from atelier_desk.web.page_fetcher import Web
-
-        made = Web(self.datadir.web, self.clock)
-        self.in_force.subscribe(made.use, "web")
-        return made
-
-    @cached_property
-    def searcher(self) -> Searcher:
-        """Web search, as configured."""
-        from atelier_desk.web.search import Searcher
-
-        made = Searcher(self.vault, self.clock)
-        self.in_force.subscribe(partial(setattr, made, "settings"), "web")
-        return made
-
-    @cached_property
-    def maker(self) -> MediaGenerator:
-        """Generates images and 3D models, as configured."""
-        from atelier_desk.web.media_generation import MediaGenerator
-
-        made = MediaGenerator(self.vault, self.clock, self.web_pages)
-        self.in_force.subscribe(partial(setattr, made, "settings"), "media")
-        return made
-
-    @cached_property
-    def month_budget(self) -> MonthBudget:
-        """What all paid requests may cost this month."""
-        from atelier_desk.engine.month_budget import MonthBudget
-
-        made = MonthBudget(self.clock, self.bus)
-        made.cost_since, made.warn = self.usage.cost_since, self.usage.warn
-        made.raise_limit, made.allow_unpriced = self.usage.raise_limit, self.usage.allow_unpriced
-        self.in_force.subscribe(made.apply, "monthly_cost_limit", "monthly_warned", "monthly_unpriced")
-        return made
-
-    @cached_property
-    def outside_costs(self) -> OutsideCosts:
-        """What embeddings by a server cost."""
-        from atelier_desk.engine.outside_costs import OutsideCosts
-
-        return OutsideCosts(self.month_budget, self.models.stored_info, self.repos.used, self.clock)
-
-    @cached_property
-    def image_describer(self) -> ImageDescriber:
-        """Describes images in words, as configured."""
-        from atelier_desk.engine.image_descriptions import ImageDescriber
-
-        made = ImageDescriber(lambda name: self.providers.provider(name), lambda name, model: self.models.info(name, model), self.clock)
-        self.in_force.subscribe(partial(setattr, made, "model"), "media.sees")
-        return made
-
-    @cached_property
-    def given_tools(self) -> GivenTools:
-        """Functions passed to runs as tools."""
-        from atelier_desk.engine.function_tools import GivenTools
-
-        return GivenTools(self.registry, self.bus)
 
     @contextmanager
     def _listening(self, workflow_id: str) -> Iterator[asyncio.Queue[StreamEvent | None]]:

@@ -32,7 +32,7 @@ _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff")
 _ENDINGS = {JPEG: (".jpg", ".jpeg"), PNG: (".png",)}
 """File extensions of converted images."""
 _UNSUPPORTED = N_(
-    "{name} cannot be attached: it is no text, no picture (PNG, JPEG, GIF, WebP, BMP, TIFF) and no document "
+    "{name} cannot be attached: it is not a text, picture (PNG, JPEG, GIF, WebP, BMP, TIFF) or document "
     "(PDF, Word, Excel, PowerPoint, OpenDocument, RTF, EPUB, e-mail)."
 )
 _HEAD = 32
@@ -84,7 +84,7 @@ def read(path: Path, granted: tuple[str, ...] = ()) -> PreparedAttachments:
         if stat.S_ISDIR(found.st_mode):
             return _folder(path, shown, inside)
         if not stat.S_ISREG(found.st_mode):
-            raise UsageError(N_("{path} is no file: it cannot be attached."), path=shown)
+            raise UsageError(N_("{path} is not a file: it cannot be attached."), path=shown)
         with path.open("rb") as file:
             most = _most(file.read(_HEAD))
             if found.st_size > most:
@@ -110,7 +110,9 @@ def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "")
         return _document(kind, shown, content, source, path)
     if shown.lower().endswith(_PICTURES):
         # Its text would be sent without notice, while the person expects an image.
-        raise UsageError(N_("{name} is called a picture, and is none that can be opened (PNG, JPEG, GIF, WebP, BMP, TIFF)."), name=shown)
+        raise UsageError(
+            N_("{name} has the name of a picture but is not one that can be opened (PNG, JPEG, GIF, WebP, BMP, TIFF)."), name=shown
+        )
     text, encoding = decode(content)
     if binary(text):
         raise UsageError(_UNSUPPORTED, name=shown)
@@ -175,7 +177,7 @@ def _picture(name: str, content: bytes, picture: Picture, source: str, path: str
             case "timeout":
                 say = N_("The picture {name} cannot be opened in time. Make it smaller and attach it again.")
                 raise UsageError(say, name=name) from None
-        raise UsageError(N_("The picture {name} is damaged: it cannot be opened. Save or export it anew."), name=name) from None
+        raise UsageError(N_("The picture {name} is damaged: it cannot be opened. Save or export it again."), name=name) from None
     endings = _ENDINGS.get(ready.media_type, ())
     if ready.data is not content and not name.lower().endswith(endings):
         name = shown_name(Path(name).stem[: limits.ATTACHED_NAME - 5] + endings[0])

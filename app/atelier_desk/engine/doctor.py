@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-import os
-import shutil
-import sys
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.provider import KeyPlace
+from atelier_desk.engine import system_checks
+from atelier_desk.engine.system_checks import Check
 from atelier_desk.llm.registry import provider_type
 from atelier_desk.presentation.rows import damaged_attachment
-from atelier_desk.storage.folder.disk import no_files_left
-from atelier_desk.support import number_format
 from atelier_desk.support.i18n import _, ngettext
-from atelier_desk.support.worker.environment import environment
-from atelier_desk.support.worker.errors import WorkerError
-from atelier_desk.support.worker.parent import ask_once
 
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
@@ -38,31 +31,10 @@ if TYPE_CHECKING:
     from atelier_desk.storage.folder.datadir import DataDir
     from atelier_desk.storage.store import Store
 
-Status = Literal["ok", "warn", "fail"]
 
-LOW_DISK = 1024**3
-"""Free bytes below which the disk gets a warning: a local model and a backup need more."""
-NO_DISK = 100 * 1024**2
-"""Free bytes below which writing is about to fail."""
-QT_PACKAGES = (
-    "libglib2.0-0 libgl1 libegl1 libxkbcommon0 libfontconfig1 libfreetype6 libdbus-1-3 "
-    "libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libxkbcommon-x11-0"
-)
-"""Debian packages of the libraries that Qt needs, without a screen and with X11."""
 SHOWN = 5
 """Maximum damaged reports or attachments named."""
-QT_IMPORT_S = 60.0
 PROVIDER_S = 15.0
-
-
-class Check(Model):
-    """One result: ``name`` is stable, ``title`` and ``message`` are for people, ``fix`` is what to do (empty if nothing)."""
-
-    name: str
-    title: str
-    status: Status
-    message: str
-    fix: str = ""
 
 
 class Opened(Protocol):
@@ -105,9 +77,9 @@ async def checks(
     """
     folder = Path(atelier.datadir.root) if atelier is not None else root
     begin(_("Window toolkit (Qt)"))
-    found = [await _qt(deep), *_display(), _sandbox()]
+    found = [await system_checks.qt(deep), *system_checks.display(), system_checks.command_sandbox()]
     if folder is not None:
-        found += [_writable(folder), _disk(folder)]
+        found += [system_checks.data_folder(folder), system_checks.disk_space(folder)]
     if atelier is None:
         found.append(_closed(problem))
         return found
@@ -136,7 +108,9 @@ async def _guarded(name: str, check: Awaitable[Check]) -> Check:
         return await check
     except Exception as error:
         message = error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
-        return Check(name=name, title=_titles()[name], status="fail", message=message, fix=_("The log file in the data folder says more."))
+        return Check(
+            name=name, title=_titles()[name], status="fail", message=message, fix=_("See the log file in the data folder for details.")
+        )
 
 
 def _titles() -> dict[str, str]:
@@ -151,154 +125,6 @@ def _titles() -> dict[str, str]:
         "keyring": _("Keyring"),
         "embedder": _("Embedder"),
     }
-
-
-async def _qt(deep: bool) -> Check:
-    """Check that Qt is installed; with ``deep``, import it in a separate process, which a broken library would end."""
-    from atelier_desk.support.display import qt_folder
-
-    title = _("Window toolkit (Qt)")
-    if qt_folder() is None:
-        return Check(name="qt", title=title, status="fail", message=_("PySide6 is not installed."), fix="pip install PySide6-Essentials")
-    if getattr(sys, "frozen", False):
-        return Check(name="qt", title=title, status="ok", message=_("PySide6 is bundled."))
-    if not deep:
-        return Check(name="qt", title=title, status="ok", message=_("PySide6 is installed."))
-    try:
-        version = (await ask_once("atelier_desk.support.display", None, limit_s=QT_IMPORT_S, env=environment())).value
-    except WorkerError as error:
-        late = error.code == "timeout"
-        message, fix = (_("Importing PySide6 takes too long."), "") if late else (str(error), _library_fix())
-        return Check(name="qt", title=title, status="fail", message=message, fix=fix)
-    return Check(name="qt", title=title, status="ok", message=_("PySide6 {version} can be imported.", version=version))
-
-
-def _display() -> list[Check]:
-    """Check system libraries and the display; without a display the command line still works fully."""
-    from atelier_desk.support.display import desktop_problem, missing_library, qt_folder
-
-    found = []
-    folder = qt_folder()
-    if sys.platform.startswith("linux") and folder is not None:
-        library = missing_library(folder, "xcb")
-        found.append(
-            Check(name="libraries", title=_("System libraries"), status="ok", message=_("All libraries of the window toolkit are there."))
-            if library is None
-            else Check(
-                name="libraries",
-                title=_("System libraries"),
-                status="warn",
-                message=_("{library} is missing.", library=library),
-                fix=_library_fix(),
-            )
-        )
-    problem = desktop_problem()
-    title = _("Display")
-    if problem is None:
-        found.append(Check(name="display", title=title, status="ok", message=_("A window can be opened.")))
-    else:
-        text = _(problem.template, **problem.params)
-        found.append(Check(name="display", title=title, status="warn", message=text, fix=_("Without a window, use: atelier chat")))
-    return found
-
-
-def _sandbox() -> Check:
-    """Check whether commands of agents can be sandboxed."""
-    from atelier_desk.workspace.processes import sandbox
-
-    title = _("Sandbox")
-    if sandbox.available():
-        message = _(
-            "Commands of agents are confined by {means}: those that run without asking only read, those you allow write in the workflow's "
-            "folders alone, and none has a network unless you allow that too; then it has all of it.",
-            means=sandbox.means(),
-        )
-        said = " ".join([message, *_namespaces()])
-        if sandbox.holds_signals() or sandbox.has_processes():
-            return Check(name="sandbox", title=title, status="ok", message=said)
-        said += " " + _("A command can end your other programs: without namespaces, only Linux 6.12 and later prevent that.")
-        fix = _("Allow user namespaces, or update the system.")
-        return Check(name="sandbox", title=title, status="warn", message=said, fix=fix)
-    return Check(
-        name="sandbox",
-        title=title,
-        status="warn",
-        message=_(
-            "Not sandboxed: this system has neither Landlock nor a working sandbox-exec, so commands of agents run with your rights."
-        ),
-        fix=_("Allow only commands that you would run yourself."),
-    )
-
-
-def _namespaces() -> list[str]:
-    """Describe the Linux namespaces of approved commands; empty on other systems."""
-    from atelier_desk.workspace.processes import sandbox
-
-    if not sys.platform.startswith("linux"):
-        return []
-    if not sandbox.has_processes():
-        found = [
-            _(
-                "This system gives commands no process namespace: they see other programs by name, and shared memory of System V is "
-                "refused, so fakeroot and PostgreSQL do not run in the sandbox."
-            )
-        ]
-    elif sandbox.has_proc():
-        found = [_("Those you allow see no processes but their own, and all of those end with them.")]
-    else:
-        found = [_("Those you allow see other programs by name but cannot reach them, and all of their processes end with them.")]
-    if sandbox.has_processes() and not sandbox.holds_signals():
-        found.append(_("Those that only read could end your other programs: only Linux 6.12 and later prevent that."))
-    if not sandbox.has_mounts():
-        found.append(_("What they may not change in a repository is put back after them, and paths that a rule denies cannot be hidden."))
-    return found
-
-
-def _library_fix() -> str:
-    return _("On Debian or Ubuntu: apt install {packages}", packages=QT_PACKAGES)
-
-
-def _writable(folder: Path) -> Check:
-    title = _("Data folder")
-    probe = folder / f".doctor-{os.getpid()}"
-    try:
-        probe.write_text("ok", "utf-8")
-        probe.unlink()
-    except OSError as error:
-        return Check(
-            name="data_folder",
-            title=title,
-            status="fail",
-            message=_("{path} cannot be written: {reason}", path=folder, reason=error.strerror or error),
-            fix=_("Make the folder writable, or choose another one with --data-dir."),
-        )
-    if os.name == "posix" and folder.stat().st_mode & 0o077:
-        return Check(
-            name="data_folder",
-            title=title,
-            status="warn",
-            message=_("Other users of this machine can look into {path}.", path=folder),
-            fix=f"chmod 700 {folder}",
-        )
-    return Check(name="data_folder", title=title, status="ok", message=_("{path} is writable and private to you.", path=folder))
-
-
-def _disk(folder: Path) -> Check:
-    title = _("Disk space")
-    try:
-        free = shutil.disk_usage(folder).free
-    except OSError as error:
-        return Check(name="disk", title=title, status="fail", message=str(error))
-    message = _("{gb} GB are free.", gb=number_format.number(free / 1024**3, 1, trim=True))
-    if no_files_left(folder):
-        fix = _("Delete files you no longer need, however small.")
-        words = _("{state} The disk can take no more files: its inodes are used up.", state=message)
-        return Check(name="disk", title=title, status="fail", message=words, fix=fix)
-    if free < NO_DISK:
-        return Check(name="disk", title=title, status="fail", message=message, fix=_("Free some space: saving is about to fail."))
-    if free < LOW_DISK:
-        return Check(name="disk", title=title, status="warn", message=message, fix=_("Backups and local models need more."))
-    return Check(name="disk", title=title, status="ok", message=message)
 
 
 def _closed(problem: AtelierError | None) -> Check:
@@ -319,7 +145,11 @@ async def _configuration(atelier: Opened) -> Check:
         )
     named = " ".join(each.error().localized(_) for each in found[:SHOWN])
     restricts = any(each.table in RESTRICTING for each in found)
-    said = _("{rows} No agent begins to work before that is settled: it may be what forbids something.", rows=named) if restricts else named
+    said = (
+        _("{rows} No agent starts until this is resolved: the damaged rows may be ones that forbid something.", rows=named)
+        if restricts
+        else named
+    )
     return Check(name="configuration", title=title, status="fail", message=said, fix=_(GIVE_UP))
 
 
@@ -388,7 +218,7 @@ async def _reports(atelier: Opened, progress: Callable[[int, int], None] | None)
             len(damaged),
             paths=", ".join(str(error.params["path"]) for error in damaged[:SHOWN]),
         ),
-        fix=_("Look at them. To keep one as it is now: atelier reports accept WORKFLOW NAME"),
+        fix=_("Review them. To keep one as it is now: atelier reports accept WORKFLOW NAME"),
     )
 
 
@@ -473,11 +303,11 @@ async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) 
             title=title,
             status="warn",
             message=_(
-                "The list of what downloaded models must be cannot be read ({reason}), so changed model files are not noticed.",
+                ("The checksums of downloaded models cannot be read ({reason}), so changed model files are not detected."),
                 reason=reason,
             ),
             fix=_(
-                "Put back models.json from a backup, or download the models again and delete {file}.",
+                "Restore models.json from a backup, or download the models again and delete {file}.",
                 file=atelier.datadir.models / UNREADABLE,
             ),
         )
@@ -528,7 +358,7 @@ async def _embedder(atelier: Opened, deep: bool) -> Check:
             name="embedder",
             title=title,
             status="warn",
-            message=_("No embedder: memories are found by their words alone."),
+            message=_("No embedder: memories are found by their words only."),
             fix=_("Choose one in the settings, under Memory."),
         )
     async with aclosing(made):

@@ -87,12 +87,12 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
     """
     found = _document(text, PurePath(name).suffix.lower())
     if not found.fields:
-        raise UsageError(N_("This is no agent's file: it has no header with a name or a description."), code="header")
+        raise UsageError(N_("This is not an agent file: it has no header with a name or a description."), code="header")
     notes = _Notes()
     prompt = found.body or next((str(found.fields[key]).strip() for key in _PROMPTS if isinstance(found.fields.get(key), str)), "")
     description = found.text("description")
     if not prompt and description:
-        notes.add(N_("It has no instructions: its description is taken."))
+        notes.add(N_("It has no instructions: its description is used instead."))
         prompt = description
     purpose = shorten(description, limits.AGENT_PURPOSE)
     if len(description) > limits.AGENT_PURPOSE:
@@ -119,7 +119,7 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
         )
     left = [key for key in found.fields if key.casefold() not in _KNOWN_FIELDS | _HARMLESS | {"description"}]
     if left:
-        notes.add(N_("Not taken: {names}"), names=", ".join(left)[:500])
+        notes.add(N_("Not imported: {names}"), names=", ".join(left)[:500])
     return ForeignAgent(AgentConfig(**fields), tuple(notes.warnings))
 
 
@@ -128,7 +128,7 @@ def _document(text: str, suffix: str) -> Document:
         try:
             return Document(_plain(tomllib.loads(text.removeprefix("\ufeff"))))
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise UsageError(N_("The file is no TOML: {detail}"), code="header", detail=str(error)) from None
+            raise UsageError(N_("The file is not TOML: {detail}"), code="header", detail=str(error)) from None
     if suffix in (".yaml", ".yml"):
         text = text.removeprefix("\ufeff")
         return header.read(text if text.startswith("---") and "\n---" in text[3:] else f"---\n{text.removeprefix('---')}\n---\n")
@@ -169,7 +169,7 @@ def _tools(found: Document, here: Surroundings, notes: _Notes) -> tuple[str, ...
         notes.add(N_("No tool here corresponds to: {names}"), names=", ".join(unknown)[:500])
     narrowed = [name for name in (*found.words("tools"), *found.words("disallowedTools")) if "(" in name]
     if narrowed:
-        notes.add(N_("What is in brackets is not taken; permission rules say such things here: {names}"), names=", ".join(narrowed)[:500])
+        notes.add(N_("Text in brackets is not imported; use permission rules for that: {names}"), names=", ".join(narrowed)[:500])
     return tuple(dict.fromkeys(name for name in wanted if name not in refused))
 
 
@@ -195,7 +195,7 @@ def _model(found: Document, here: Surroundings, notes: _Notes) -> tuple[str, str
     own = next((name for name in here.providers if name.casefold() == provider.casefold()), "")
     if slash and model and own:
         return own, model[: limits.MODEL_NAME]
-    said = N_("Its model {name} is not set up here: it works with {model} until you choose another.")
+    said = N_("Its model {name} is not configured here: it uses {model} until you choose another.")
     notes.add(said, name=written[:100], model=here.model)
     return here.provider, here.model
 

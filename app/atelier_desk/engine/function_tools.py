@@ -112,7 +112,7 @@ class GivenTools:
         if isinstance(given, FunctionTool):
             return given
         if isinstance(given, Tool) or not callable(given):
-            raise UsageError(N_("{value} is no function and no name of a tool."), value=repr(given)[:100])
+            raise UsageError(N_("{value} is neither a function nor the name of a tool."), value=repr(given)[:100])
         made: FunctionTool = tool(given)
         return made
 
@@ -132,8 +132,8 @@ class GivenTools:
     def _add(self, workflow_id: str, tool: FunctionTool) -> None:
         known = self._given.get(tool.name)
         if known is None:
-            looks = {name: getattr(tool, name) for name in _DISPLAY_FIELDS}
-            made: _Given = type(f"{tool.name}_given", (_Given,), {**looks, "spec": tool.definition()})()
+            display = {name: getattr(tool, name) for name in _DISPLAY_FIELDS}
+            made: _Given = type(f"{tool.name}_given", (_Given,), {**display, "spec": tool.definition()})()
             self._registry.register(made)
             known = self._given[tool.name] = made
         known.tools[workflow_id] = tool

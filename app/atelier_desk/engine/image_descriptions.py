@@ -86,7 +86,7 @@ class ImageDescriber:
                     took = round((self._clock.monotonic() - began) * 1000)
                     await spending.used(name, reply.model or model, usage, took)
         if not text:
-            raise ProviderError(N_("The model answered nothing; try another one."), code="empty_reply")
+            raise ProviderError(N_("The model did not answer; try another one."), code="empty_reply")
         return text
 
     async def _asked(self, server: Provider, request: ChatRequest) -> tuple[str, ChatReply]:

@@ -145,8 +145,8 @@ def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
     wait is not work, and neither is a title or what is to be remembered. What a stopped call paid for, or is given back, is counted."""
     if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised | RightsNarrowed):
         return True
-    beside = EntryPinned | CompactionUndone | TitleGenerated | MemoryExtractionDone | QueueChanged | MediaPaid | PictureDescribed
-    return isinstance(body, beside)
+    workflow_events = EntryPinned | CompactionUndone | TitleGenerated | MemoryExtractionDone | QueueChanged | MediaPaid | PictureDescribed
+    return isinstance(body, workflow_events)
 
 
 class Journal:

@@ -138,14 +138,14 @@ async def _streams(lines: Callable[[], Awaitable[str | None]], write: Callable[[
                         message = error
                     await into.send(message)
 
-    async def say() -> None:
+    async def send() -> None:
         async with out_of:
             async for message in out_of:
                 write(message.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n")
 
     async with anyio.create_task_group() as group:
         group.start_soon(read)
-        group.start_soon(say)
+        group.start_soon(send)
         yield incoming, outgoing
         group.cancel_scope.cancel()
 
@@ -157,10 +157,10 @@ def _in_words(function: Callable[..., Awaitable[object]]) -> Callable[..., Await
     from mcp.server.mcpserver.exceptions import ToolError
 
     @wraps(function)
-    async def said(*args: object, **fields: object) -> Any:
+    async def call(*args: object, **fields: object) -> Any:
         try:
             return await function(*args, **fields)
         except AtelierError as error:
             raise ToolError(str(error)) from None
 
-    return said
+    return call

@@ -193,17 +193,17 @@ class MonthBudget:
             return
         if self._clock.now() - event.time > COPIED:
             return  # a fork repeats past events, and paid nothing for them
-        said = event.payload
-        if isinstance(said, payloads.UsageUpdated):
-            cost = said.cost or 0.0
+        payload = event.payload
+        if isinstance(payload, payloads.UsageUpdated):
+            cost = payload.cost or 0.0
             held = [each for each in self._held if each.run_id == event.run_id]
             if held and cost >= 0:
                 # Among several it was the smallest reservation that covers this cost.
                 fits = [each for each in held if each.cost >= cost]
                 self.free(min(fits, key=lambda each: each.cost) if fits else max(held, key=lambda each: each.cost))
             self.count(cost)
-        elif isinstance(said, payloads.RunStatusChanged):
-            status = RunStatus(said.status)
+        elif isinstance(payload, payloads.RunStatusChanged):
+            status = RunStatus(payload.status)
             if status.final or status.held:
                 self.release(event.run_id)
 

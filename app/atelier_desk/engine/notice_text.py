@@ -35,7 +35,7 @@ LIMITS = {
     "cost": N_("Cost limit reached"),
     "time": N_("Time limit reached"),
     "month": N_("Monthly cost limit reached"),
-    "unpriced": N_("The price of the model is not known"),
+    "unpriced": N_("The price of the model is unknown"),
 }
 COMPACTIONS = {
     "cut_results": N_("old tool results are sent shortened"),
@@ -59,10 +59,10 @@ UNFINISHED = {
 ONLY_THOUGHT = (N_("The model only produced thinking"), N_("It returned thinking but no answer."))
 CUT_IN_THOUGHT = (N_("The reply was cut off"), N_("The model was still thinking when it reached the reply length limit."))
 CONTINUE_TEXTS = {
-    FinishReason.LENGTH: N_("Go on exactly where you stopped."),
-    FinishReason.CONTENT_FILTER: N_("Go on, and leave out what the content filter held back."),
+    FinishReason.LENGTH: N_("Continue exactly where you stopped."),
+    FinishReason.CONTENT_FILTER: N_("Continue, and leave out what the content filter withheld."),
     FinishReason.EMPTY: N_("Your last reply was empty. Please answer."),
-    FinishReason.REPETITION: N_("You repeated the same passage and were stopped. Go on from there, without repeating it."),
+    FinishReason.REPETITION: N_("You repeated the same passage and were stopped. Continue from there without repeating it."),
 }
 """Messages that make the model continue: ordinary ones, which every server accepts."""
 

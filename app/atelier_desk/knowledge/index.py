@@ -162,8 +162,8 @@ class MemoryIndex:
         accepted = rows.accepted(wanted, scope)
         if not accepted.any():
             return []
-        beside, around = rows.neighbours()
-        told = self.postings.scores(question.stems, scope, rows.column("length"), beside, around)
+        neighbours, around = rows.neighbours()
+        told = self.postings.scores(question.stems, scope, rows.column("length"), neighbours, around)
         lexical = _together(told, count)
         if told is not None and question.words <= STOP_WORDS:
             lexical = np.where(told.all, lexical, 0)  # one stop word of several says nothing
@@ -171,7 +171,7 @@ class MemoryIndex:
         near = None
         if question.vector is not None and self.vectors is not None:
             by_words = _best(lexical, pool, ranking.POOL)
-            near = self._near(question.vector, accepted, by_words, beside)
+            near = self._near(question.vector, accepted, by_words, neighbours)
             pool = accepted & ((lexical > 0) | (near.averaged > 0))
         places = np.flatnonzero(pool)
         lexical, literal = lexical[places], told.all[places] if told is not None else np.zeros(len(places), dtype=bool)

@@ -98,13 +98,13 @@ def _parts(index: MemoryIndex) -> Parts:
     import numpy as np
 
     rows = index.rows
-    kept = np.flatnonzero(rows.column("live"))
+    live = np.flatnonzero(rows.column("live"))
     new_row = np.full(rows.count, -1, dtype=np.int32)
-    new_row[kept] = np.arange(len(kept), dtype=np.int32)
+    new_row[live] = np.arange(len(live), dtype=np.int32)
     words = segment_of(index)
-    found = {f"column.{name}": rows.column(name)[kept] for name in COLUMNS}
+    found = {f"column.{name}": rows.column(name)[live] for name in COLUMNS}
     found |= {"keys": words.keys, "starts": words.starts, "rows": new_row[words.rows], "counts": words.counts}
-    found["ids"] = np.frombuffer("\n".join(rows.ids[row] for row in kept).encode(), dtype=np.uint8)
+    found["ids"] = np.frombuffer("\n".join(rows.ids[row] for row in live).encode(), dtype=np.uint8)
     head: dict[str, Any] = {
         "form": FORM,
         "names": {name: list(values) for name, values in rows.names.items()},
@@ -115,10 +115,10 @@ def _parts(index: MemoryIndex) -> Parts:
     if vectors is not None:
         head["embedder"] = [vectors.embedder, vectors.dimension]
         vectors.reserve(rows.count)
-        found["vectors"], found["there"] = vectors.matrix[kept], vectors.there[kept]
+        found["vectors"], found["there"] = vectors.matrix[live], vectors.there[live]
         if vectors.sketch is not None:
             head["made_of"] = vectors.sketch.made_of
-            found["basis"], found["short"] = vectors.sketch.basis, vectors.sketch.short[kept]
+            found["basis"], found["short"] = vectors.sketch.basis, vectors.sketch.short[live]
     return {name: np.ascontiguousarray(part) for name, part in found.items()}, head
 
 

@@ -87,8 +87,8 @@ class Segment:
 
         keys = np.concatenate([np.repeat(each.keys, np.diff(each.starts)) for each in (self, other)])
         rows, counts = np.concatenate([self.rows, other.rows]), np.concatenate([self.counts, other.counts])
-        kept = live[rows]
-        return Segment.of_pairs(keys[kept], rows[kept], counts[kept])
+        matches = live[rows]
+        return Segment.of_pairs(keys[matches], rows[matches], counts[matches])
 
 
 class Postings:

@@ -70,10 +70,10 @@ TEMPLATES: dict[str, str] = {
     "ca_variable_alone": N_(
         "{variable} names the certificates {file}, which cannot be used ({detail}). Correct the variable, or clear it."
     ),
-    "redirect": N_("{provider} sends requests for {url} on to {location}. Enter the address it wants to be reached at."),
+    "redirect": N_("{provider} redirects requests for {url} to {location}. Enter that address instead."),
     "web_page": N_("{provider} answers with a web page at {url}: this is not the address of a model server. Check the base URL."),
     "server_error": N_("{provider} had an error of its own ({detail})."),
-    "bad_response": N_("{provider} answered something that cannot be understood ({detail})."),
+    "bad_response": N_("{provider} sent an invalid answer ({detail})."),
 }
 RECOVERABLE = frozenset({"rate_limited", "overloaded", "loading", "truncated", "timeout", "unreachable", "server_error"})
 

@@ -263,7 +263,7 @@ async def fetch(clock: Clock, source: str = SOURCE) -> ModelList:
         await http.aclose()
     models = await asyncio.to_thread(known_models, answer)
     if not models:
-        raise ProviderError(N_("What {url} sent is no list of models; the old one is kept."), code="bad_response", url=source)
+        raise ProviderError(N_("{url} did not send a list of models; the old one is kept."), code="bad_response", url=source)
     return ModelList(clock.now().date(), models)
 
 

@@ -108,9 +108,9 @@ def register(entry: ProviderType) -> ProviderType:
     Raises:
         ValueError: another kind has the name.
     """
-    taken = _types.get(entry.kind)
-    if taken is not None and taken.create.__module__ != entry.create.__module__:
-        raise ValueError(f"the provider kind {entry.kind!r} is registered by {taken.create.__module__} already")
+    existing = _types.get(entry.kind)
+    if existing is not None and existing.create.__module__ != entry.create.__module__:
+        raise ValueError(f"the provider kind {entry.kind!r} is registered by {existing.create.__module__} already")
     _types[entry.kind] = entry
     return entry
 

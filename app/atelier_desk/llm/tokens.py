@@ -31,9 +31,9 @@ def message_tokens(text: str, calls: Sequence[ToolCall] = (), data: ProviderData
 
     Servers ignore returned reasoning of replies without calls.
     """
-    said = sum(estimate(call.name) + estimate(json.dumps(call.arguments, ensure_ascii=False)) for call in calls)
+    call_tokens = sum(estimate(call.name) + estimate(json.dumps(call.arguments, ensure_ascii=False)) for call in calls)
     returned = sum(each.size for each in attached(data, calls)) if calls else 0
-    return MESSAGE_TOKENS + estimate(text) + said + math.ceil(returned / BYTES_PER_TOKEN)
+    return MESSAGE_TOKENS + estimate(text) + call_tokens + math.ceil(returned / BYTES_PER_TOKEN)
 
 
 def attached(data: ProviderData | None, calls: Sequence[ToolCall]) -> list[ProviderData]:

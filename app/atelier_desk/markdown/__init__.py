@@ -1,1 +1,1 @@
-"""Markdown as agents write it: one parser for what the window shows and what is exported."""
+"""Markdown of agents: one parser for window and exports."""

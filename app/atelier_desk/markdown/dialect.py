@@ -1,4 +1,7 @@
-"""What models write beyond CommonMark: bare addresses, ``<br>``, emphasis beside CJK punctuation, a fence in a fence, alerts, notes."""
+"""Syntax that models use beyond CommonMark.
+
+Bare addresses, ``<br>``, emphasis next to CJK punctuation, nested fences, alerts and footnotes.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_core import StateCore
 
 GROWS: Final = "grows"
-"""Key of the parser's ``env``: True while the text may go on, so that a fence which is open at its end may still be closed."""
+"""Key of the parser's ``env``: True while text may follow that closes an open fence."""
 ALERTS: Final = {
     "note": (N_("Note"), "accent"),
     "tip": (N_("Tip"), "ok"),
@@ -31,11 +34,17 @@ ALERTS: Final = {
     "warning": (N_("Warning"), "warn"),
     "caution": (N_("Caution"), "err"),
 }
-"""GitHub's alerts: their heading, and the theme's colour of their bar. https://docs.github.com/en/get-started/writing-on-github"""
+"""Heading and bar colour of GitHub's alerts.
+
+https://docs.github.com/en/get-started/writing-on-github
+"""
 
 
 def parser() -> MarkdownIt:
-    """CommonMark with tables, strikethrough and the rules of this file; raw HTML is left as text."""
+    """A parser for CommonMark with tables, strikethrough and this module's rules.
+
+    Raw HTML stays text.
+    """
     made = MarkdownIt()
     made.inline = _Inline()
     made.configure("commonmark", {"html": False, "linkify": True}).enable(["table", "strikethrough"])
@@ -52,14 +61,20 @@ def parser() -> MarkdownIt:
 
 _PATH = r"(?::\d{1,5})?(?:[/?#][^\s<>\"`{}|\\^、。，；：！？（）「」『』【】《》〈〉“”‘’]*)?"
 _ADDRESS = re.compile(rf"https?://(?:[\w.-]+|\[[0-9a-f:.]+\]){_PATH}", re.ASCII | re.IGNORECASE)
-"""The host in ASCII: Chinese and Japanese text follows an address without a blank, and its punctuation ends one."""
+"""Only ASCII in the host: Chinese and Japanese text follows an address without a space.
+
+Its punctuation also ends an address.
+"""
 _SHORT = re.compile(
     rf"(?<![\w.@:/+-])(?:(?P<host>www(?:\.[a-z0-9_-]+)*\.[a-z0-9-]+(?!\.?[\w-]){_PATH})"
     r"|(?:mailto:)?[a-z0-9._+-]+@[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.[a-z][a-z0-9-]*(?<!-)(?![\w@-]|:\S))",
     re.ASCII | re.IGNORECASE,
 )
-"""GFM's extended autolinks, but the end of an e-mail's host begins with a letter (``react@18.2.0`` is a version), and no colon with a path
-follows it (``git@example.com:team/app.git``)."""
+"""GFM's extended autolinks, with two exceptions.
+
+An e-mail address's last part begins with a letter (``react@18.2.0`` is a version), and no colon with a path
+follows (``git@example.com:team/app.git``).
+"""
 _TAIL = ".,;:!?'*_~"
 
 
@@ -68,7 +83,7 @@ class _Address(NamedTuple):
 
 
 class _Addresses:
-    """Finds an address where it begins, as markdown-it asks; what follows it in a sentence is not part of it."""
+    """Finds addresses where markdown-it looks for one, without the punctuation that follows."""
 
     def match_at_start(self, text: str) -> _Address | None:
         found = _ADDRESS.match(text)
@@ -82,7 +97,7 @@ def _without_tail(url: str) -> str:
 
 
 def _addresses(state: StateCore) -> None:
-    """Addresses without a scheme become links, as GitHub's do: ``www.`` and those of e-mail, but for the ones of ``_SHORT``."""
+    """Turn ``www.`` and e-mail addresses into links, as GitHub does, but not ``_SHORT``'s."""
     for inline in state.tokens:
         if inline.type != "inline" or not ("@" in inline.content or "www." in inline.content.lower()):
             continue
@@ -95,7 +110,7 @@ def _addresses(state: StateCore) -> None:
 
 
 def _linked(md: MarkdownIt, token: Token) -> list[Token]:
-    """A text token cut at its addresses."""
+    """Split a text token at its addresses."""
     made, done = [], 0
     for found in _SHORT.finditer(token.content):
         shown = _without_tail(found[0])
@@ -111,7 +126,7 @@ def _linked(md: MarkdownIt, token: Token) -> list[Token]:
 
 
 class _Inline(ParserInline):
-    """The inline parser, with the flanking rules of ``_State``."""
+    """The inline parser with the flanking rules of ``_State``."""
 
     def parse(self, src: str, md: MarkdownIt, env: Any, tokens: list[Token]) -> list[Token]:
         state = _State(src, md, env, tokens)
@@ -122,10 +137,11 @@ class _Inline(ParserInline):
 
 
 class _State(StateInline):
-    """CJK text has no blanks between words and its punctuation, so there a mark may open or close beside them.
+    """Inline state with flanking rules for CJK text, which has no spaces between words.
 
-    CommonMark's flanking rules with two changes, which are those of https://github.com/tats-u/markdown-cjk-friendly: CJK punctuation
-    does not count as punctuation on the inner side, and any CJK character counts as a boundary on the outer side.
+    CommonMark's rules with two changes, those of https://github.com/tats-u/markdown-cjk-friendly: CJK
+    punctuation does not count as punctuation on the inner side, and any CJK character counts as a boundary on
+    the outer side.
     """
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:  # noqa: N803 - the library's names
@@ -141,7 +157,7 @@ class _State(StateInline):
 
 
 def _is_cjk(char: str) -> bool:
-    """Whether it is as wide as a Chinese character and no emoji."""
+    """Whether a character is as wide as a Chinese one and not an emoji."""
     return ord(char) > 0x1100 and unicodedata.east_asian_width(char) in "WFH" and unicodedata.category(char) != "So"
 
 
@@ -172,7 +188,7 @@ def _line_break(state: StateInline, silent: bool) -> bool:
 
 
 def _footnote_mark(state: StateInline, silent: bool) -> bool:
-    """``[^1]``. Marks of letters stay as they are written: ``[^a-z]`` is a regular expression more often than a footnote."""
+    """Parse ``[^1]``; only numbers, because ``[^a-z]`` is more often a regular expression."""
     found = _NOTE.match(state.src, state.pos)
     if found is None or state.src.startswith("(", found.end()):
         return False
@@ -183,7 +199,7 @@ def _footnote_mark(state: StateInline, silent: bool) -> bool:
 
 
 def _footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """``[^1]: text`` stays where it is written, as a paragraph: a text that still grows cannot know what will be its end."""
+    """Parse ``[^1]: text`` as a paragraph in place: while text arrives, the end is unknown."""
     line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
     if state.is_code_block(start) or not re.match(r"\[\^[^\s\]]{1,60}\]:", line):
         return False
@@ -201,9 +217,10 @@ _MARKDOWN = {"markdown", "md", "mdx"}
 
 
 def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """A Markdown text in a fence may have fences as long as its own, as models write them: those with a language open, bare ones close.
+    """Parse a fence of Markdown that contains fences of the same length, as models write them.
 
-    When that gives no end, the first bare one is the end, as CommonMark has it.
+    Fences with a language open, bare ones close. If that finds no end, the first bare one is the end, as in
+    CommonMark.
     """
     first = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
     opening = _FENCE.match(first)
@@ -221,7 +238,10 @@ def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _fence_end(state: StateBlock, start: int, end: int, marks: str) -> int | None:
-    """The line that closes a fence when those inside it are counted; of a text that still grows the line after its last; or None."""
+    """The line that closes a fence, counting the fences inside; None without one.
+
+    While text arrives, an open fence ends after its last line.
+    """
     depth = 1
     for line in range(start + 1, end):
         if state.sCount[line] < state.blkIndent and state.bMarks[line] + state.tShift[line] < state.eMarks[line]:
@@ -239,7 +259,10 @@ _ALERT = re.compile(rf"\[!({'|'.join(ALERTS)})\]\s*$", re.IGNORECASE)
 
 
 def _alerts(state: StateCore) -> None:
-    """``> [!NOTE]`` on a line of its own: the heading in bold takes its place, and the quote's ``meta`` says ``alert``."""
+    """Replace ``> [!NOTE]`` on its own line by a bold heading.
+
+    The quote's ``meta`` gets ``alert``.
+    """
     tokens = state.tokens
     for index in range(2, len(tokens)):
         inline = tokens[index]

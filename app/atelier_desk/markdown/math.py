@@ -1,6 +1,6 @@
-"""Formulas in Markdown: ``$$…$$``, ``\\[…\\]``, ``\\(…\\)`` and a strict ``$…$``, so that "$5 and $10" stays money.
+"""Formulas: ``$$…$$``, ``\\[…\\]``, ``\\(…\\)``, and ``$…$`` where it is not money.
 
-They are kept as they are written, with their marks; what draws them takes the marks off (``body_of``).
+They are stored as written, with delimiters; ``body_of`` removes them for rendering.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ _MARKS = (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$"))
 _BLOCK_MARKS = {"$$": "$$", "\\[": "\\]"}
 _COMMANDS = re.compile(r"\\(?:text|mathrm|operatorname|mbox)\s*\{[^{}]*\}|\\[A-Za-z]+")
 _TWO_WORDS = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}\s+[^\W\d_]{2,}")
-"""The look behind keeps one long word from costing the square of its length."""
+"""The lookbehind keeps the time linear for one long word."""
 _SHORT = re.compile(r"[^\W_]{1,2}(?:\s*,\s*[^\W_]{1,2})*|\d+(?:[.,]\d+)?")
 _SIGNS = set("\\^_={}<>+-*/()|'!≤≥≠±×÷∈∞√∑∫→")
 
 
 def add_math(parser: MarkdownIt) -> None:
-    """Teach a parser the rules of this file."""
+    """Add this module's rules to a parser."""
     parser.block.ruler.before("fence", "math_block", _math_block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     parser.inline.ruler.before("escape", "math", _math_inline)
 
 
 def open_formula(text: str) -> int:
-    """The line at which a formula may have begun that is not closed yet: the first that looks so since the last blank line; else one beyond
-    the end. Lines after it may look like headings or lists until its end comes."""
+    """First line since the last blank line that may begin an unclosed formula.
+
+    If there is none, the number of lines. Until the formula ends, its lines may look like headings or lists.
+    """
     lines = text.split("\n")
     last = len(lines) - (2 if text.endswith("\n") else 1)
     found = len(lines)
@@ -42,7 +44,7 @@ def open_formula(text: str) -> int:
 
 
 def body_of(source: str) -> tuple[str, bool]:
-    """A formula without its marks, and whether it stands on a line of its own."""
+    """A formula without delimiters, and whether it is a block."""
     for opening, closing in _MARKS:
         if source.startswith(opening) and source.endswith(closing) and len(source) >= len(opening) + len(closing):
             return source[len(opening) : len(source) - len(closing)].strip(), opening in _BLOCK_MARKS
@@ -50,7 +52,7 @@ def body_of(source: str) -> tuple[str, bool]:
 
 
 def is_math(body: str) -> bool:
-    """Whether what stands between two single dollars, or two escaped brackets, is a formula and not prose or prices."""
+    """Whether text between single dollars or escaped brackets is a formula, not prose or prices."""
     words = _COMMANDS.sub(" ", body)
     if _TWO_WORDS.search(words) or body.count("{") != body.count("}"):
         return False
@@ -60,12 +62,14 @@ def is_math(body: str) -> bool:
 
 
 _LONGEST, _MOST_LINES = 4_000, 100
-"""Characters of a formula within a line, and lines of one that stands alone: what begins and never ends is not looked for to the end of the
-text again and again, at each mark and in each line."""
+"""Characters of an inline formula, and lines of a block formula.
+
+They bound the search for an end that never comes, at each delimiter and in each line.
+"""
 
 
 def _math_inline(state: StateInline, silent: bool) -> bool:
-    """Their ``_`` and ``*`` mean nothing."""
+    """Parse an inline formula; ``_`` and ``*`` mean nothing in it."""
     source, start = state.src, state.pos
     if source[start] not in "$\\":
         return False
@@ -87,7 +91,10 @@ def _math_inline(state: StateInline, silent: bool) -> bool:
 
 
 def _strict(source: str, start: int, end: int) -> bool:
-    """Whether ``$…$`` is a formula: it touches no letter, digit or dollar outside and no blank inside, and has what formulas have."""
+    """Whether ``$…$`` is a formula.
+
+    No letter or digit touches it outside, no space inside, and it contains what formulas contain.
+    """
     body, before, after = source[start + 1 : end], source[start - 1 : start], source[end + 1 : end + 2]
     if body[0].isspace() or body[-1].isspace() or "\n" in body or body[-1] == "\\":
         return False
@@ -97,7 +104,10 @@ def _strict(source: str, start: int, end: int) -> bool:
 
 
 def _math_block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
-    """A formula that begins a line and ends one, without a blank line in it: what follows later can then no longer change it."""
+    """Parse a formula that begins and ends a line and has no blank line.
+
+    Later text can then not change it.
+    """
     if state.is_code_block(start_line):
         return False
     first = _line(state, start_line)

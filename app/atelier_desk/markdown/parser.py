@@ -1,7 +1,8 @@
-"""Markdown that arrives in pieces, parsed without ever parsing the whole again.
+"""Parse Markdown that arrives in pieces without ever parsing everything again.
 
-Only the open tail is parsed, and only up to its last newline; every block but the last of that parse can no longer change and is
-frozen. That gives the same blocks as parsing the whole text at once (a property test holds it); without the newline rule it does not.
+Only the open tail is parsed, and only up to its last newline; every block but the last of that parse can no
+longer change and is frozen. That gives the same blocks as parsing the complete text at once (a property test
+checks it); without the newline rule it does not.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ class Block:
     """One top-level block.
 
     Attributes:
-        kind: ``code`` for fenced or indented code, ``table``, ``rule`` for a line across, and ``prose`` for everything else.
+        kind: ``code`` for fenced or indented code, ``table``, ``rule`` for a horizontal rule, and ``prose``
+            for everything else.
         tokens: its markdown-it tokens.
-        text: for code, the code itself without the closing newline.
-        language: for code, the first word of the fence's info line.
+        text: for code, the code without the final newline.
+        language: for code, the first word of the fence's info string.
     """
 
     kind: BlockKind
@@ -40,7 +42,7 @@ class Block:
 
 @cache
 def markdown() -> MarkdownIt:
-    """The parser: CommonMark with tables, strikethrough, task lists, formulas and what ``dialect`` adds, raw HTML left as text."""
+    """The parser: CommonMark, tables, strikethrough, task lists, formulas, ``dialect``; no HTML."""
     from atelier_desk.markdown import dialect
 
     parser = dialect.parser()
@@ -50,16 +52,16 @@ def markdown() -> MarkdownIt:
 
 
 def parse(text: str, env: dict[str, object] | None = None) -> list[Block]:
-    """All blocks of a finished text."""
+    """All blocks of a complete text."""
     return _blocks(markdown().parse(text, env if env is not None else {}))[0]
 
 
 @dataclass(slots=True)
 class MarkdownStream:
-    """The open tail of a text that grows.
+    """The open tail of a text that arrives in pieces.
 
-    ``feed`` adds text; ``advance`` gives the blocks that became final; ``open_blocks`` what is still open, with the unfinished last
-    line, for display; ``finish`` makes everything final.
+    ``feed`` adds text; ``advance`` returns the blocks that became final; ``open_blocks`` what is still open,
+    with the unfinished last line, for display; ``finish`` makes everything final.
     """
 
     tail: str = ""
@@ -70,7 +72,7 @@ class MarkdownStream:
         self.tail += text
 
     def advance(self) -> list[Block]:
-        """Blocks that can no longer change, in order; the tail keeps the rest."""
+        """Blocks that can no longer change, in order; the rest stays in the tail."""
         end = self.tail.rfind("\n") + 1
         if end <= self._parsed_to:
             return []
@@ -79,7 +81,7 @@ class MarkdownStream:
         blocks, starts = self._parsed(text, grows=True)
         whole = len(blocks) - 1
         opened = open_formula(text)
-        while whole > 0 and starts[whole] > opened:  # what begins there may turn out to be one formula
+        while whole > 0 and starts[whole] > opened:  # everything from there may turn out to be one formula
             whole -= 1
         if whole < 1:
             return []
@@ -87,7 +89,7 @@ class MarkdownStream:
         return blocks[:whole]
 
     def open_blocks(self) -> list[Block]:
-        """What the tail would be if it ended here; of an open code block only whole lines."""
+        """The tail's blocks if it ended here; an open code block has complete lines only."""
         if not self.tail.strip():
             return []
         blocks = self._parsed(self.tail, grows=True)[0]
@@ -99,27 +101,30 @@ class MarkdownStream:
         return blocks
 
     def finish(self) -> list[Block]:
-        """The rest, final."""
+        """The remaining blocks, all final."""
         blocks = self._parsed(self.tail, grows=False)[0]
         self.tail, self._parsed_to = "", 0
         return blocks
 
     def _parsed(self, text: str, *, grows: bool) -> tuple[list[Block], list[int]]:
-        """Blocks and their first lines; while the text grows, a fence in a fence waits for its end (``dialect.GROWS``)."""
+        """Blocks and their first lines.
+
+        While text arrives, nested fences stay open (``dialect.GROWS``).
+        """
         return _blocks(markdown().parse(text, {"references": {**self._references}, "grows": grows}))
 
     def _cut(self, text: str, line: int) -> None:
         position = 0
         for _ in range(line):
             position = text.index("\n", position) + 1
-        if "]:" in text[:position]:  # addresses that are defined there; those of lines that still grow are not known yet
+        if "]:" in text[:position]:  # link definitions; those in unfinished lines are not known yet
             markdown().parse(text[:position], {"references": self._references})
         self.tail = self.tail[position:]
         self._parsed_to = len(text) - position
 
 
 def _blocks(tokens: list[Token]) -> tuple[list[Block], list[int]]:
-    """Group tokens into top-level blocks; also the first line of each."""
+    """Group tokens into top-level blocks; also each block's first line."""
     blocks: list[Block] = []
     starts: list[int] = []
     group: list[Token] = []
@@ -146,7 +151,7 @@ _BOX = re.compile(r"\[([ xX])\]\s+(?=\S)")
 
 
 def _task_lists(state: StateCore) -> None:
-    """``- [ ] to do``: the box goes from the item's text into its ``meta`` as ``checked``."""
+    """``- [ ] to do``: move the checkbox from the item's text to ``checked`` in its ``meta``."""
     tokens = state.tokens
     for index in range(2, len(tokens)):
         inline = tokens[index]

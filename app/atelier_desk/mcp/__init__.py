@@ -1,4 +1,5 @@
-"""Servers of the Model Context Protocol: starting them, talking to them over the official SDK, and what they give.
+"""Servers of the Model Context Protocol: starting and calling them, reading their answers.
 
-The SDK takes two seconds to load: nothing here imports it before a server is connected to, and then in a thread.
+The SDK takes two seconds to load: nothing here imports it before a server is connected to, and then in a
+thread.
 """

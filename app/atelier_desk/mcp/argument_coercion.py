@@ -1,4 +1,4 @@
-"""Numbers and truth values that a model wrote as text: read where a schema allows nothing else, and left as they are everywhere else."""
+"""Converts numbers and booleans written as text, where the schema allows nothing else."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Mapping
 from typing import Any
 
 MOST_EXACT = 2**53
-"""Larger whole numbers are other numbers for many servers: a text keeps all its digits, and the schema refuses it."""
+"""Larger integers lose digits at many servers: the text is left, and the schema refuses it."""
 DEEPEST = 8
-"""Levels of a call's arguments that are looked through."""
+"""Levels of nested arguments that are converted."""
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,15})")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?")
-"""As JSON writes them: ``007`` is none."""
+"""As in JSON: ``007`` is not a number."""
 _TRUTH = {"true": True, "True": True, "false": False, "False": False}
 _OTHER_THAN_TEXT = frozenset({"integer", "number", "boolean", "null"})
 
 
 def read(schema: Mapping[str, object], value: Any, depth: int = 0) -> Any:
-    """The value with texts read as the schema has them; the very same object when there was nothing to read."""
+    """Convert texts to the types of the schema; returns the same object when nothing changes."""
     if depth > DEEPEST or not isinstance(schema, Mapping):
         return value
     if isinstance(value, str):
@@ -49,12 +49,12 @@ def _of_text(schema: Mapping[str, object], text: str) -> object:
 
 
 def _kinds(schema: Mapping[str, object]) -> frozenset[str]:
-    """The types a value may have, as far as the schema says so at this place; empty when it says nothing that can be relied on."""
-    said = schema.get("type")
-    if isinstance(said, str):
-        return frozenset({said})
-    if isinstance(said, list) and all(isinstance(each, str) for each in said):
-        return frozenset(said)
+    """The types allowed at this place, or an empty set when the schema does not say reliably."""
+    types = schema.get("type")
+    if isinstance(types, str):
+        return frozenset({types})
+    if isinstance(types, list) and all(isinstance(each, str) for each in types):
+        return frozenset(types)
     for name in ("anyOf", "oneOf"):
         branches = schema.get(name)
         if isinstance(branches, list) and branches:

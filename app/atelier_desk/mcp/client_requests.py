@@ -1,7 +1,7 @@
-"""Who answers a server: the calls that are open at it, and what it logs.
+"""Answers a server's requests during calls, and stores its log.
 
-Servers of the older eras ask within their session, without saying for which call. Where just one call is open it is that one; else nobody
-can say whose person is to answer, and the server is told so.
+In the older protocol revisions a server asks within its session, without naming the call. With exactly one
+open call it is that one; otherwise nobody knows whom to ask, and the server receives an error.
 """
 
 from __future__ import annotations
@@ -26,24 +26,27 @@ if TYPE_CHECKING:
     from mcp_types import InputRequest, InputResponse
 
 LOGGED = 200
-"""Messages of a server's log that are kept, the newest."""
+"""Log messages stored per server, the newest."""
 LONGEST_LINE = 1_000
-"""Characters of one message."""
+"""Characters of one log message."""
 MOST_REQUESTS = 10
-"""Things that a server may ask for at once."""
+"""Requests a server may have open at once."""
 MOST_TURNS = 50
-"""Things that a person is asked for one call, one after the other; each of them gives it new time."""
+"""Questions a person may get during one call, one after another; each extends its time."""
 MOST_NOTES = 10
 NOT_ONE = "The user can be asked only while exactly one call is open at this server."
 _REJECTED = -1
-"""The protocol's code for what a person did not allow."""
+"""The protocol's error code for a request that the user rejected."""
 _INVALID = -32602
 _INTERNAL = -32603
 
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """What a server logged; ``level`` is one of the protocol's: debug, info, notice, warning, error, critical, alert, emergency."""
+    """A log message of a server.
+
+    ``level`` is one of the protocol's: debug, info, notice, warning, error, critical, alert, emergency.
+    """
 
     time: datetime
     level: str
@@ -52,11 +55,11 @@ class LogLine:
 
 
 class RequestHandler(Protocol):
-    """Who answers for one call.
+    """Answers a server's requests during one call.
 
     Attributes:
-        roots: folders that the server may be told of.
-        model: that would be asked for it.
+        roots: folders shared with the server.
+        model: model used for the server's sampling requests.
     """
 
     @property
@@ -66,7 +69,7 @@ class RequestHandler(Protocol):
     def model(self) -> str: ...
 
     async def refusal(self) -> str | None:
-        """Why nobody is asked now, in words for the server; None when somebody is."""
+        """Why nobody can be asked now, as text for the server; None when somebody can."""
         ...
 
     async def ask(self, spec: QuestionSpec) -> UserQuestion: ...
@@ -79,9 +82,9 @@ class ClientRequests:
     """One open call.
 
     Attributes:
-        limit, seconds: the time it has; it stands still while a person is asked.
-        notes: what the model is told with the result.
-        turns: how often somebody was asked.
+        limit, seconds: its time limit, in seconds; paused while a person is asked.
+        notes: added to the result for the model.
+        turns: number of questions to a person so far.
     """
 
     request_handler: RequestHandler
@@ -93,7 +96,7 @@ class ClientRequests:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Let no time count within."""
+        """Pause the time limit inside the block."""
         self._held += 1
         if self.limit is not None:
             self.limit.reschedule(None)
@@ -102,16 +105,16 @@ class ClientRequests:
         finally:
             self._held -= 1
             if self.limit is not None and not self._held and not self.limit.expired():
-                with suppress(RuntimeError):  # the call is over, and its server asks still
+                with suppress(RuntimeError):  # the call has ended while its server is still asking
                     self.limit.reschedule(asyncio.get_running_loop().time() + self.seconds)
 
 
 class Answers:
-    """Answers one server's requests, and keeps what it logs.
+    """Answers one server's requests and stores its log.
 
     Attributes:
         last: who answered for the newest call.
-        roots_sent: the folders it was told of or knows to ask for, None while it never asked.
+        roots_sent: folders the server received or can ask for; None if it never asked.
     """
 
     def __init__(self, clock: Clock, server: str) -> None:
@@ -123,7 +126,7 @@ class Answers:
 
     @contextmanager
     def serving(self, desk: RequestHandler) -> Iterator[ClientRequests]:
-        """A call is open at the server."""
+        """Register a call at the server for the duration of the block."""
         serving = ClientRequests(desk)
         self.open.append(serving)
         self.last = desk
@@ -134,7 +137,7 @@ class Answers:
 
     @property
     def roots(self) -> list[str]:
-        """The folders that the server may be told of now; between calls those of the newest one, for servers that look at them later."""
+        """Folders shared with the server now; between calls those of the newest call."""
         desks = [serving.request_handler for serving in self.open] or [desk for desk in (self.last,) if desk is not None]
         return list(dict.fromkeys(root for desk in desks for root in desk.roots))
 
@@ -163,7 +166,7 @@ class Answers:
             return ErrorData(code=_INTERNAL, message=NOT_ONE)
         serving = self.open[0]
         try:
-            # What is refused without asking anybody gives the call no new time: a server that asks on would never come to its end.
+            # A request refused without asking anybody does not extend the call: otherwise it might never end.
             spec: QuestionSpec = make(serving)
             refusal = await serving.request_handler.refusal()
             if refusal is not None:
@@ -191,10 +194,10 @@ class Answers:
     async def sorted(
         self, requests: Mapping[str, InputRequest], desk: RequestHandler
     ) -> tuple[dict[str, dict[str, object]], tuple[QuestionSpec, ...], str]:
-        """What a server asks for before it answers: the answers that need no person, what a person is asked, and a note for the model.
+        """Sort a server's requests: ready answers, questions for a person, a note for the model.
 
         Raises:
-            Unaskable: it cannot be answered at all.
+            UnsupportedRequest: a request cannot be answered at all.
         """
         answers: dict[str, dict[str, Any]] = {}
         questions: list[QuestionSpec] = []
@@ -230,7 +233,7 @@ class Answers:
 
 
 def responses(answers: Mapping[str, Mapping[str, object]]) -> dict[str, InputResponse]:
-    """Answers as the SDK sends them."""
+    """Convert answers to the SDK's types."""
     from mcp_types import CreateMessageResult, ElicitResult, ListRootsResult
 
     def made(answer: Mapping[str, object]) -> InputResponse:

@@ -1,6 +1,7 @@
-"""One server: started when it is needed, talked to over the official SDK in either era of the protocol, ended with all it started.
+"""Connection to one server: starts it on demand, calls it, and ends all its processes.
 
-A task of its own holds the SDK's client from its start to its end, because what it opens must be closed in the task that opened it.
+It works with both protocol families. One task holds the SDK's client from start to end, because what it opens
+must be closed in the same task.
 """
 
 from __future__ import annotations
@@ -8,16 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import warnings
 from collections.abc import Awaitable, Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState, McpTemplate
-from atelier_desk.mcp import errors, http, listing, stdio, templates
+from atelier_desk.mcp import errors, http, listing, sdk, stdio, templates
 from atelier_desk.mcp.client_requests import Answers, ClientRequests, responses
 from atelier_desk.mcp.listed_entries import Entries
 from atelier_desk.mcp.variable_resolution import Resolved
@@ -41,27 +40,33 @@ T = TypeVar("T")
 Progress = Callable[[int, str], None]
 
 MAX_ROUNDS = 40
-"""How often a call is made that its server puts off without asking for anything."""
+"""Repetitions of a call that the server postpones without asking for anything."""
 CLOSES_S = 8.0
 """Seconds a connection may take to close before its task is cancelled."""
 RESTART_S = 0.5
-"""Seconds before a server that failed is started again; twice as many after each further failure, until the breaker leaves it alone."""
+"""Seconds before a failed server is restarted.
+
+Doubled after each further failure, until no restart is tried for a while.
+"""
 PING_S = 10.0
-"""Seconds a server has to say that it is there."""
+"""Seconds a server has to answer a ping."""
 PROGRESS_INTERVAL_S = 0.1
-"""Seconds between two words about how far a call is that are passed on: some servers say it thousands of times a second."""
+"""Seconds between two progress reports that are passed on.
+
+Some servers send thousands a second.
+"""
 
 
 class Connection:
     """A server's connection; it can be closed and used again.
 
     Attributes:
-        state, reason: how it stands, and why it failed.
-        latency_ms: what the newest connecting took.
-        ping_ms: what the newest answer to the question whether it is there took; 0 when it was not asked yet.
-        used_at: when it was asked for something last, by the clock.
-        pid: of the program, 0 for none.
-        entries: what of its lists cannot be used, of the newest start.
+        state, reason: current state, and why it failed.
+        latency_ms: milliseconds of the latest connection attempt.
+        ping_ms: milliseconds of the latest ping; 0 before the first.
+        used_at: time of the last request, by the clock.
+        pid: process id of the program; 0 for none.
+        entries: list entries rejected since the latest start.
     """
 
     start_s = START_S
@@ -82,9 +87,13 @@ class Connection:
         denied: Callable[[str], Awaitable[Denials]] | None = None,
         files: WorkspaceFiles | None = None,
     ) -> None:
-        """``told`` is called when its state changed, ``listed`` when the server says that its list of tools is another. ``hidden`` is what
-        a program in the sandbox cannot read, ``temporary`` makes the folder it may write to, ``denied`` says what rules deny in its
-        folder, ``files`` hold protected files it makes."""
+        """Create a connection without starting the server.
+
+        ``told`` is called when the state changes, ``listed`` when the server says its tools changed. For a
+        program in the sandbox, ``hidden`` are files it cannot read, ``temporary`` creates the folder it may
+        write to, ``denied`` gives what rules deny in its folder, and ``files`` holds protected files it
+        creates.
+        """
         self.server = server
         self._resolve = resolve
         self._clock = clock
@@ -118,12 +127,12 @@ class Connection:
 
     @property
     def pingable(self) -> bool:
-        """Whether it runs: one that does not is left alone."""
+        """Whether the server is running; others are not pinged."""
         return self._client is not None
 
     @property
     def failures(self) -> int:
-        """Failures in a row; after a few of them it is left alone for ``retry_s`` seconds."""
+        """Consecutive failures; after a few of them no restart is tried for ``retry_s`` seconds."""
         return self._breaker.failures
 
     @property
@@ -140,18 +149,21 @@ class Connection:
         given: Mapping[str, Mapping[str, object]] | None = None,
         state: str | None = None,
     ) -> CallToolResult | InputRequiredResult:
-        """Call a tool by the name its server gave it. Cancelling tells the server.
+        """Call a tool by the server's own name for it. Cancelling notifies the server.
 
         Args:
-            serving: who answers the server meanwhile (``answers.serving``).
-            given, state: what the server asked for when the call was made before, by its keys, and its state.
+            serving: answers the server's requests during the call (``answers.serving``).
+            given, state: answers to the requests of the previous attempt, by key, and its opaque state.
 
-        Returns what it gave, or what it must know first. Raises ``McpError``.
+        Returns the result, or the server's requests that must be answered first.
+
+        Raises:
+            McpError: the call failed.
         """
 
         heard_at = -math.inf
 
-        async def heard(progress: float, total: float | None, message: str | None) -> None:
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             nonlocal heard_at
             now = self._clock.monotonic()
             if now - heard_at >= PROGRESS_INTERVAL_S:
@@ -162,41 +174,41 @@ class Connection:
             from mcp_types import InputRequiredResult
 
             await self._send_roots(client)
-            sent, opaque, again = responses(given or {}) if _modern(client) else {}, state, False
+            sent, opaque, again = responses(given or {}) if sdk.modern(client) else {}, state, False
             for round_ in range(MAX_ROUNDS):
                 try:
                     result = await client.session.call_tool(
-                        tool, dict(arguments), progress_callback=heard, input_responses=sent or None,
+                        tool, dict(arguments), progress_callback=on_progress, input_responses=sent or None,
                         request_state=opaque, allow_input_required=True,
                     )  # fmt: skip
                 except Exception as error:
-                    wanted = _pages_of(error)
+                    wanted = sdk.pages_of(error)
                     if wanted is not None:
                         return wanted
-                    if again or not await _relisted(error, client):
+                    if again or not await sdk.relisted(error, client):
                         raise
                     again = True
                     continue
                 if not isinstance(result, InputRequiredResult) or result.input_requests:
                     return result
-                # Nothing is asked: the server is not ready yet, and says how it knows the call again.
+                # Nothing is asked: the server is not ready yet, and ``opaque`` identifies the call next time.
                 sent, opaque = {}, result.request_state
                 await self._clock.sleep(min(0.05 * 2**round_, 2.0))
-            raise McpError(N_("The MCP server {server} puts this call off again and again."), code="not_ready", server=self.server.name)
+            raise McpError(N_("The MCP server {server} keeps postponing this call."), code="not_ready", server=self.server.name)
 
         return await self.request(ask, serving=serving)
 
     async def _send_roots(self, client: Client) -> None:
-        """Servers of the older eras are told when they may be told of other folders."""
+        """Notify servers of the older revisions when the shared folders change."""
         from mcp_types import RootsListChangedNotification
 
         told, roots = self.answers.roots_sent, self.answers.roots
-        if told is not None and roots != told and not _modern(client):
+        if told is not None and roots != told and not sdk.modern(client):
             self.answers.roots_sent = roots
             await client.session.send_notification(RootsListChangedNotification())
 
     async def roots_changed(self) -> None:
-        """The owner lets the server know of other folders: it is told, when it runs."""
+        """The shared folders have changed: notify the server if it is running."""
         if self._client is not None:
             try:
                 await self._send_roots(self._client)
@@ -206,21 +218,27 @@ class Connection:
     async def request(
         self, ask: Callable[[Client], Awaitable[T]], timeout_s: float | None = None, *, serving: ClientRequests | None = None
     ) -> T:
-        """Ask the server something, starting it when that is needed; ``timeout_s`` None is its own. Raises ``McpError``."""
+        """Send a request, starting the server if needed.
+
+        ``timeout_s`` is in seconds; None uses the server's timeout.
+
+        Raises:
+            McpError: the request failed.
+        """
         client = await self.client()
         self.used_at = self._clock.monotonic()
         return await self._asked(client, ask, timeout_s or self.server.timeout_s, serving)
 
     async def ping(self) -> None:
-        """Ask a running server whether it is there; one that is at work on something else answers for itself. Raises ``McpError``."""
+        """Ping a running server; one with requests in progress counts as alive. Raises ``McpError``."""
         client = self._client
         if client is None or self._open:
             return
         begun = self._clock.monotonic()
         try:
-            await self._asked(client, _are_you_there, PING_S)
+            await self._asked(client, sdk.ping, PING_S)
         except McpError as error:
-            if error.code != "refused":  # who refuses is there
+            if error.code != "refused":  # a refusal is an answer
                 if self._client is client:
                     self.reason = error
                     self._on_state_changed()
@@ -258,24 +276,24 @@ class Connection:
         return await self.request(lambda client: listing.tools(client, self.server.name))
 
     async def resources(self) -> list[dict[str, str]]:
-        """The resources it lists; see ``listing.resources``. Raises ``McpError``."""
+        """Its resources; see ``listing.resources``. Raises ``McpError``."""
         return await self.request(lambda client: listing.resources(client, self.entries))
 
     async def prompts(self) -> list[McpPrompt]:
-        """The prompts it lists; see ``listing.prompts_of``. Raises ``McpError``."""
+        """Its prompts; see ``listing.prompts_of``. Raises ``McpError``."""
         return await self.request(lambda client: listing.prompts_of(client, self.entries))
 
     async def templates(self) -> list[McpTemplate]:
-        """The templates of resources it lists; see ``templates.templates``. Raises ``McpError``."""
+        """Its resource templates; see ``templates.templates``. Raises ``McpError``."""
         return await self.request(lambda client: templates.templates(client, self.entries))
 
     async def client(self) -> Client:
-        """The SDK's client of a running server. Raises ``McpError``."""
+        """The SDK's client of the running server. Raises ``McpError``."""
         async with self._starting:
             if self._client is not None:
                 if not await self._is_denied_more():
                     return self._client
-                await self._stop()  # what it may open was settled when it was started
+                await self._stop()  # its file access was fixed when it was started
             if not self.server.enabled:
                 raise McpError(_OFF, code="off", server=self.server.name)
             if not self._breaker.try_acquire():
@@ -285,16 +303,16 @@ class Connection:
             return await self._start()
 
     async def modern(self) -> bool:
-        """Whether its server speaks a revision of 2026-07-28 or later. Raises ``McpError``."""
-        return _modern(await self.client())
+        """Whether the server uses revision 2026-07-28 or later. Raises ``McpError``."""
+        return sdk.modern(await self.client())
 
     async def close(self, *, state: McpState | None = None) -> None:
-        """End the server; it is started again when it is needed, unless it is off."""
+        """End the server; the next request restarts it, unless it is disabled."""
         await self._stop()
         self._set(state or (McpState.IDLE if self.server.enabled else McpState.OFF))
 
     def forgive(self) -> None:
-        """Forget earlier failures: somebody wants it tried now."""
+        """Reset the failure count: a person wants to try it now."""
         self._breaker.success()
 
     async def _start(self) -> Client:
@@ -330,11 +348,11 @@ class Connection:
         """Hold the connection from its start until it closes."""
         listening: asyncio.Task[None] | None = None
         try:
-            await in_tool_thread(_load)
+            await in_tool_thread(sdk.load)
             client = await self._made(closing, ended)
             async with client:
-                # A server could name patterns in the schema of its answers that take for ever: its answers are read as they are.
-                setattr(client.session, "validate_tool_result", _unchecked)  # noqa: B010
+                # Patterns in a server's output schema could take unlimited time: answers are not validated.
+                setattr(client.session, "validate_tool_result", sdk.unchecked)  # noqa: B010
                 if not started.done():
                     started.set_result(client)
                 listening = asyncio.create_task(self._listen(client))
@@ -361,7 +379,7 @@ class Connection:
                 program_files, self._program_files = self._program_files, None
                 await asyncio.shield(in_tool_thread(program_files.settle, ended.guarded.held))
             if started.done() and not started.cancelled():
-                started.exception()  # nobody may wait for it any more
+                started.exception()  # possibly nobody awaits it any more
 
     _stopping = False
 
@@ -383,7 +401,7 @@ class Connection:
             transport,
             mode="legacy" if server.older_protocol else self.mode,
             cache=None,
-            client_info=Implementation(name="atelier", title="Atelier", version=_version()),
+            client_info=Implementation(name="atelier", title="Atelier", version=sdk.program_version()),
             message_handler=self._on_notification,
             elicitation_callback=self.answers.elicited,
             sampling_callback=self.answers.sampled,
@@ -393,20 +411,20 @@ class Connection:
         )
 
     async def _denials(self) -> Denials:
-        """What rules deny to its program now."""
+        """What rules currently deny to the program."""
         return await self._denied(self.server.folder) if self._denied is not None and self.server.sandbox else Denials()
 
     async def _is_denied_more(self) -> bool:
-        """Whether rules that came after its program was started deny it files."""
+        """Whether rules added since the program's start deny it files."""
         held = {ban.rule for ban in self._holds.bans}
         return any(ban.rule not in held for ban in (await self._denials()).bans)
 
     def _order(self, values: Resolved, denials: Denials) -> Order:
-        """What is started. Raises ``McpError`` when there is no such program or folder."""
+        """The program and options to start. Raises ``McpError`` when program or folder do not exist."""
         server = self.server
         folder = Path(server.folder).expanduser() if server.folder else Path.home()
         if not folder.is_dir():
-            raise errors.not_started(server.name, server.command, McpError(N_("{folder} is no folder"), folder=folder))
+            raise errors.not_started(server.name, server.command, McpError(N_("{folder} is not a folder"), folder=folder))
         command = str(Path(server.command).expanduser()) if server.command.startswith("~") else server.command
         program = environment.program(command, folder, None)
         if not program:
@@ -440,14 +458,14 @@ class Connection:
         return Order(program, (command, *values.args), folder, environ, sandbox=box, check_s=CHECK_S)
 
     async def _on_notification(self, message: object) -> None:
-        """A notification of the server; what is none of ours is left alone."""
+        """Handle a server's notification; ignore unknown ones."""
         if type(message).__name__ in ("ToolListChangedNotification", "PromptListChangedNotification"):
             self._listed()
 
     async def _listen(self, client: Client) -> None:
-        """Servers of the newest revision tell of changes only to who listens."""
+        """Subscribe to changes: the newest revision reports them only to subscribers."""
         tools = client.server_capabilities.tools
-        if not _modern(client):
+        if not sdk.modern(client):
             if client.server_capabilities.logging is not None:
                 await self._ask_for_log(client)
             return
@@ -461,7 +479,7 @@ class Connection:
             log.info("the MCP server %s tells of no changes: %s", self.server.name, type(error).__name__)
 
     async def _ask_for_log(self, client: Client) -> None:
-        """A server that keeps a log must be told from which level on it is wanted."""
+        """Set the log level of a server that keeps a log; it sends nothing otherwise."""
         try:
             from mcp_types import EmptyResult, SetLevelRequest, SetLevelRequestParams
 
@@ -490,7 +508,7 @@ class Connection:
             self._on_state_changed()
 
     def _failed(self, error: McpError) -> McpError:
-        """Take note that it could not be started."""
+        """Record that the server could not be started."""
         self._task = None
         self._client = None
         self.reason = error
@@ -503,15 +521,15 @@ class Connection:
         return error
 
     def _lost(self, error: McpError) -> None:
-        """Take note that it ended by itself."""
+        """Record that the server ended by itself."""
         if self._client is not None or self.state is McpState.READY:
             log.warning("%s", error)
             self._failed(error)
 
     async def _broke(self, error: McpError) -> McpError:
-        """Take note of a request that failed; one that says nothing of the connection leaves it as it is."""
+        """Record a failed request; one that says nothing about the connection does not change it."""
         if error.code == "closed":
-            # Why it closed is known once its task is over.
+            # Why it closed is known once its task has ended.
             task = self._task
             if task is not None:
                 await asyncio.wait({task}, timeout=CLOSES_S)
@@ -530,67 +548,4 @@ class Connection:
 
 
 _LEFT = "It changed what git runs outside the sandbox."
-_OFF = N_("The MCP server {server} is switched off.")
-
-
-def _version() -> str:
-    """Of this program; its front door is not imported by what it hands out."""
-    return str(import_module(__name__.partition(".")[0]).__version__)
-
-
-def _modern(client: Client) -> bool:
-    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
-    return client.protocol_version in MODERN_PROTOCOL_VERSIONS
-
-
-def _pages_of(error: Exception) -> InputRequiredResult | None:
-    """The pages a person must open first, where that is why a server of 2025-11-25 refused a call."""
-    from mcp.shared.exceptions import MCPError
-    from mcp_types import ElicitRequest, InputRequiredResult
-    from mcp_types.jsonrpc import URL_ELICITATION_REQUIRED
-    from pydantic import ValidationError
-
-    if not isinstance(error, MCPError) or error.code != URL_ELICITATION_REQUIRED or not isinstance(error.data, dict):
-        return None
-    wanted = error.data.get("elicitations")
-    try:
-        requests = [ElicitRequest.model_validate({"method": "elicitation/create", "params": each}) for each in wanted or ()]
-        return InputRequiredResult(input_requests={f"page-{number}": each for number, each in enumerate(requests, 1)})
-    except (ValidationError, TypeError):
-        return None
-
-
-async def _relisted(error: Exception, client: Client) -> bool:
-    """Whether the call may be made once more: its headers were of an older definition of the tool, and it is listed again now."""
-    from mcp.shared.exceptions import MCPError
-    from mcp_types.jsonrpc import HEADER_MISMATCH
-
-    if not isinstance(error, MCPError) or error.code != HEADER_MISMATCH or not _modern(client):
-        return False
-    async for _page in listing.pages(client.list_tools):
-        pass
-    return True
-
-
-def _load() -> None:
-    """The SDK; two seconds at its first time."""
-    for name in ("mcp", "mcp.client.streamable_http", "mcp_types.version"):
-        import_module(name)
-
-
-async def _are_you_there(client: Client) -> None:
-    """The newest revision has no word for it; what it says of itself is answered by every server."""
-    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
-    if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        await client.session.send_discover(client.protocol_version)
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # deprecated with the revisions that have it
-        asked = client.session.send_ping()
-    await asked
-
-
-async def _unchecked(name: str, result: object) -> None:
-    """The answer is taken as it is."""
+_OFF = N_("The MCP server {server} is disabled.")

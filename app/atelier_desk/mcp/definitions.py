@@ -1,4 +1,4 @@
-"""Definitions of tools as servers send them: their names here, what of them can be used, and whether they are still what was approved."""
+"""Servers' tool definitions: names here, usable parts, and changes since approval."""
 
 from __future__ import annotations
 
@@ -13,18 +13,23 @@ from atelier_desk.domain import limits
 from atelier_desk.support.text import shorten
 
 LONGEST_NAME = 64
-"""What every model server takes as the name of a tool."""
+"""Characters of a tool's name that every model server accepts."""
 LONGEST_DEFINITION = 64 * 1024
-"""Characters of a definition as JSON; a longer one is not used."""
+"""Characters of a definition as JSON; longer ones are not used."""
 DESCRIPTION = 8_000
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
 _LEFT_OUT = frozenset({"pattern", "patternProperties", "format", "uniqueItems", "unevaluatedProperties", "unevaluatedItems"})
-"""What a server checks itself: each can be made to take for ever."""
+"""Keywords left to the server to check: each can take unlimited time."""
 REFERENCES = 2_000
-"""References that the check of a call's arguments follows: a few of them, each naming another twice, unfold to more than can ever be looked
-at."""
+"""References followed while checking a call's arguments.
+
+A few of them, each naming the next twice, would expand without bound.
+"""
 REFERENCES_OF_ALL = 500
-"""And those that the check of a definition follows, all its parameters together: it is made for each tool at every start."""
+"""References followed while checking a definition, for all its parameters together.
+
+This check runs for each tool at every start.
+"""
 _PROBLEM = 400
 
 
@@ -33,12 +38,12 @@ class Unusable(Exception):
 
 
 class _TooMuch(Exception):
-    """A check follows more references than it may."""
+    """A check follows more references than allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Names of tools, comparing what was approved with what the server lists now."""
+    """Names of tools that differ between the approved and the current list."""
 
     new: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -49,13 +54,16 @@ class Difference:
 
 
 def digest(definition: Mapping[str, object]) -> str:
-    """A hash of everything a server says of a tool, in hexadecimal digits: what people are shown of it is not all that models read."""
+    """SHA-256 of the complete definition, hexadecimal.
+
+    Models read more of a definition than people are shown.
+    """
     text = json.dumps(definition, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def difference(approved: Iterable[Mapping[str, object]], seen: Iterable[Mapping[str, object]]) -> Difference:
-    """What is not as it was approved."""
+    """Compare the current definitions with the approved ones."""
     before = {str(each["name"]): digest(each) for each in approved}
     now = {str(each["name"]): digest(each) for each in seen}
     return Difference(
@@ -66,45 +74,53 @@ def difference(approved: Iterable[Mapping[str, object]], seen: Iterable[Mapping[
 
 
 def names(server: str, tools: Iterable[str]) -> dict[str, str]:
-    """What tools of a server are called here, by their own name: ``mcp__server__tool`` in letters that every model server takes."""
+    """Names of a server's tools here, by their own names.
+
+    The form is ``mcp__server__tool``, in characters that every model server accepts.
+    """
     found: dict[str, str] = {}
-    taken: set[str] = set()
+    names_in_use: set[str] = set()
     for tool in tools:
         whole = f"mcp__{server}__{_NOT_ALLOWED.sub('_', tool)}"
         name = whole[:LONGEST_NAME]
-        if name != f"mcp__{server}__{tool}" and (name in taken or len(whole) > LONGEST_NAME):
+        if name != f"mcp__{server}__{tool}" and (name in names_in_use or len(whole) > LONGEST_NAME):
             mark = hashlib.sha256(tool.encode("utf-8", "surrogatepass")).hexdigest()[:6]
             name = f"{whole[: LONGEST_NAME - 7]}_{mark}"
-        if name in taken:
-            mark = hashlib.sha256(f"{tool}\0{len(taken)}".encode("utf-8", "surrogatepass")).hexdigest()[:6]
+        if name in names_in_use:
+            mark = hashlib.sha256(f"{tool}\0{len(names_in_use)}".encode("utf-8", "surrogatepass")).hexdigest()[:6]
             name = f"{whole[: LONGEST_NAME - 7]}_{mark}"
-        taken.add(name)
+        names_in_use.add(name)
         found[tool] = name
     return found
 
 
 def in_order_of(before: Iterable[Mapping[str, object]], definitions: Iterable[Mapping[str, object]]) -> tuple[Mapping[str, object], ...]:
-    """Definitions with those that were there ``before`` first, in their order: of two tools whose names are the same in our letters the
-    earlier one keeps its name here, and with it the rules for that name."""
+    """Definitions with those of ``before`` first, in that order.
+
+    If two tools map to the same name here, the earlier one keeps it, together with the rules for it.
+    """
     places = {str(each["name"]): place for place, each in enumerate(before)}
     return tuple(sorted(definitions, key=lambda each: places.get(str(each["name"]), len(places))))
 
 
 def description(definition: Mapping[str, object]) -> str:
-    """What models are told of a tool: its own words, cut."""
+    """Description for models: the server's own, shortened."""
     text = str(definition.get("description") or definition.get("title") or definition["name"]).strip()
     return text if len(text) <= DESCRIPTION else f"{text[:DESCRIPTION]} […]"
 
 
 def title(definition: Mapping[str, object]) -> str:
-    """What people are shown as a tool's name."""
+    """Name shown to people."""
     hints = definition.get("annotations")
     said = definition.get("title") or (hints.get("title") if isinstance(hints, dict) else "") or definition["name"]
     return shorten(" ".join(str(said).split()), 80)
 
 
 def hint(definition: Mapping[str, object], name: str) -> bool | None:
-    """An annotation of a tool (``readOnlyHint`` …), as its server gives it; it may lie. None when it says nothing."""
+    """An annotation (``readOnlyHint`` …) as the server states it; it may be false.
+
+    None when absent.
+    """
     hints = definition.get("annotations")
     value = hints.get(name) if isinstance(hints, dict) else None
     return value if isinstance(value, bool) else None
@@ -114,7 +130,7 @@ def parameters(definition: Mapping[str, object]) -> dict[str, Any]:
     """A tool's parameters as a JSON Schema of an object.
 
     Raises:
-        Unusable: it is too long, refers to anything outside itself, or is no schema of an object.
+        Unusable: it is too long, refers outside itself, or is not a schema of an object.
     """
     schema = definition.get("inputSchema")
     if not isinstance(schema, dict):
@@ -137,9 +153,9 @@ def parameters(definition: Mapping[str, object]) -> dict[str, Any]:
 
 
 def argument_mismatch(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-    """What does not fit of a call's arguments, in words for the model; empty when they fit.
+    """What is wrong with a call's arguments, as text for the model; empty when they are valid.
 
-    What can take for ever to be checked, as a pattern, is left to the server.
+    Checks that can take unlimited time, such as patterns, are left to the server.
     """
     from jsonschema.exceptions import best_match
 
@@ -163,7 +179,7 @@ def _check(schema: dict[str, Any]) -> None:
     try:
         validator = _validator(plain, REFERENCES_OF_ALL)
         type(validator).check_schema(plain)
-        # A reference to itself for ever, or to what is not there, shows only when it is followed.
+        # Endless and dangling references show only when they are followed.
         list(validator.iter_errors({}))
         for name in plain["properties"]:
             list(validator.iter_errors({name: None}))
@@ -174,12 +190,12 @@ def _check(schema: dict[str, Any]) -> None:
     except RecursionError:
         raise Unusable("its parameters refer to themselves without end") from None
     except Exception as error:
-        # References to parts that are not there have no public class of errors.
+        # There is no public exception class for dangling references.
         raise Unusable(f"its parameters cannot be used ({shorten(str(error), _PROBLEM)})") from None
 
 
 def _plain(node: object, depth: int = 0) -> Any:
-    """A schema without what can take for ever."""
+    """A schema without the keywords that can take unlimited time."""
     if depth > limits.LIST_DEFAULT:
         raise RecursionError
     if isinstance(node, dict):
@@ -197,10 +213,10 @@ def _plain(node: object, depth: int = 0) -> Any:
 
 
 def _validator(schema: Mapping[str, Any], most: int = REFERENCES) -> Any:
-    """For one check. With a registry of its own nothing is ever fetched.
+    """A validator for one check; its own registry makes sure that nothing is fetched.
 
     Raises:
-        _TooMuch: (while it checks) it follows more than ``most`` references.
+        _TooMuch: during the check, more than ``most`` references are followed.
     """
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend

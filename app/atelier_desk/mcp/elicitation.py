@@ -1,6 +1,7 @@
-"""What servers ask for in the middle of a call, between the protocol's form and ours.
+"""Converts servers' requests for user input into questions.
 
-What is asked is never trusted: a form that wants a secret is declined, as the protocol forbids it; an address is shown, never fetched.
+Requests are untrusted: a form that asks for a secret is declined, as the protocol requires; an address is
+shown, never fetched.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_types import CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestURLParams
 
 MOST_SAMPLED = 100_000
-"""Characters of what a server may send to a model."""
+"""Characters that a server may send to a model."""
 LONGEST_URL = 4_000
 """Characters of an address that a person is asked to open."""
 _FORMATS: tuple[Literal["email", "uri", "date", "date-time"], ...] = ("email", "uri", "date", "date-time")
@@ -46,10 +47,10 @@ _SECRET = re.compile(
 
 
 class UnsupportedRequest(Exception):
-    """Nobody is asked this; the text says why, in English, for the server and the model.
+    """A request that nobody is asked; the text says why, in English.
 
     Attributes:
-        declined: it was understood and is refused, not broken.
+        declined: the request is valid but refused.
     """
 
     def __init__(self, why: str, *, declined: bool = False) -> None:
@@ -60,7 +61,7 @@ class UnsupportedRequest(Exception):
 def elicitation(
     params: ElicitRequestFormParams | ElicitRequestURLParams, server: str, *, key: str = "", live: bool = False
 ) -> QuestionSpec:
-    """The question for what a server asks a person for. Raises ``UnsupportedRequest``."""
+    """The question for a server's request for user input. Raises ``UnsupportedRequest``."""
     message = _message(params.message)
     if params.mode == "url":
         asker = Asker(server=server, key=key, live=live)
@@ -79,7 +80,7 @@ def elicitation(
 
 
 def sampling(params: CreateMessageRequestParams, server: str, model: str, *, key: str = "", live: bool = False) -> QuestionSpec:
-    """The question whether a model may be asked for a server. Raises ``UnsupportedRequest``."""
+    """The question whether a server may use a model. Raises ``UnsupportedRequest``."""
     if params.tools:
         raise UnsupportedRequest("models are asked without tools here")
     texts = []
@@ -108,7 +109,7 @@ def sampling(params: CreateMessageRequestParams, server: str, model: str, *, key
 
 
 def address(url: str) -> str:
-    """An address that a person may be asked to open. Raises ``UnsupportedRequest``."""
+    """Check an address that a person may be asked to open. Raises ``UnsupportedRequest``."""
     try:
         parts = urlsplit(url)
         host = parts.hostname
@@ -125,7 +126,7 @@ def address(url: str) -> str:
 
 
 def form_of(schema: Mapping[str, object]) -> Form:
-    """The form of a schema: flat, of the kinds the protocol has. Raises ``UnsupportedRequest``."""
+    """The form of a flat schema with the protocol's field types. Raises ``UnsupportedRequest``."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping) or schema.get("type", "object") != "object":
         raise UnsupportedRequest("its form is no object with properties")
@@ -195,7 +196,7 @@ def _spec(kind: QuestionType, message: str, asker: Asker, **fields: Any) -> Ques
 
 
 def _secret(*texts: str) -> bool:
-    # Names are written in many ways: apiKey, api_key, API-KEY.
+    # Names have many spellings: apiKey, api_key, API-KEY.
     return any(_SECRET.search(re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text)) for text in texts if text)
 
 

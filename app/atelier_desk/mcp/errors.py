@@ -1,4 +1,4 @@
-"""What went wrong with a server, in words that name it."""
+"""Errors of servers, with messages that name the server."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from atelier_desk.support.text import shorten
 
 _DETAIL = 500
 BROKEN = frozenset({"closed", "unreachable", "not_started", "timeout", "died", "too_large", "noise", "flood", "proxy", "certificate"})
-"""Codes after which the connection is of no use; they count as failures of the server."""
+"""Codes after which the connection is unusable; they count as failures of the server."""
 _ELSEWHERE = frozenset({404, 405, 501})
-"""What an address answers that does not know the request."""
+"""HTTP statuses of an address that does not offer MCP."""
 CLOSED = -32000
-"""The SDK's code for a request whose connection closed."""
+"""The SDK's error code for a closed connection."""
 
 
 def explained(error: BaseException, server: str, *, ended: Ended | None = None, answered: Answered | None = None) -> McpError:
-    """The error a person or a model reads; ``ended`` and ``answered`` are what is known of the connection."""
+    """The error for a person or a model; ``ended`` and ``answered`` describe the connection."""
     inner = _innermost(error)
     if isinstance(inner, McpError):
         return inner
-    if isinstance(inner, ProviderError):  # the proxy on the way, or the certificates that the environment names
+    if isinstance(inner, ProviderError):  # from the proxy, or the certificates named in the environment
         return McpError(inner.template, code=inner.code, recoverable=inner.recoverable, **inner.params)
     if type(inner).__module__.startswith("mcp.client.auth"):
-        said = N_("Signing in to the MCP server {server} failed: {detail}")
-        return McpError(said, code="sign_in_failed", server=server, detail=_short(str(inner)))
+        message = N_("Signing in to the MCP server {server} failed: {detail}")
+        return McpError(message, code="sign_in_failed", server=server, detail=_short(str(inner)))
     if answered is not None and answered.problem is not None:
         return answered.problem
     if answered is not None and (answered.unauthorized or answered.status == 403):
         if answered.unauthorized:
-            return McpError(N_("The MCP server {server} wants you to sign in."), code="sign_in", server=server)
+            return McpError(N_("The MCP server {server} requires you to sign in."), code="sign_in", server=server)
         return McpError(
-            N_("The MCP server {server} refuses this access (HTTP 403). Check its key or sign in anew."), code="forbidden", server=server
+            N_("The MCP server {server} refuses this access (HTTP 403). Check its key or sign in again."), code="forbidden", server=server
         )
     if isinstance(inner, TooLargeError):
         return too_large(server)
@@ -60,28 +60,30 @@ def _by_class(inner: BaseException, server: str, answered: Answered | None) -> M
         if inner.code == CLOSED:
             return McpError(N_("The connection to the MCP server {server} was closed."), code="closed", recoverable=True, server=server)
         if answered is not None and answered.status in _ELSEWHERE:
-            said = N_(
+            message = N_(
                 "The MCP server {server} answers with HTTP {status}: nothing speaks streamable HTTP at this address. Servers of the older "
                 "transport (SSE, its addresses often end in /sse) are not supported: ask for the other address, which often ends in /mcp."
             )
-            return McpError(said, code="unreachable", server=server, status=answered.status)
+            return McpError(message, code="unreachable", server=server, status=answered.status)
         if answered is not None and answered.status >= 400:
-            said = N_("The MCP server {server} answers with HTTP {status}: {detail}")
-            return McpError(said, code="unreachable", recoverable=True, server=server, status=answered.status, detail=_short(inner.message))
+            message = N_("The MCP server {server} answers with HTTP {status}: {detail}")
+            return McpError(
+                message, code="unreachable", recoverable=True, server=server, status=answered.status, detail=_short(inner.message)
+            )
         return McpError(N_("The MCP server {server} refused: {detail}"), code="refused", server=server, detail=_short(inner.message))
     if isinstance(inner, ValidationError | ValueError | TypeError | KeyError | RecursionError):
-        said = N_("The MCP server {server} sent an answer that breaks the protocol: {detail}")
-        return McpError(said, code="protocol", server=server, detail=_short(_first(inner)))
+        message = N_("The MCP server {server} sent an answer that breaks the protocol: {detail}")
+        return McpError(message, code="protocol", server=server, detail=_short(_first(inner)))
     if isinstance(inner, TimeoutError):
         return McpError(N_("The MCP server {server} did not answer in time."), code="timeout", recoverable=True, server=server)
     if (known := _unreachable(inner)) is not None:
         return McpError(known, code="unreachable", recoverable=True, server=server)
-    said = N_("The MCP server {server} cannot be reached: {detail}")
-    return McpError(said, code="unreachable", recoverable=True, server=server, detail=_short(str(inner) or type(inner).__name__))
+    message = N_("The MCP server {server} cannot be reached: {detail}")
+    return McpError(message, code="unreachable", recoverable=True, server=server, detail=_short(str(inner) or type(inner).__name__))
 
 
 def _unreachable(error: BaseException) -> str | None:
-    """What keeps a server from being reached, where it can be told: the HTTP library says it in words of its own, or in none."""
+    """Why a server cannot be reached, if the HTTP library's error shows it."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, socket.gaierror):
@@ -95,67 +97,69 @@ def _unreachable(error: BaseException) -> str | None:
 
 
 def timed_out(server: str, seconds: float) -> McpError:
-    """The error for a request whose time is over; ``seconds`` is what it had."""
-    said = N_("The MCP server {server} did not answer within {seconds} seconds.")
-    return McpError(said, code="timeout", recoverable=True, server=server, seconds=f"{seconds:g}")
+    """The error for a request that timed out after ``seconds``."""
+    message = N_("The MCP server {server} did not answer within {seconds} seconds.")
+    return McpError(message, code="timeout", recoverable=True, server=server, seconds=f"{seconds:g}")
 
 
 def too_large(server: str) -> McpError:
-    said = N_("The MCP server {server} sent more than {megabytes} MB at once.")
-    return McpError(said, code="too_large", server=server, megabytes=LONGEST_ANSWER // 1024**2)
+    message = N_("The MCP server {server} sent more than {megabytes} MB at once.")
+    return McpError(message, code="too_large", server=server, megabytes=LONGEST_ANSWER // 1024**2)
 
 
 def too_many_values(server: str) -> McpError:
-    said = N_("The MCP server {server} sent an answer of more than {count} values: nothing of it was read. Ask it for less.")
-    return McpError(said, code="too_large", server=server, count=MOST_VALUES)
+    message = N_("The MCP server {server} sent an answer of more than {count} values: nothing of it was read. Ask it for less.")
+    return McpError(message, code="too_large", server=server, count=MOST_VALUES)
 
 
 def went_beyond(server: str, ended: Ended | None, answered: Answered | None) -> McpError | None:
-    """The error for a connection that was ended because its server sent more than it may; None for one that did not."""
+    """The error for a connection ended because its server sent too much; None otherwise."""
     why = (ended.why if ended is not None else "") or (answered.why if answered is not None else "")
     if why == "too_long":
         return too_large(server)
     if why == "values":
         return too_many_values(server)
     if why == "requests":
-        said = N_("The connection to the MCP server {server} was ended: it asked for more than {count} things without waiting for answers.")
-        return McpError(said, code="flood", server=server, count=MOST_ASKED)
+        message = N_(
+            "The connection to the MCP server {server} was closed: it made more than {count} requests without waiting for answers."
+        )
+        return McpError(message, code="flood", server=server, count=MOST_ASKED)
     return None
 
 
 def defines_too_much(server: str, megabytes: int) -> McpError:
-    """The error for a list of tools that is larger than anybody could use."""
-    said = N_("The definitions of the tools of the MCP server {server} have more than {megabytes} MB: none of them is used.")
-    return McpError(said, code="too_large", server=server, megabytes=megabytes)
+    """The error for a list of tools that is too large to use."""
+    message = N_("The definitions of the tools of the MCP server {server} have more than {megabytes} MB: none of them is used.")
+    return McpError(message, code="too_large", server=server, megabytes=megabytes)
 
 
 def not_started(server: str, command: str, detail: McpError) -> McpError:
-    """The error for a program that cannot be run; ``detail`` is why, in words that can be translated."""
-    said = N_("The MCP server {server} cannot be started with {command}: {detail}")
-    return McpError(said, code="not_started", server=server, command=shorten(command, 100), detail=detail)
+    """The error for a program that cannot be run; ``detail`` is the translatable reason."""
+    message = N_("The MCP server {server} cannot be started with {command}: {detail}")
+    return McpError(message, code="not_started", server=server, command=shorten(command, 100), detail=detail)
 
 
 def died(server: str, ended: Ended) -> McpError:
-    """The error for a program that ended, with what it said last."""
+    """The error for a program that ended, with its last output."""
     detail = _short(ended.last_words.splitlines()[-1]) if ended.last_words else "-"
     if ended.why == "noise":
-        said = N_("The program of the MCP server {server} does not speak the protocol: {detail}")
-        return McpError(said, code="noise", server=server, detail=detail)
+        message = N_("The program of the MCP server {server} does not speak the protocol: {detail}")
+        return McpError(message, code="noise", server=server, detail=detail)
     if ended.why:
-        said = N_("The program of the MCP server {server} was ended because it used too much ({why}): {detail}")
-        return McpError(said, code="died", recoverable=True, server=server, why=ended.why, detail=detail)
-    said = N_("The program of the MCP server {server} ended by itself (exit status {status}): {detail}")
-    return McpError(said, code="died", recoverable=True, server=server, status=ended.status, detail=detail)
+        message = N_("The program of the MCP server {server} was ended because it used too much ({why}): {detail}")
+        return McpError(message, code="died", recoverable=True, server=server, why=ended.why, detail=detail)
+    message = N_("The program of the MCP server {server} ended by itself (exit status {status}): {detail}")
+    return McpError(message, code="died", recoverable=True, server=server, status=ended.status, detail=detail)
 
 
 def resting(server: str, seconds: float, reason: McpError | None) -> McpError:
-    """The error while a server that failed again and again is left alone."""
-    said = N_("The MCP server {server} failed several times and is tried again in {seconds} seconds. Last: {detail}")
-    return McpError(said, code="circuit_open", recoverable=True, server=server, seconds=max(1, round(seconds)), detail=reason or "-")
+    """The error while a server that keeps failing is not restarted."""
+    message = N_("The MCP server {server} failed several times and is tried again in {seconds} seconds. Last: {detail}")
+    return McpError(message, code="circuit_open", recoverable=True, server=server, seconds=max(1, round(seconds)), detail=reason or "-")
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """The first real error of a group; tasks that were cancelled with it say nothing."""
+    """The first real error of a group, ignoring tasks cancelled because of it."""
     while isinstance(error, BaseExceptionGroup):
         error = next((each for each in error.exceptions if not _is_cancelled(each)), error.exceptions[0])
     return error

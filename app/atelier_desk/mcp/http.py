@@ -1,4 +1,4 @@
-"""Messages over HTTP: the SDK's transport with a client of ours, which caps what an answer may hold and notes a refused key."""
+"""MCP over HTTP: the SDK's transport, with limited answers and recorded refusals."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _ANY_FORM = 47
 
 
 class Answered:
-    """What the server's answers showed besides their content.
+    """State of the server's answers, apart from their content.
 
     Attributes:
-        status: the newest one that was an error, 0 for none.
-        unauthorized: it wanted a sign-in since its newest good answer; another way of asking may have been refused for another reason.
-        auth: what signs the requests, None for nothing.
-        why: for which the connection was ended: ``requests`` or ``values``, empty for neither.
+        status: the latest HTTP error status; 0 for none.
+        unauthorized: a sign-in was required since the latest successful answer.
+        auth: signs the requests; None for no sign-in.
+        why: why the connection was ended: ``requests`` or ``values``; else empty.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Answered:
         self.reset()
 
     def reset(self) -> None:
-        """A new request begins."""
+        """Reset before a new request."""
         self.status = 0
         self.unauthorized = False
         if self.auth is not None:
@@ -50,7 +50,7 @@ class Answered:
 
     @property
     def problem(self) -> McpError | None:
-        """Why the sign-in could not answer for the newest request."""
+        """The sign-in problem of the newest request, if there is one."""
         found: McpError | None = getattr(self.auth, "problem", None)
         return found
 
@@ -70,8 +70,11 @@ async def talk(
     timeout_s: float,
     auth: httpx2.Auth | None = None,
 ) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams that the SDK's client wants. ``over`` is called when the server went beyond what it may send; ``answered`` says how,
-    ``entries`` what was left out of its lists."""
+    """Open the streams for the SDK's client.
+
+    ``over`` is called when the server exceeds a limit; ``answered`` records which, ``entries`` the rejected
+    list entries.
+    """
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
@@ -83,25 +86,25 @@ async def talk(
         answered.why = why
         over()
 
-    async def look(response: httpx2.Response) -> None:
+    async def on_response(response: httpx2.Response) -> None:
         if response.status_code >= 400:
             answered.status = response.status_code
             answered.unauthorized |= response.status_code == 401
         elif str(response.request.url) == url:
             answered.unauthorized = False
-        # The client would unpack as much as there is: a few packed kilobytes can be gigabytes.
+        # The client would decompress without limit: a few kilobytes can become gigabytes.
         content = _unpacked(response.stream, response.headers.pop("content-encoding", ""))
         events = "text/event-stream" in response.headers.get("content-type", "")
         content = _counted(content if events else _capped(content), ended, pace if events else None)
         response.stream = _as_stream(content, response.stream)
 
-    # Every request has its own time (``Connection.request``), which stands still while its server waits for a person.
+    # Each request has its own timeout (``Connection.request``), paused while its server waits for a person.
     timeout = httpx2.Timeout(timeout_s, connect=CONNECT_S, read=None)
-    # The SDK decides which redirects are followed: those that stay at the server.
+    # The SDK decides which redirects are followed: those within the server's origin.
     sent = {"accept-encoding": "gzip", **headers}
     routes = routed_transport(httpx2)
     async with (
-        httpx2.AsyncClient(transport=routes, headers=sent, timeout=timeout, auth=auth, event_hooks={"response": [look]}) as client,
+        httpx2.AsyncClient(transport=routes, headers=sent, timeout=timeout, auth=auth, event_hooks={"response": [on_response]}) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_ANSWER) as (incoming, outgoing),
     ):
         asked = limits.RequestLimit()
@@ -109,7 +112,7 @@ async def talk(
 
 
 class _Stream:
-    """One of the SDK's streams, which something is noted of."""
+    """Wraps one of the SDK's streams to observe its messages."""
 
     def __init__(self, stream: Any, asked: limits.RequestLimit, entries: Entries) -> None:
         self._stream = stream
@@ -128,7 +131,7 @@ class _Stream:
 
 
 class _Heard(_Stream):
-    """What the server sends; it comes to its end when that asks for too much at once."""
+    """Messages from the server; ends when the server has too many open requests."""
 
     def __init__(self, stream: Any, asked: limits.RequestLimit, entries: Entries, ended: Callable[[str], None]) -> None:
         super().__init__(stream, asked, entries)
@@ -147,7 +150,7 @@ class _Heard(_Stream):
 
 
 class _Said(_Stream):
-    """What the server is sent."""
+    """Messages to the server."""
 
     async def send(self, item: Any) -> None:
         self._entries.on_sent(item.message)
@@ -179,7 +182,10 @@ async def _capped(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _counted(stream: AsyncIterator[bytes], ended: Callable[[str], None], pace: limits.MessageRate | None) -> AsyncIterator[bytes]:
-    """The bytes of an answer, or of a stream of events, which have a ``pace``; more values than can be read at once are not passed on."""
+    """The bytes of an answer, or of an event stream limited by ``pace``.
+
+    Raises when there are more values than can be parsed at once.
+    """
     values = limits.ValueLimit(events=pace is not None)
     async for chunk in stream:
         before = values.lines
@@ -195,7 +201,10 @@ async def _counted(stream: AsyncIterator[bytes], ended: Callable[[str], None], p
 
 
 async def _unpacked(stream: Any, encoding: str) -> AsyncIterator[bytes]:
-    """The bytes of an answer, a piece at a time; raises ``ValueError`` for one that is packed in another way than was asked for."""
+    """The decompressed bytes of an answer in pieces.
+
+    ValueError for an encoding that was not requested.
+    """
     encoding = encoding.strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise ValueError(f"content-encoding {encoding[:60]}")

@@ -1,4 +1,4 @@
-"""The icon a server shows of itself: a small picture, in its own words or from its own address, and from nowhere else."""
+"""A server's icon: a small image, embedded or from the server's own address only."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 MOST_TRIED = 5
-"""Icons of one server that are looked at."""
+"""Icons of one server that are tried."""
 MOST_BYTES = 64 * 1024
 FETCH_S = 5.0
-"""Seconds for all that are fetched."""
+"""Seconds for fetching all of them."""
 _DATA = "data:"
 _PLAIN = {"accept-encoding": "identity", "accept": "image/png, image/webp, image/jpeg, image/gif"}
 _LONGEST = MOST_BYTES * 4 // 3 + 200
-"""Characters of a picture in an address of its own (base64, RFC 2397)."""
+"""Characters of a data URL with an image (base64, RFC 2397)."""
 
 
 async def icon(info: object, server: McpServer, client: httpx2.AsyncClient | None = None) -> bytes:
-    """The first of a server's icons that can be had, as it is; empty for none. Whether it is a picture is for its reader to see.
+    """The first of a server's icons that is available, unchanged; empty for none.
 
-    A picture from elsewhere would tell others who uses the server: only its own address over https is asked, without its key, and nobody
-    waits for all of them longer than ``FETCH_S``.
+    Whether it is an image is checked by its reader. Fetching it elsewhere would tell others who uses the
+    server, so only the server's own https address is requested, without its key. All attempts together take
+    at most ``FETCH_S``.
     """
     try:
         async with asyncio.timeout(FETCH_S):
@@ -63,7 +64,7 @@ def _of_data(source: str) -> bytes:
 
 
 def _is_own(source: str, server: McpServer) -> bool:
-    """Whether it lies at the very address of the server: scheme, host and port."""
+    """Whether the address has the server's own scheme, host and port."""
     if server.transport != "http" or len(source) > 2_000:
         return False
     try:

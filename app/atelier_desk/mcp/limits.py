@@ -1,7 +1,7 @@
-"""What a server may send: how fast, how many things it may ask for without waiting, and of how many values one message may be made.
+"""Limits on a server's messages: rate, unanswered requests, and values of one message.
 
-A message of very many small values is a few megabytes on the wire and seconds of work in one piece, in which nothing else is done: it is
-counted before it is read.
+A message of very many small values is a few megabytes on the wire and blocks for seconds while it is parsed,
+so values are counted first.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from __future__ import annotations
 import asyncio
 
 MOST_VALUES = 200_000
-"""Values of one message; more than anybody could use, and a quarter of a second to read."""
+"""Values of one message; parsing that many takes a quarter of a second."""
 MOST_ASKED = 100
-"""Requests of a server without an answer that it took; one that asks on and never reads the answers would fill the memory with them."""
+"""Unanswered requests of a server; one that never reads the answers would fill the memory."""
 AT_ONCE = 5_000
-"""Messages that are taken as fast as they come."""
+"""Messages accepted without delay."""
 PER_S = 500
-"""Messages a second after that; who sends more has to wait."""
+"""Messages a second after that; the sender is slowed down to it."""
 LINES = 3
-"""Lines of an event that holds one message: its kind, its data and its end."""
+"""Lines of an event with one message: its type, its data and an empty line."""
 _PIECE = 64 * 1024
 _SMALL = 256 * 1024
-"""Bytes of a message that is not worth counting."""
+"""Bytes below which a message is not counted."""
 
 
 class TooManyValuesError(Exception):
@@ -28,11 +28,12 @@ class TooManyValuesError(Exception):
 
 
 class ValueLimit:
-    """Counts the values of JSON that comes in pieces: the commas outside its texts. With ``events`` it is a stream of events, and each
-    event counts for itself.
+    """Counts the values of JSON that arrives in pieces: the commas outside its strings.
+
+    With ``events`` it is a stream of events, and each event is counted separately.
 
     Attributes:
-        lines: that came to their end, in a stream of events.
+        lines: complete lines of an event stream.
     """
 
     def __init__(self, *, events: bool = False) -> None:
@@ -44,8 +45,9 @@ class ValueLimit:
         self.lines = 0
 
     def feed(self, piece: bytes) -> None:
-        """Raises ``TooManyValuesError``."""
-        # Two backslashes are one in a text; what is left of them makes a quotation mark one of the text. Neither pair may be cut.
+        """Count a piece. Raises ``TooManyValuesError``."""
+        # Remove escaped backslashes, then escaped quotes, so that a quote ends a string; neither pair may be
+        # split.
         data = (self._rest + piece).replace(b"\\\\", b"")
         cut = len(data) - 1 if data.endswith((b"\\", b"\r")) else len(data)
         self._rest, data = data[cut:], data[:cut].replace(b'\\"', b"")
@@ -59,7 +61,7 @@ class ValueLimit:
         for line in others:
             if self._line_begins:
                 self._count = 0
-            # No text of JSON goes over a line: a quotation mark in a comment hides nothing.
+            # A JSON string never spans lines, so a quote in an event-stream comment hides nothing.
             self._in_text = False
             self._line(line)
             self._line_begins = not line
@@ -73,7 +75,7 @@ class ValueLimit:
 
 
 async def count(message: bytes) -> None:
-    """Look at a whole message without holding anything else up. Raises ``TooManyValuesError``."""
+    """Count a complete message without blocking the event loop. Raises ``TooManyValuesError``."""
     if len(message) < _SMALL or message.count(b",") <= MOST_VALUES:
         return
     values = ValueLimit()
@@ -83,7 +85,10 @@ async def count(message: bytes) -> None:
 
 
 class MessageRate:
-    """Messages are taken ``AT_ONCE``, then ``PER_S`` a second: a flood is read slowly, so that its sender has to wait."""
+    """Accepts ``AT_ONCE`` messages, then ``PER_S`` a second.
+
+    Reading slowly makes a flooding sender wait.
+    """
 
     def __init__(self) -> None:
         self._left = float(AT_ONCE)
@@ -98,13 +103,13 @@ class MessageRate:
 
 
 class RequestLimit:
-    """The requests of a server that have no answer yet."""
+    """A server's requests without an answer."""
 
     def __init__(self) -> None:
         self._open: set[str | int] = set()
 
     def on_received(self, message: object) -> bool:
-        """Take note of what the server sent; False when it asks for more than is allowed."""
+        """Record a message from the server; False when it has too many open requests."""
         from mcp_types import JSONRPCRequest
 
         if isinstance(message, JSONRPCRequest):
@@ -112,7 +117,7 @@ class RequestLimit:
         return len(self._open) <= MOST_ASKED
 
     def on_sent(self, message: object) -> None:
-        """Take note of what the server took."""
+        """Record a message that the server accepted."""
         from mcp_types import JSONRPCRequest
 
         if not isinstance(message, JSONRPCRequest):

@@ -1,6 +1,6 @@
-"""A server's lists, entry by entry: the SDK refuses a whole list for one entry that breaks the protocol, and with it every good one.
+"""Validates lists entry by entry: the SDK rejects a list for a single invalid entry.
 
-It looks at the messages on their way to the SDK, so that this holds for both ways of talking and every revision.
+Messages are checked before the SDK reads them, so that it works for both transports and every revision.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from atelier_desk.support.text import shorten
 LONGEST_NAME = 256
 """Characters of a tool's name."""
 MAX_REJECTED = 50
-"""Entries of one list that are named; a person could do nothing with more."""
+"""Rejected entries reported for one list; more would not help a person."""
 _LISTS: Mapping[str, tuple[str, RejectedKind]] = {
     "tools/list": ("tools", "tool"),
     "resources/list": ("resources", "resource"),
@@ -23,13 +23,13 @@ _LISTS: Mapping[str, tuple[str, RejectedKind]] = {
     "prompts/list": ("prompts", "prompt"),
 }
 _OPEN = 1_000
-"""Requests without an answer that are remembered; more are never open at once."""
+"""Open requests remembered; there are never more at once."""
 _FIRST_VERSION = "2025-11-25"
-"""The revision whose rules hold before one was agreed on, as in the SDK."""
+"""The revision assumed before one is negotiated, as in the SDK."""
 
 
 class Entries:
-    """What is left out of a server's lists, and why. Of one connection."""
+    """Rejected entries of a server's lists, and why, for one connection."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[str | int, tuple[str, str, bool]] = OrderedDict()
@@ -39,17 +39,17 @@ class Entries:
 
     @property
     def rejected(self) -> tuple[McpRejected, ...]:
-        """The entries that cannot be used, of the newest list of each kind."""
+        """Rejected entries in the newest list of each kind."""
         return tuple(each for kind in self._rejected.values() for each in kind.values())
 
     def reject(self, kind: RejectedKind, name: str, why: str) -> None:
-        """Name an entry that cannot be used; ``why`` in English."""
+        """Record an entry that cannot be used; ``why`` in English."""
         found = self._rejected.setdefault(kind, {})
         if len(found) < MAX_REJECTED:
             found.setdefault(name, McpRejected(kind=kind, name=shorten(" ".join(name.split()), 120), why=shorten(why, 300)))
 
     def on_sent(self, message: object) -> None:
-        """Take note of what the server is asked."""
+        """Record a request to the server."""
         from mcp_types import PROTOCOL_VERSION_META_KEY, JSONRPCRequest
 
         if not isinstance(message, JSONRPCRequest):
@@ -61,7 +61,7 @@ class Entries:
             self._open.popitem(last=False)
 
     def on_received(self, message: Any) -> None:
-        """Take what cannot be used out of the answer to a list, and fill in what an answer of the newest revision may lack."""
+        """Remove invalid entries from a list, and add fields that the newest revision may omit."""
         from mcp_types import JSONRPCResponse
 
         asked = self._open.pop(message.id, None) if isinstance(message, JSONRPCResponse) else None
@@ -72,12 +72,12 @@ class Entries:
         if method == "initialize":
             self._version = str(result.get("protocolVersion") or _FIRST_VERSION)
         elif version and "resultType" not in result:
-            # The protocol says what its absence means.
+            # The protocol defines this default.
             result["resultType"] = "complete"
         if method not in _LISTS:
             return
         if version:
-            # How long the answer may be kept: nothing of it is kept here.
+            # Cache lifetime of the answer: nothing is cached here.
             result.setdefault("ttlMs", 0)
             result.setdefault("cacheScope", "private")
         key, kind = _LISTS[method]
@@ -90,11 +90,11 @@ class Entries:
 
     def _usable(self, method: str, version: str, entry: object) -> bool:
         key, kind = _LISTS[method]
-        said = entry if isinstance(entry, dict) else {}
-        name = said.get("name") or said.get("uri") or said.get("uriTemplate") or ""
+        fields = entry if isinstance(entry, dict) else {}
+        name = fields.get("name") or fields.get("uri") or fields.get("uriTemplate") or ""
         why = _problem(method, version, key, entry)
         if kind == "tool" and not why:
-            why = self._problem_of_tool(name, said, version)
+            why = self._problem_of_tool(name, fields, version)
         if why:
             self.reject(kind, name if isinstance(name, str) else "", why)
         return not why
@@ -115,7 +115,7 @@ class Entries:
 
 
 def _problem(method: str, version: str, key: str, entry: Any) -> str:
-    """What of an entry breaks the protocol, in words; empty when nothing does."""
+    """What is wrong with an entry, in words; empty when it is valid."""
     from mcp_types import methods
     from pydantic import ValidationError
 
@@ -127,6 +127,6 @@ def _problem(method: str, version: str, key: str, entry: Any) -> str:
         place = ".".join(str(each) for each in first["loc"][2:]) or "the entry"
         return f"{place} is missing" if first["type"] == "missing" else f"{place} is not what the protocol allows there"
     except (KeyError, ValueError, RuntimeError, RecursionError):
-        # A revision without such a list, or one nobody knows: the SDK decides.
+        # This revision has no such list or is unknown: the SDK decides.
         return ""
     return ""

@@ -1,4 +1,4 @@
-"""What a server lists of itself: tools, resources and prompts, page by page and no more than can be used."""
+"""A server's tools, resources and prompts, read page by page up to a limit."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from mcp import Client
 
 MOST_PAGES = 50
-"""Pages of one list; a server whose list never ends is cut off."""
+"""Pages of one list; a longer list is cut off."""
 MOST_URI = 2_000
 """Characters of a resource's address."""
 MOST_DEFINED = 4 * 1024 * 1024
-"""Characters of all definitions of a server's tools; they are kept, compared and stored."""
+"""Characters of all tool definitions of a server: they are stored and compared."""
 
 
 class ListResult(Protocol):
-    """A page of a list, as the SDK has it."""
+    """A page of a list, as in the SDK."""
 
     next_cursor: str | None
 
@@ -32,7 +32,7 @@ L = TypeVar("L", bound=ListResult)
 
 
 async def pages(ask: Callable[..., Awaitable[L]]) -> AsyncGenerator[L, None]:
-    """The pages of a list, at most ``MOST_PAGES``; ``ask`` takes the ``cursor`` of the one it gives, None for the first."""
+    """Read at most ``MOST_PAGES`` pages; ``ask`` takes a page's ``cursor``, None for the first."""
     cursor: str | None = None
     for _page in range(MOST_PAGES):
         page = await ask(cursor=cursor)
@@ -43,10 +43,12 @@ async def pages(ask: Callable[..., Awaitable[L]]) -> AsyncGenerator[L, None]:
 
 
 async def tools(client: Client, server: str) -> list[dict[str, Any]]:
-    """All usable tools as the server defines them, in its order, at most ``MOST_TOOLS``; ``Entries`` left the others out.
+    """All usable tools as the server defines them, in its order, at most ``MOST_TOOLS``.
+
+    ``Entries`` has already removed invalid ones.
 
     Raises:
-        McpError: the definitions are more than ``MOST_DEFINED``.
+        McpError: the definitions have more than ``MOST_DEFINED`` characters.
     """
     if client.server_capabilities.tools is None:
         return []
@@ -65,7 +67,10 @@ async def tools(client: Client, server: str) -> list[dict[str, Any]]:
 
 
 async def resources(client: Client, entries: Entries) -> list[dict[str, str]]:
-    """The resources, at most ``MOST_TOOLS``: ``uri``, ``name``, ``about``, ``media_type``; of several with one address the first."""
+    """The resources, at most ``MOST_TOOLS``: ``uri``, ``name``, ``about``, ``media_type``.
+
+    Of several with one address the first is used.
+    """
     if client.server_capabilities.resources is None:
         return []
     found: dict[str, dict[str, str]] = {}
@@ -76,15 +81,15 @@ async def resources(client: Client, entries: Entries) -> list[dict[str, str]]:
                 if len(uri) > MOST_URI:
                     entries.reject("resource", each.name, f"its address has more than {MOST_URI} characters")
                 else:
-                    said = {"name": each.title or each.name, "about": each.description or "", "media_type": each.mime_type or ""}
-                    found.setdefault(uri, {"uri": uri, **{key: text[:300] for key, text in said.items()}})
+                    fields = {"name": each.title or each.name, "about": each.description or "", "media_type": each.mime_type or ""}
+                    found.setdefault(uri, {"uri": uri, **{key: text[:300] for key, text in fields.items()}})
             if len(found) >= MOST_TOOLS:
                 break
     return list(found.values())[:MOST_TOOLS]
 
 
 async def prompts_of(client: Client, entries: Entries) -> list[McpPrompt]:
-    """The prompts, at most ``MOST_PROMPTS``; of several that are called the same the first."""
+    """The prompts, at most ``MOST_PROMPTS``; of several with one name the first."""
     if client.server_capabilities.prompts is None:
         return []
     found: dict[str, McpPrompt] = {}

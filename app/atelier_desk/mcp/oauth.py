@@ -1,6 +1,7 @@
-"""Signing in to a server in the browser (OAuth 2.1 with PKCE, over the SDK): the answer comes to a port of this machine.
+"""Sign in to a server in the browser: OAuth 2.1 with PKCE, and a redirect to a local port.
 
-The client that was registered and the tokens stand in the keyring together, with the issuer they belong to; the SDK gives them to no other.
+Registered client and tokens are stored together in the keyring with their issuer; the SDK sends them to no
+other.
 """
 
 from __future__ import annotations
@@ -35,11 +36,13 @@ PATH = "/callback"
 
 
 class StoredTokens:
-    """What the keyring has of a server's sign-in, as the SDK's ``TokenStorage`` wants it. Nothing of it is in an error or a log.
+    """A server's sign-in data in the keyring, as the SDK's ``TokenStorage``.
+
+    Never in an error or a log.
 
     Attributes:
-        asking: waits for the person who signs in; None when nobody does, as later, when the connection is used.
-        given: tokens were given since this was made.
+        asking: waits for the person who signs in; None during normal use, when nobody does.
+        given: tokens were issued since this object was created.
     """
 
     def __init__(self, server: McpServer, vault: KeyVault) -> None:
@@ -52,7 +55,7 @@ class StoredTokens:
         self.given = False
 
     async def load(self) -> None:
-        """Read it from the keyring."""
+        """Read the data from the keyring."""
         text = await in_storage_thread(self._vault.get, self._entry)
         if self._server.client_id:
             secret = await in_storage_thread(self._vault.get, entry(self._server, "client", "secret"))
@@ -70,12 +73,12 @@ class StoredTokens:
         return bool(self.metadata.get("tokens"))
 
     async def clear(self) -> None:
-        """Sign out: forget client and tokens."""
+        """Sign out: delete client and tokens."""
         self.metadata = {}
         await in_storage_thread(self._vault.delete, self._entry)
 
     async def note(self, **values: object) -> None:
-        """Keep more of it."""
+        """Store further values."""
         self.metadata |= values
         for secret in _secrets(self.metadata):
             remember(secret)
@@ -89,7 +92,7 @@ class StoredTokens:
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         values: dict[str, object] = {"tokens": tokens.model_dump(mode="json", exclude_none=True)}
-        # How long a token holds is said from when it was given: at the next start that is long ago.
+        # Lifetimes are relative to the time of issue, so the end is stored: the next start may be long after.
         values["until"] = time.time() + tokens.expires_in if tokens.expires_in else None
         metadata = self.provider.context.oauth_metadata if self.provider is not None else None
         if metadata is not None:
@@ -101,7 +104,7 @@ class StoredTokens:
         from mcp.shared.auth import OAuthClientInformationFull
 
         if self._server.client_id and (self._secret or not document_of(self._server)):
-            # Who registered by hand is that client, whatever was registered before.
+            # A manually registered client takes precedence over a registered one.
             how = {"token_endpoint_auth_method": "client_secret_basic" if self._secret else "none"}
             secret = {"client_secret": self._secret} if self._secret else {}
             return OAuthClientInformationFull.model_validate(
@@ -115,19 +118,22 @@ class StoredTokens:
 
     @property
     def redirect(self) -> str:
-        """Where the browser comes back to; servers compare it with what was registered."""
+        """The redirect address; servers compare it with the registered one."""
         return f"http://127.0.0.1:{self.metadata.get('port', 0)}{PATH}"
 
 
 def document_of(server: McpServer) -> str | None:
-    """The client id when it is the address of a document about the client (CIMD): servers that read such take it without registering."""
+    """The client id if it is the address of a client metadata document (CIMD).
+
+    Servers that read such documents accept it without registration.
+    """
     from mcp.client.auth.utils import is_valid_client_metadata_url
 
     return server.client_id if is_valid_client_metadata_url(server.client_id) else None
 
 
 class Callback:
-    """Waits on a port of this machine for the browser to come back; one answer, then it is closed."""
+    """Waits on a local port for one redirect of the browser, then closes it."""
 
     def __init__(self) -> None:
         self._server: asyncio.Server | None = None
@@ -135,14 +141,17 @@ class Callback:
         self._state = ""
 
     def expect(self, state: str) -> None:
-        """The mark of the sign-in that was begun: any page that a browser shows can ask this port, and only who was sent to sign in knows
-        it. Before that, and without one, nothing is taken. Who is sent again brings another answer."""
+        """Set the ``state`` of the sign-in that was started; a second one replaces it.
+
+        Any web page can send requests to this port, but only the page that was opened knows the state.
+        Without it nothing is accepted.
+        """
         self._state = state
         if self._answer.done():
             self._answer = asyncio.get_running_loop().create_future()
 
     async def open(self, port: int) -> int:
-        """Listen on the port, or on another when it is taken; gives the one it is."""
+        """Listen on the port, or on another when it is in use; returns the port."""
         try:
             self._server = await asyncio.start_server(self._asked, "127.0.0.1", port, limit=LONGEST_REQUEST)
         except OSError:
@@ -150,7 +159,7 @@ class Callback:
         return int(self._server.sockets[0].getsockname()[1])
 
     async def answer(self) -> dict[str, str]:
-        """What the browser brought."""
+        """The parameters of the redirect."""
         async with asyncio.timeout(WAIT_S):
             return await self._answer
 
@@ -183,19 +192,23 @@ class Callback:
 
 
 def checked_address(url: str, server: str) -> str:
-    """The address of a sign-in page that a browser may open: a server could name any program of this machine there. Raises ``McpError``."""
+    """Check the address of a sign-in page before a browser opens it.
+
+    A server could otherwise name any program on this machine. Raises ``McpError``.
+    """
     parts = urlsplit(url)
     if not (parts.scheme == "https" and parts.hostname) and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        said = N_("The MCP server {server} names a sign-in page that is not opened: {detail}")
-        raise McpError(said, code="sign_in_failed", server=server, detail=url[:100])
+        message = N_("The sign-in page of the MCP server {server} cannot be opened: {detail}")
+        raise McpError(message, code="sign_in_failed", server=server, detail=url[:100])
     return url
 
 
 class OAuthReach:
-    """Where the requests of a server's sign-in may go.
+    """Checks where the requests of a server's sign-in may go.
 
-    A server names its authorization server, and that names where clients are registered and tokens given: with such names a stranger would
-    have requests sent into the network of the person. A server that is itself in that network may name others there.
+    A server names its authorization server, which names the registration and token endpoints; such names
+    could direct requests into the person's own network. Only a server in that network may name other machines
+    there.
     """
 
     def __init__(self, server: McpServer, resolve: Resolver = system_resolver) -> None:
@@ -203,21 +216,24 @@ class OAuthReach:
         self._own: bool | None = None
 
     async def check(self, url: str) -> None:
-        """Raises ``McpError`` when nothing is asked there. What is checked has a certificate for its name, so that it is the same machine
-        when it is connected to."""
+        """Raise ``McpError`` when the address must not be requested.
+
+        Checked addresses use https, so the certificate makes sure that the connection reaches the same
+        machine.
+        """
         asked, own = urlsplit(url), urlsplit(self._server.url)
         if (asked.scheme, asked.netloc) == (own.scheme, own.netloc):
             return
         if self._own is None:
             self._own = await self._inside(own)
         if not self._own and (asked.scheme != "https" or await self._inside(asked)):
-            said = N_(
-                "The MCP server {server} sends its sign-in to {address}, which is no public server over https: nothing is asked there."
+            message = N_(
+                "The MCP server {server} redirects its sign-in to {address}, which is not a public https server: it was not contacted."
             )
-            raise McpError(said, code="sign_in_failed", server=self._server.name, address=f"{asked.scheme}://{asked.netloc}"[:200])
+            raise McpError(message, code="sign_in_failed", server=self._server.name, address=f"{asked.scheme}://{asked.netloc}"[:200])
 
     async def _inside(self, parts: SplitResult) -> bool:
-        """Whether it is a machine of one's own network, by its name or by any number it has."""
+        """Whether a machine is in the local network, by its name or any of its addresses."""
         host = parts.hostname or ""
         if number(host) is None and is_own_name(host.removesuffix(".")):
             return True
@@ -226,7 +242,7 @@ class OAuthReach:
 
 
 def open_browser(url: str) -> None:
-    """Show a page to the person."""
+    """Open a page in the person's browser."""
     webbrowser.open(url)
 
 

@@ -1,8 +1,10 @@
-"""What signs the requests to one server: the SDK's flow, with what it leaves to its user. Loads the SDK.
+"""Signs the requests to one server: the SDK's flow, and what it leaves to its caller.
 
-- A refused token is renewed once before anybody is asked: servers are restarted and end tokens before their time.
-- A token endpoint that is down says nothing of the sign-in, which stays as it is.
-- More rights are asked for when a person signs in again, never in the middle of a call.
+Imports the SDK.
+
+- A refused token is refreshed once before anybody is asked: restarted servers end tokens early.
+- An unavailable token endpoint does not change the sign-in.
+- More rights are requested when a person signs in again, never during a call.
 """
 
 from __future__ import annotations
@@ -28,15 +30,16 @@ if TYPE_CHECKING:
     from atelier_desk.domain.mcp import McpServer
 
 LONGEST_CHALLENGE = 4_000
-"""Characters of a server's word on what it wants."""
+"""Characters of a server's ``WWW-Authenticate`` header."""
 _BUSY = 429
 
 
 class Provider(OAuthClientProvider):
-    """Of one connection.
+    """Sign-in flow of one connection.
 
     Attributes:
-        problem: why the newest request was not answered, where this is the reason: the SDK's transport would say that it was closed.
+        problem: why the newest request failed, when the sign-in is the reason: the SDK's transport would only
+            report that the connection closed.
     """
 
     def __init__(
@@ -60,7 +63,9 @@ class Provider(OAuthClientProvider):
             asked = await anext(flow)
             challenge = self._stored.metadata.get("challenge") if self._stored.asking is not None and not self._stored.given else ""
             if asked is request and challenge:
-                # Somebody signs in again because the server wants more rights: it is told what for, as if it had refused just now. Once:
+                # Signing in again because the server wants more rights: act as if it had refused just now.
+                #
+                # Only once: connecting takes several requests, and each would open the browser.
                 # connecting takes several requests, and each would open the browser.
                 asked = await flow.asend(httpx2.Response(403, headers={"www-authenticate": challenge}, request=request))
             while True:
@@ -93,8 +98,8 @@ class Provider(OAuthClientProvider):
         if response.status_code < 500 and response.status_code != _BUSY:
             return
         if asked.method == "POST":
-            said = N_("The sign-in of the MCP server {server} is not reachable now (HTTP {status}). Nothing was lost: try again later.")
-            raise McpError(said, code="unreachable", recoverable=True, server=self._server.name, status=response.status_code)
+            message = N_("The sign-in of the MCP server {server} is not reachable now (HTTP {status}). Nothing was lost: try again later.")
+            raise McpError(message, code="unreachable", recoverable=True, server=self._server.name, status=response.status_code)
 
     async def _check_rights(self, response: httpx2.Response) -> None:
         if response.status_code != 403 or extract_field_from_www_auth(response, "error") != "insufficient_scope":
@@ -103,11 +108,11 @@ class Provider(OAuthClientProvider):
             return
         await self._stored.note(challenge=response.headers.get("www-authenticate", "")[:LONGEST_CHALLENGE])
         scope = shorten(extract_scope_from_www_auth(response) or "-", 200)
-        said = N_("The MCP server {server} wants more rights for this ({scope}). Sign in again to give them.")
-        raise McpError(said, code="sign_in", server=self._server.name, scope=scope)
+        message = N_("The MCP server {server} wants more rights for this ({scope}). Sign in again to give them.")
+        raise McpError(message, code="sign_in", server=self._server.name, scope=scope)
 
     def _name_scopes(self, response: httpx2.Response) -> None:
-        """What somebody entered to be asked for takes the place of what the server names: the SDK reads it from there alone."""
+        """Replace the scopes the server names with those a person entered, where the SDK reads them."""
         if response.status_code == 401 and (scopes := " ".join(self._server.scopes.replace('"', " ").split())):
             rest = response.headers.get("www-authenticate", "Bearer").removeprefix("Bearer").strip()
             response.headers["www-authenticate"] = ", ".join(filter(None, (f'Bearer scope="{scopes}"', rest)))
@@ -121,26 +126,29 @@ class Provider(OAuthClientProvider):
         return await super()._refresh_token()
 
     def _settle_method(self) -> None:
-        """A client that somebody registered by hand says who it is in the way that the server takes, which is known only now."""
+        """Set a manually registered client's authentication method, once the server's are known."""
         client, metadata = self.context.client_info, self.context.oauth_metadata
         if client is not None and client.client_secret and client.client_id == self._server.client_id:
             client.token_endpoint_auth_method = method(metadata.token_endpoint_auth_methods_supported if metadata is not None else None)
 
 
 async def auth(server: McpServer, kept: oauth.StoredTokens, *, told: Callable[[str], object] | None = None) -> Provider:
-    """What signs the requests. While ``kept.asking`` waits for a person a browser is opened; else a sign-in that is over is an error.
+    """Create what signs the requests.
+
+    While ``kept.asking`` waits for a person, a browser opens; otherwise an expired sign-in is an error.
 
     Args:
-        told: gets the address of the page before it is opened.
+        told: receives the page's address before it is opened.
     """
 
     async def show(url: str) -> None:
         asking = kept.asking
         if asking is None:
             if kept.signed_in:
-                # Not even a refresh helped: the server may have forgotten the client, which a browser would be told with a dead end.
+                # Refreshing failed too: the server may have forgotten the client, and the browser would be a
+                # dead end.
                 await kept.note(doubtful=True)
-            raise McpError(N_("The MCP server {server} wants you to sign in."), code="sign_in", server=server.name)
+            raise McpError(N_("The MCP server {server} requires you to sign in."), code="sign_in", server=server.name)
         oauth.checked_address(url, server.name)
         asking.expect(parse_qs(urlsplit(url).query).get("state", [""])[0])
         if told is not None:
@@ -153,8 +161,8 @@ async def auth(server: McpServer, kept: oauth.StoredTokens, *, told: Callable[[s
         try:
             values = await asking.answer()
         except TimeoutError:
-            said = N_("Nobody signed in to the MCP server {server} within {seconds} seconds.")
-            raise McpError(said, code="sign_in_failed", server=server.name, seconds=round(oauth.WAIT_S)) from None
+            message = N_("Nobody signed in to the MCP server {server} within {seconds} seconds.")
+            raise McpError(message, code="sign_in_failed", server=server.name, seconds=round(oauth.WAIT_S)) from None
         if values.get("error") == "access_denied" and not values.get("error_description"):
             raise McpError(
                 N_("Signing in to the MCP server {server} was refused in the browser."), code="sign_in_failed", server=server.name
@@ -188,6 +196,9 @@ async def auth(server: McpServer, kept: oauth.StoredTokens, *, told: Callable[[s
 
 
 def method(supported: list[str] | None) -> str:
-    """How a client with a secret says who it is. RFC 8414: a server that names no way takes ``client_secret_basic``."""
+    """Authentication method of a client with a secret.
+
+    RFC 8414: a server that lists none accepts ``client_secret_basic``.
+    """
     basic, post = "client_secret_basic", "client_secret_post"
     return post if supported and post in supported and basic not in supported else basic

@@ -1,4 +1,4 @@
-"""What a local MCP server in the sandbox does to files that are obeyed or run: read-only for it, put back, or held for a person."""
+"""Protected files changed by a sandboxed server: made read-only, restored, or held back."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from atelier_desk.workspace.processes import sandbox
 
 
 class ProgramFiles:
-    """The protected files of a server's folder. All calls block.
+    """The protected files in a server's folder. All calls block.
 
     Args:
-        files: hold what it makes; None where nobody could answer.
-        name: of the server.
+        files: stores changes for a person to review; None where nobody could.
+        name: name of the server.
     """
 
     def __init__(self, files: WorkspaceFiles | None, name: str, roots: tuple[Path, ...]) -> None:
@@ -27,11 +27,14 @@ class ProgramFiles:
         if roots:
             self._protected.begin(Author(""), by=name)
         self.read_only = self._protected.read_only
-        """What the program must find read-only."""
+        """Paths the program must find read-only."""
         self._begun = bool(roots)
 
     def settle(self, held: Iterable[Mapping[str, str]]) -> None:
-        """The program is over. ``held``: what its launcher took away because git would run it."""
+        """Handle changes after the program has ended.
+
+        ``held``: files the launcher removed because git would run them.
+        """
         if self._files is not None:
             adopt(self._files, Author(""), held, by=self._name)
         if self._begun:

@@ -1,4 +1,4 @@
-"""Prompts of servers: how they are listed and called, what they are given, and the text they give. Pure."""
+"""Prompts of servers: listing, parsing arguments, and their text. No I/O."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ABOUT = 300
 
 
 def listed(prompt: Prompt) -> McpPrompt | None:
-    """A prompt as its server listed it; None for one that nobody could call or fill in."""
+    """A prompt as its server listed it; None when it cannot be called or filled in."""
     call = re.sub(r"\s+", "_", prompt.name.strip())
     arguments = prompt.arguments or []
     if not call or len(call) > _CALL or not call.isprintable() or len(arguments) > MOST_ARGUMENTS:
@@ -42,11 +42,13 @@ def listed(prompt: Prompt) -> McpPrompt | None:
 
 
 def given(server: str, prompt: McpPrompt, arguments: str) -> dict[str, str]:
-    """What a prompt gets of ``name=value …``; values without a name go to the arguments that are left, in their order, the last takes all
-    the rest.
+    """Parse a prompt's arguments from ``name=value …``.
+
+    Values without a name fill the remaining arguments in order; the last one takes the rest of the text.
 
     Raises:
-        UsageError: one has another name, or a required one is missing; the text names server, prompt and what it takes.
+        UsageError: an unknown argument, or a required one is missing; the text names server, prompt and
+            arguments.
     """
     names = [each.name for each in prompt.arguments]
     values: dict[str, str] = {}
@@ -56,30 +58,35 @@ def given(server: str, prompt: McpPrompt, arguments: str) -> dict[str, str]:
         if name is not None:
             values[name] = value[len(name) + 1 :]
         elif (found := re.match(r"([A-Za-z_][\w-]*)=", value)) or not names:
-            said = N_("The prompt {prompt} of the MCP server {server} does not take {given}. It takes: {takes}.")
-            raise UsageError(said, prompt=prompt.call, server=server, given=found[1] if found else value[:80], takes=arguments_text(prompt))
+            message = N_("The prompt {prompt} of the MCP server {server} does not take {given}. It takes: {takes}.")
+            raise UsageError(
+                message, prompt=prompt.call, server=server, given=found[1] if found else value[:80], takes=arguments_text(prompt)
+            )
         else:
             plain.append(value)
     free = [name for name in names if name not in values]
     if plain and not free:
-        said = N_("The prompt {prompt} of the MCP server {server} does not take {given}. It takes: {takes}.")
-        raise UsageError(said, prompt=prompt.call, server=server, given=plain[0][:80], takes=arguments_text(prompt))
+        message = N_("The prompt {prompt} of the MCP server {server} does not take {given}. It takes: {takes}.")
+        raise UsageError(message, prompt=prompt.call, server=server, given=plain[0][:80], takes=arguments_text(prompt))
     for place, name in enumerate(free[: len(plain)]):
         values[name] = " ".join(plain[place:]) if place == len(free) - 1 else plain[place]
     missing = ", ".join(each.name for each in prompt.arguments if each.required and not values.get(each.name, "").strip())
     if missing:
-        said = N_("The prompt {prompt} of the MCP server {server} needs {missing}. It takes: {takes}.")
-        raise UsageError(said, prompt=prompt.call, server=server, missing=missing, takes=arguments_text(prompt))
+        message = N_("The prompt {prompt} of the MCP server {server} needs {missing}. It takes: {takes}.")
+        raise UsageError(message, prompt=prompt.call, server=server, missing=missing, takes=arguments_text(prompt))
     return values
 
 
 def arguments_text(prompt: McpPrompt) -> str:
-    """Its arguments as one writes them, optional ones in brackets: ``topic=… [style=…]``."""
+    """A prompt's arguments as typed, optional ones in brackets: ``topic=… [style=…]``."""
     return " ".join(f"{each.name}=…" if each.required else f"[{each.name}=…]" for each in prompt.arguments) or "-"
 
 
 def text_of(result: GetPromptResult) -> str:
-    """The messages a prompt consists of as one text; who says what is told when it is more than the user. Secrets of ours are hidden."""
+    """A prompt's messages as one text, with roles if not all are the user's.
+
+    Our secrets are removed.
+    """
     messages = result.messages[:MOST_PARTS]
     alone = all(each.role == "user" for each in messages)
     parts = [(each.role, _content(each.content)) for each in messages]

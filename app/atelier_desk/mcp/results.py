@@ -1,4 +1,7 @@
-"""What a server's answer holds, in plain values: texts, pictures, files, and links to its resources. Secrets that we gave it are hidden."""
+"""Content of a server's answer as plain values: texts, images, files and links to resources.
+
+Secrets that the server received from us are removed.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 PICTURES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 MOST_PARTS = 200
-"""Parts of one answer; a model could do nothing with more."""
+"""Parts of one answer; the rest is dropped."""
 _SUFFIXES = {
     "audio/wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "application/pdf": ".pdf", "text/plain": ".txt",
     "application/json": ".json", "image/svg+xml": ".svg", "application/gzip": ".gz", "application/zip": ".zip",
@@ -27,7 +30,7 @@ _SUFFIXES = {
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """``data`` is base64."""
+    """An image; ``data`` is base64."""
 
     media_type: str
     data: str
@@ -35,7 +38,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """``name`` is a file's name alone."""
+    """A file; ``name`` has no folder."""
 
     name: str
     media_type: str
@@ -44,14 +47,14 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a call gave.
+    """Content of a call's result.
 
     Attributes:
-        text: all texts of it.
-        structured: any JSON value, None for none.
-        links: resources it names: ``uri``, ``name``, ``description``, ``mime_type``.
-        note: what the model is told of how the call went.
-        left_out: what could not be taken, in English, for the model.
+        text: all its texts.
+        structured: any JSON value; None for none.
+        links: linked resources: ``uri``, ``name``, ``description``, ``mime_type``.
+        note: how the call went, for the model.
+        left_out: what was dropped, in English, for the model.
     """
 
     failed: bool
@@ -65,7 +68,7 @@ class Answer:
 
 
 def read(result: CallToolResult) -> Answer:
-    """The answer of a call."""
+    """Read a call's result."""
     texts: list[str] = []
     taken = _Taken()
     blocks: list[Any] = list(result.content)
@@ -99,7 +102,7 @@ def read(result: CallToolResult) -> Answer:
 
 
 def contents(result: ReadResourceResult) -> tuple[str, bytes, str]:
-    """What a resource holds: all its texts, else the bytes of its first part; and its media type."""
+    """A resource's texts, else the bytes of its first part; and its media type."""
     texts: list[str] = []
     data, kind = b"", ""
     parts: list[Any] = list(result.contents)
@@ -117,7 +120,7 @@ def contents(result: ReadResourceResult) -> tuple[str, bytes, str]:
 
 
 def hidden(value: Any) -> object:
-    """A JSON value without the secrets that this program knows."""
+    """A JSON value without secrets known to this program."""
     if value is None or isinstance(value, bool | int | float):
         return value
     text = json.dumps(value, ensure_ascii=False)
@@ -126,7 +129,7 @@ def hidden(value: Any) -> object:
 
 
 def _same(structured: object, texts: list[str]) -> bool:
-    """Whether the text says the same: servers send both, for clients that know only one."""
+    """Whether the text repeats the structured value, for clients that read only one."""
     if structured is None or len(texts) != 1 or texts[0].count(",") > MOST_VALUES:
         return False
     try:
@@ -137,7 +140,7 @@ def _same(structured: object, texts: list[str]) -> bool:
 
 
 class _Taken:
-    """What was taken of an answer beside its texts."""
+    """Parts of an answer other than texts."""
 
     def __init__(self) -> None:
         self.pictures: list[Picture] = []
@@ -155,7 +158,7 @@ class _Taken:
         self._bytes += len(content)
         if self._bytes > limits.ATTACHED_FILE:
             self.left_out.append(f"{name} ({media_type}, {len(content)} bytes): too large")
-        elif media_type in PICTURES or kind_of(content):  # scaled, converted and looked into by ``tools.pictures``
+        elif media_type in PICTURES or kind_of(content):  # scaled, converted and inspected by ``tools.pictures``
             self.pictures.append(Picture(media_type, data))
         else:
             self.files.append(File(_file_name(name, media_type, len(self.files) + 1), media_type or "application/octet-stream", content))

@@ -1,4 +1,8 @@
-"""Messages over a program's input and output: the SDK's own way starts it with less of a leash (``workspace.processes.talking``)."""
+"""MCP over a program's standard streams.
+
+Replaces the SDK's own transport, which starts programs with fewer restrictions
+(``workspace.processes.stdio_process``).
+"""
 
 from __future__ import annotations
 
@@ -17,15 +21,15 @@ from atelier_desk.workspace.processes.stdio_process import LineTooLongError, Std
 
 log = logging.getLogger(__name__)
 MOST_NOISE = 1_000
-"""Lines that are no messages; a program that prints more of them does not speak the protocol."""
+"""Lines that are not messages; a program that prints more does not speak the protocol."""
 UNREADABLE = -32700
-"""JSON-RPC's code for what is no JSON."""
+"""JSON-RPC's error code for invalid JSON."""
 _ID = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,12})\b')
 _BEGIN = 200
 
 
 class Ended:
-    """How the program behind a connection ended, once it has."""
+    """How the program behind a connection ended."""
 
     def __init__(self) -> None:
         self.status: int | None = None
@@ -37,11 +41,13 @@ class Ended:
 
 @asynccontextmanager
 async def talk(order: Order, ended: Ended, over: Callable[[], None], entries: Entries) -> AsyncIterator[tuple[Any, Any]]:
-    """The streams that the SDK's client wants. ``over`` is called when the program closes its output; ``ended`` says how it ended,
-    ``entries`` what was left out of its lists.
+    """Start a program and open the streams for the SDK's client.
+
+    ``over`` is called when the program closes its output; ``ended`` records how it ended, ``entries`` the
+    rejected list entries.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the program cannot be started.
     """
     import anyio
     from mcp.shared.message import SessionMessage
@@ -58,7 +64,7 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None], entries: En
         noise = 0
         try:
             async for line in program.lines():
-                line = line.removeprefix(codecs.BOM_UTF8)  # some programs on Windows begin with one, as in a file
+                line = line.removeprefix(codecs.BOM_UTF8)  # some programs on Windows send a byte order mark
                 if not line.strip():
                     continue
                 await limits.count(line)
@@ -67,9 +73,10 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None], entries: En
                     message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
                 except (ValueError, RecursionError):
                     if (wanted := _ID.search(line[:_BEGIN])) is not None:
-                        # An answer that cannot be read, as one nested without end: who waits for it is told now.
-                        said = ErrorData(code=UNREADABLE, message="an answer that cannot be read")
-                        await into.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(wanted[1]), error=said)))
+                        # An answer that cannot be parsed, such as one nested without end: its caller gets an
+                        # error now.
+                        error = ErrorData(code=UNREADABLE, message="an answer that cannot be read")
+                        await into.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(wanted[1]), error=error)))
                     noise += 1
                     log.info("an MCP server printed a line that is no message: %s", line[:200].decode("utf-8", "replace"))
                     if noise > MOST_NOISE:
@@ -105,7 +112,7 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None], entries: En
     try:
         yield incoming, outgoing
     finally:
-        # Also when who talks is cancelled: a program that is left behind would be worse than waiting for its end.
+        # Also when the caller is cancelled: a program left behind would be worse than waiting for it.
         ending = asyncio.create_task(_end(program, working, ended))
         for stream in (incoming, outgoing, into, out_of):
             stream.close()

@@ -1,4 +1,4 @@
-"""Templates of resources: addresses with parts that a person fills in, with what the server proposes for them."""
+"""Resource templates: addresses with variables, and the values their server suggests."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 MOST_TEMPLATES = 200
 MOST_VARIABLES = 20
-"""Parts of one address."""
+"""Variables of one address."""
 MOST_PROPOSED = 100
-"""Values that a server proposes for one part, and that are shown."""
+"""Suggested values for one variable."""
 LONGEST = 2_000
 """Characters of an address, and of a value."""
 
 
 async def templates(client: Client, entries: Entries) -> list[McpTemplate]:
-    """Those that a server lists and that can be filled in; of several with one address the first."""
+    """A server's usable templates; of several with one address the first."""
     if client.server_capabilities.resources is None:
         return []
     found: dict[str, McpTemplate] = {}
@@ -44,7 +44,7 @@ async def templates(client: Client, entries: Entries) -> list[McpTemplate]:
 
 
 async def proposed(client: Client, template: McpTemplate, variable: str, typed: str, others: Mapping[str, str]) -> list[str]:
-    """What the server proposes for a part that begins with ``typed``; nothing from one that proposes nothing."""
+    """Values the server suggests for a variable that begins with ``typed``; may be empty."""
     if client.server_capabilities.completions is None:
         return []
     from mcp_types import ResourceTemplateReference
@@ -57,21 +57,21 @@ async def proposed(client: Client, template: McpTemplate, variable: str, typed: 
 
 
 def filled(server: str, template: McpTemplate, values: Mapping[str, str]) -> str:
-    """The address with its parts filled in; loads the SDK, so it belongs in a thread.
+    """The address with its variables replaced; imports the SDK, so call it in a thread.
 
     Raises:
-        UsageError: a part is missing or not one of its; the text names server and parts.
+        UsageError: a variable is missing or unknown; the text names server and variables.
     """
     from mcp.shared.uri_template import UriTemplate
 
     given = {name: value.strip() for name, value in values.items() if value.strip()}
     known = ", ".join(template.variables) or "-"
     if unknown := [name for name in given if name not in template.variables]:
-        said = N_("The address {uri} of the MCP server {server} has no part {name}. It has: {known}.")
-        raise UsageError(said, uri=template.uri, server=server, name=unknown[0], known=known)
+        message = N_("The address {uri} of the MCP server {server} has no part {name}. It has: {known}.")
+        raise UsageError(message, uri=template.uri, server=server, name=unknown[0], known=known)
     if missing := [name for name in template.variables if name not in given and name not in template.optional]:
-        said = N_("The address {uri} of the MCP server {server} needs {names}.")
-        raise UsageError(said, uri=template.uri, server=server, names=", ".join(missing))
+        message = N_("The address {uri} of the MCP server {server} needs {names}.")
+        raise UsageError(message, uri=template.uri, server=server, names=", ".join(missing))
     uri = UriTemplate.parse(template.uri).expand(given)
     if len(uri) > LONGEST:
         raise UsageError(N_("The address is longer than {most} characters."), most=LONGEST)
@@ -79,7 +79,7 @@ def filled(server: str, template: McpTemplate, values: Mapping[str, str]) -> str
 
 
 def _template(each: ResourceTemplate) -> McpTemplate | None:
-    """As it was listed; None for one that nobody could fill in."""
+    """A template as listed; None for one that nobody could fill in."""
     from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 
     if len(each.uri_template) > LONGEST or not each.uri_template.isprintable():

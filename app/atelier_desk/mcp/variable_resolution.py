@@ -1,4 +1,4 @@
-"""A server's configuration with its secrets and variables in their places, at the moment it is started."""
+"""Insert secrets and variables into a server's configuration when it is started."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BARE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What is really used. Nothing of it may be kept or logged."""
+    """The values in use. Never store or log them."""
 
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -27,22 +27,26 @@ class Resolved:
 
 
 def entry(server: McpServer, kind: str, name: str = "") -> str:
-    """What the keyring has a secret of a server under; ``kind`` is ``env``, ``header``, ``oauth`` or ``client``."""
+    """Keyring entry of a server's secret.
+
+    ``kind`` is ``env``, ``header``, ``oauth`` or ``client``.
+    """
     whose = f"{server.name}@{server.keyring}" if server.keyring else server.name
     return f"mcp:{whose}/{kind}/{name.lower() if kind == 'header' else name}"
 
 
 def secrets_of(server: McpServer) -> list[str]:
-    """The entries of the keyring that a configuration needs."""
+    """Keyring entries that a configuration needs."""
     env = [entry(server, "env", name) for name, text in server.env.items() if not text]
     return env + [entry(server, "header", name) for name, text in server.headers.items() if not text]
 
 
 async def resolved(server: McpServer, vault: KeyVault, environ: Mapping[str, str] | None = None) -> Resolved:
-    """Everything filled in. The keyring may ask its owner, so it is read in a thread.
+    """Resolve all values. The keyring may prompt its owner, so it is read in a thread.
 
     Raises:
-        McpError: a secret is not in the keyring, or a variable is not set (code ``secret``); it names the server.
+        McpError: a secret is not in the keyring, or a variable is not set (code ``secret``); it names the
+            server.
     """
     return await in_storage_thread(_resolved, server, vault, os.environ if environ is None else environ)
 
@@ -61,7 +65,7 @@ def _resolved(server: McpServer, vault: KeyVault, environ: Mapping[str, str]) ->
 
 
 def filled(text: str, values: Mapping[str, str], server: str) -> str:
-    """The text with ``${NAME}`` and ``${NAME:-otherwise}`` in their places."""
+    """Replace ``${NAME}`` and ``${NAME:-default}`` in a text."""
 
     def value(found: re.Match[str]) -> str:
         name, otherwise = found[1], found[2]

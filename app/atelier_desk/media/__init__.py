@@ -1,1 +1,1 @@
-"""Pictures and 3D models: what a stranger's file says, worked out by processes with limits."""
+"""Images and 3D models from untrusted files, processed in limited child processes."""

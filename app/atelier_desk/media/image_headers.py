@@ -1,5 +1,8 @@
-"""How large a picture says it is, from the few bytes at its head. Nothing is unpacked, and no length that a file names is believed:
-a library that opens the file may read all of it, or make room for its pixels, in the process of the program."""
+"""Read an image's size from the bytes of its header.
+
+Nothing is decompressed, and no length in the file is trusted: an image library might read the complete file
+or allocate its pixels inside this process.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,20 @@ import struct
 from collections.abc import Callable
 
 Read = Callable[[int, int], bytes]
-"""``read(offset, count)``: at most so many bytes from there."""
+"""``read(offset, count)``: at most ``count`` bytes from ``offset``."""
 _JPEG_MARKS = 400
 _TIFF_TAGS = 500
-"""Segments and tags that are looked at before the size must have come: camera files have some tens."""
+"""Segments or tags searched for the size; files of cameras have a few dozen."""
 _STARTS = frozenset((0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF))
 """JPEG's frame headers (ISO 10918-1, table B.1)."""
 
 
 _BMP_HEADS = frozenset((12, 16, 40, 52, 56, 64, 108, 124))
-"""Bytes that the second header of a BMP may say it has; text that begins with "BM" says something else."""
+"""Valid sizes of a BMP's second header in bytes; they exclude texts that begin with "BM"."""
 
 
 def kind_of(head: bytes) -> str:
-    """The media type of a picture by its first 18 bytes, empty for any other file."""
+    """The media type of an image by its first 18 bytes; empty for other files."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if head.startswith(b"\xff\xd8\xff"):
@@ -37,7 +40,7 @@ def kind_of(head: bytes) -> str:
 
 
 def size_of(read: Read) -> tuple[int, int] | None:
-    """Width and height of a PNG, JPEG, GIF, WebP, BMP or TIFF picture or an icon; None for what is none or does not say."""
+    """Width and height in pixels of a PNG, JPEG, GIF, WebP, BMP, TIFF or icon; None if unknown."""
     head = read(0, 32)
     try:
         found = _found(head, read)

@@ -1,7 +1,7 @@
-"""The text of a picture (OCR), by a process of its own, which is asked with ``[languages]`` and the picture.
+"""Read the text of an image (OCR) in its own process; input ``[languages]`` and the image.
 
-The answer is ``{"text", "confidence", "width", "height", "by"}``, of several pages ``pages`` as well, and ``more`` when not all were read;
-it refuses with ``not_a_picture``, ``bomb``, ``no_ocr``, ``language`` or ``broken``.
+Output: ``{"text", "confidence", "width", "height", "by"}``, for several pages also ``pages``, and ``more``
+when not all were read. Error codes: ``not_a_picture``, ``bomb``, ``no_ocr``, ``language``, ``broken``.
 """
 
 from __future__ import annotations
@@ -22,35 +22,41 @@ if TYPE_CHECKING:
 MEMORY = 3 * 1024 * 1024 * 1024
 """Bytes of address space."""
 SECONDS = 60
-"""Of a processor."""
+"""Seconds of CPU time."""
 PIXELS = 50_000_000
-"""Of a picture that is unpacked."""
+"""Pixels of a decompressed image."""
 PAGES = 10
-"""Of a TIFF that are read."""
+"""Pages of a TIFF."""
 PAGES_S = 40.0
-"""Seconds of a processor after which no further page is begun."""
+"""Seconds of CPU time after which no further page is started."""
 SIDE = 6_000
-"""Pixels of the longer side beyond which a picture is made smaller first: letters of pages that were scanned are large enough then."""
+"""Pixels of the longer side above which an image is scaled down.
+
+Letters of scanned pages stay large enough.
+"""
 SMALL = 1_000
-"""Below it a picture is doubled: Tesseract wants letters of some 20 pixels."""
+"""Pixels below which an image is doubled: Tesseract needs letters of about 20 pixels."""
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM")
 
 
 def languages_dir() -> Path:
-    """Where the data of languages lie: French and English come with the program."""
+    """Folder of the language data; French and English are included."""
     package = Path(__file__).resolve().parents[1]
     packaged = package / "_resources"
     return (packaged if packaged.is_dir() else package.parents[1] / "resources") / "tessdata"
 
 
 def text_of(data: bytes, languages: str) -> dict[str, Any]:
-    """What a picture says; of a TIFF what its first pages say. Each page is held against the limits before it is unpacked."""
+    """Read the text of an image, or of a TIFF's first pages.
+
+    Each page's limits are checked before it is decompressed.
+    """
     from PIL import Image, UnidentifiedImageError
 
     Image.MAX_IMAGE_PIXELS = PIXELS
     try:
-        said = size_of(lambda offset, count: data[offset : offset + count])
-        if said is not None and said[0] * said[1] > PIXELS:  # some readers make room for the pixels as soon as they open a file
+        size = size_of(lambda offset, count: data[offset : offset + count])
+        if size is not None and size[0] * size[1] > PIXELS:  # some readers allocate the pixels when they open a file
             raise Refused("bomb")
         picture = Image.open(BytesIO(data), formats=FORMATS)
     except Image.DecompressionBombError:
@@ -58,9 +64,9 @@ def text_of(data: bytes, languages: str) -> dict[str, Any]:
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
         raise Refused("not_a_picture") from None
     pages: list[dict[str, Any]] = []
-    begun = time.process_time()
+    started = time.process_time()
     for number in range(PAGES if picture.format == "TIFF" else 1):
-        if number and (time.process_time() - begun > PAGES_S or not _turned(picture, number)):
+        if number and (time.process_time() - started > PAGES_S or not _turned(picture, number)):
             break
         try:
             pages.append(_page(picture, languages))
@@ -78,7 +84,10 @@ def text_of(data: bytes, languages: str) -> dict[str, Any]:
 
 
 def _turned(picture: Picture, number: int) -> bool:
-    """Go to a page; False when there is none. How many there are is not asked: the chain of them may be without end."""
+    """Go to a page; False when there is none.
+
+    The page count is not read: the chain may be endless.
+    """
     try:
         picture.seek(number)
     except (EOFError, OSError, ValueError, SyntaxError, KeyError, TypeError):
@@ -114,7 +123,7 @@ def _page(picture: Picture, languages: str) -> dict[str, Any]:
 
 
 def _tesseract(picture: Picture, languages: str) -> dict[str, object] | None:
-    """By Tesseract, which its wheel brings along; None where it is not installed."""
+    """OCR by Tesseract, which is part of its wheel; None when not installed."""
     try:
         import tesserocr
     except ImportError:
@@ -129,7 +138,7 @@ def _tesseract(picture: Picture, languages: str) -> dict[str, object] | None:
 
 
 def _rapid(picture: Picture) -> dict[str, object] | None:
-    """By RapidOCR, where a person installed it (the extra ``rapidocr``)."""
+    """OCR by RapidOCR, if installed (the extra ``rapidocr``)."""
     try:
         import numpy
         from rapidocr import RapidOCR

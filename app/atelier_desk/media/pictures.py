@@ -1,8 +1,10 @@
-"""A picture made ready for a model, by a process of its own, which is asked with ``[side, bytes, kinds]`` and the picture.
+"""Prepare an image for a model in its own process.
 
-It is decoded to its end, turned upright and, where it is larger or of another kind than allowed, scaled and converted. The answer is
-``{"media_type", "width", "height"}`` and the picture, no bytes where it can stay as it is; it refuses with ``not_a_picture``, ``bomb``,
-``broken`` or ``too_large``.
+Input: ``[side, bytes, kinds]`` and the image.
+
+The image is decoded completely, rotated upright, and scaled and converted if it is larger or of another type
+than allowed. Output: ``{"media_type", "width", "height"}`` and the image, without bytes if it is unchanged.
+Error codes: ``not_a_picture``, ``bomb``, ``broken``, ``too_large``.
 """
 
 from __future__ import annotations
@@ -25,28 +27,28 @@ if TYPE_CHECKING:
 MEMORY = 3 * 1024 * 1024 * 1024
 """Bytes of address space."""
 SECONDS = 20
-"""Of a processor."""
+"""Seconds of CPU time."""
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "ICO")
 _ORIENTATION = 274
-"""The EXIF tag that says how a camera was held; 1 is upright."""
+"""The EXIF tag of a camera's orientation; 1 is upright."""
 _SMALL = 256 * 256
-"""Pixels below which PNG is used: flat drawings and icons would suffer from JPEG and are small anyway."""
+"""Pixels below which PNG is used: small drawings and icons would look worse as JPEG."""
 _QUALITIES = (90, 75, 50)
 _PLAIN_MODES = ("1", "L", "P", "RGB", "RGBA")
 _FAULTS = (OSError, ValueError, SyntaxError, EOFError, zlib.error, KeyError, IndexError, TypeError)
-"""What Pillow's readers raise for broken files."""
+"""Exceptions of Pillow's readers for damaged files."""
 
 
 def made(data: bytes, side: int, most: int, kinds: Collection[str]) -> Reply:
-    """The picture as it may be sent: no longer than ``side`` pixels, ``most`` bytes, of one of these kinds."""
+    """The image within ``side`` pixels and ``most`` bytes, of one of the media types ``kinds``."""
     from PIL import Image
 
-    kind, said = kind_of(data), size_of(lambda offset, count: data[offset : offset + count])
+    kind, size = kind_of(data), size_of(lambda offset, count: data[offset : offset + count])
     if not kind:
         raise Refused("not_a_picture")
-    if said is None:
+    if size is None:
         raise Refused("broken")
-    if said[0] * said[1] > PICTURE_PIXELS:  # some readers make room for the pixels as soon as they open a file
+    if size[0] * size[1] > PICTURE_PIXELS:  # some readers allocate the pixels when they open a file
         raise Refused("bomb")
     Image.MAX_IMAGE_PIXELS = PICTURE_PIXELS
     try:
@@ -56,8 +58,8 @@ def made(data: bytes, side: int, most: int, kinds: Collection[str]) -> Reply:
         picture.load()
     except _FAULTS:
         raise Refused("broken") from None
-    if kind in kinds and not turned and max(said) <= side and len(data) <= most and picture.mode in _PLAIN_MODES:
-        return Reply({"media_type": kind, "width": said[0], "height": said[1]})
+    if kind in kinds and not turned and max(size) <= side and len(data) <= most and picture.mode in _PLAIN_MODES:
+        return Reply({"media_type": kind, "width": size[0], "height": size[1]})
     return _converted(picture, side, most)
 
 
@@ -68,10 +70,10 @@ def _converted(picture: Picture, side: int, most: int) -> Reply:
     clear = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
     try:
         shown = ImageOps.exif_transpose(picture)
-        if shown.mode.startswith("I;16"):  # scans of 16 bits: a plain conversion would make all but black white
+        if shown.mode.startswith("I;16"):  # 16-bit scans: a plain conversion would turn nearly everything white
             shown = shown.convert("I").point(lambda value: value / 256).convert("L")
         elif shown.mode != "L":
-            profile = profile if shown.mode in ("RGB", "RGBA", "P") else None  # one of another colour space would be wrong now
+            profile = profile if shown.mode in ("RGB", "RGBA", "P") else None  # of another colour space
             shown = shown.convert("RGBA" if clear else "RGB")
         shown.thumbnail((side, side), Image.Resampling.LANCZOS)
     except _FAULTS:
@@ -93,7 +95,7 @@ def _converted(picture: Picture, side: int, most: int) -> Reply:
 
 def _saved(picture: Picture, form: str, **how: object) -> bytes:
     out = BytesIO()
-    picture.info = {}  # a comment or the EXIF of the camera does not go along
+    picture.info = {}  # omit comments and the camera's EXIF data
     picture.save(out, form, **how)
     return out.getvalue()
 

@@ -1,4 +1,4 @@
-"""Pictures made ready for models, in one place for everything that brings one: attachments, tools, MCP servers, programs."""
+"""Prepare images for models: from attachments, tools, MCP servers and programs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from atelier_desk.support.worker.parent import ask_in_thread
 
 _REMEMBERED = 512
 _REMEMBERED_BYTES = 32 * 1024 * 1024
-"""What is kept of earlier results: a conversation is sent again with every step of it."""
+"""Bytes of cached results: a workflow's messages are sent again at each step."""
 LIMIT_S = 25.0
-"""Seconds for one picture; one of 64 million pixels takes about 3."""
+"""Seconds for one image; 64 million pixels take about 3."""
 
 
 class UnusablePicture(Exception):
-    """A picture that nobody can be shown. ``code``: ``not_a_picture``, ``broken`` (it cannot be decoded), ``bomb`` (too many pixels),
-    ``too_large``, ``timeout``, or another one of a process that did not answer."""
+    """An image that cannot be used.
+
+    ``code``: ``not_a_picture``, ``broken`` (cannot be decoded), ``bomb`` (too many pixels), ``too_large``,
+    ``timeout``, or another error of the child process.
+    """
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -31,7 +34,7 @@ class UnusablePicture(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReadyPicture:
-    """``width`` and ``height`` in pixels, as it is seen."""
+    """``width`` and ``height`` in pixels, after rotation."""
 
     media_type: str
     width: int
@@ -40,14 +43,15 @@ class ReadyPicture:
 
 
 def prepared(data: bytes, most: PictureLimits = STORED_LIMITS, stopped: Callable[[], object] = bool, *, kept: bool = False) -> ReadyPicture:
-    """A picture decoded to its end, upright, within the limits; its own bytes where they are so already. Blocks for some 0.2 s, as a
-    process does the work; it is ended when ``stopped`` says so.
+    """Decode an image completely, rotate it upright and fit it into limits.
+
+    Blocks for about 0.2 s while a child process works; the process is ended when ``stopped`` returns true.
 
     Args:
-        kept: it was made ready when it was kept, so its head is enough to tell whether it fits.
+        kept: it was prepared before it was stored, so its header tells whether it fits.
 
     Raises:
-        UnfitPicture: it is none, is damaged, too large, or takes too long.
+        UnusablePicture: not an image, damaged, too large, or timed out.
     """
     digest = hashlib.sha256(data).hexdigest()
     if (kept or digest in _sound) and (ready := _as_it_is(data, most)) is not None:
@@ -65,14 +69,14 @@ def prepared(data: bytes, most: PictureLimits = STORED_LIMITS, stopped: Callable
 
 
 _sound: OrderedDict[str, None] = OrderedDict()
-"""The hashes of pictures that are whole and upright."""
+"""Hashes of images that are intact and upright."""
 _made: OrderedDict[tuple[str, PictureLimits], ReadyPicture] = OrderedDict()
-"""What was made of others, by their hash."""
+"""Results for other images, by hash."""
 _lock = Lock()
 
 
 def _as_it_is(data: bytes, most: PictureLimits) -> ReadyPicture | None:
-    """A sound picture that fits; by its head alone."""
+    """An intact image that fits, judged by its header."""
     kind, size = kind_of(data), size_of(lambda offset, count: data[offset : offset + count])
     if kind not in most.kinds or size is None or max(size) > most.side or len(data) > most.size:
         return None

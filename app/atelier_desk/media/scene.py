@@ -1,8 +1,7 @@
-"""Pictures of a 3D model, drawn by this machine's processor alone, in a process of its own, which is asked with
-``[kind, views, width, height, background]`` and the model.
+"""Render a 3D model on the CPU in its own process.
 
-The answer is ``{"views": {name: base64 PNG}, "faces", "vertices", "size": [x, y, z]}``; it refuses with ``not_a_model``, ``too_many``,
-``empty`` or ``broken``.
+Input: ``[kind, views, width, height, background]`` and the model. Output: ``{"views": {name: base64 PNG},
+"faces", "vertices", "size": [x, y, z]}``. Error codes: ``not_a_model``, ``too_many``, ``empty``, ``broken``.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 MEMORY = 3 * 1024 * 1024 * 1024
 """Bytes of address space."""
 SECONDS = 60
-"""Of a processor."""
+"""Seconds of CPU time."""
 FACES = 2_000_000
 _MAX_CLAIMED = 64 * 1024 * 1024
 KINDS = ("obj", "glb", "stl", "ply")
@@ -34,7 +33,10 @@ VIEWS: dict[str, tuple[float, float]] = {
     "front": (0.0, 0.0), "back": (180.0, 0.0), "left": (-90.0, 0.0), "right": (90.0, 0.0), "top": (0.0, 90.0), "bottom": (0.0, -90.0),
     "iso": (35.0, 25.0),
 }  # fmt: skip
-"""Where one looks from: degrees around the upright axis (y) and above the ground; ``front`` looks along -z, as glTF has it."""
+"""Camera positions: degrees around the upright axis (y), and above the ground.
+
+``front`` looks along -z, as in glTF.
+"""
 _LIGHT = (0.35, 0.55, 0.76)
 _AMBIENT = 0.35
 _GREY = (178, 182, 190)
@@ -42,15 +44,13 @@ _MARGIN = 1.12
 
 
 def counted(data: bytes, kind: str) -> int:
-    """Faces that the head of a file says it has, before anything of it is unpacked; 0 where it does not say."""
+    """Faces that a file's header declares, before anything is decompressed; 0 when unknown."""
     if kind == "stl" and len(data) >= 84 and data[:5].lower() != b"solid":
         return int(struct.unpack("<I", data[80:84])[0])
     if kind == "ply":
         said = re.search(rb"element\s+face\s+(\d{1,18})", data[:8192])
         return int(said[1]) if said else 0
-    if (
-        kind == "obj"
-    ):  # counted no further than it matters; blanks of a line alone, so that a file of blanks is not gone over again and again
+    if kind == "obj":  # count no further than the limit; match blanks within a line only, to stay linear
         return sum(1 for _face in itertools.islice(re.finditer(rb"(?m)^[ \t]{0,8}f[ \t]", data), FACES + 1))
     if kind == "glb":
         return _counted_glb(data)
@@ -58,7 +58,7 @@ def counted(data: bytes, kind: str) -> int:
 
 
 def _counted_glb(data: bytes) -> int:
-    """The triangles that the nodes of a GLB show: a mesh counts as often as a node has it."""
+    """Triangles shown by a GLB's nodes: a mesh counts once per node."""
     try:
         size = int(struct.unpack_from("<I", data, 12)[0])
         said = json.loads(data[20 : 20 + size]) if data[:4] == b"glTF" and size <= _MAX_CLAIMED else {}
@@ -72,11 +72,11 @@ def _counted_glb(data: bytes) -> int:
         shown = [meshes[node["mesh"]] for node in said.get("nodes") or () if "mesh" in node]
         return int(max(sum(shown), max(meshes, default=0)) // 3)
     except (struct.error, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return 0  # it is broken; who reads it says so
+        return 0  # damaged; its reader will report that
 
 
 def pictures(data: bytes, kind: str, views: list[str], width: int, height: int, background: str) -> dict[str, object]:
-    """The model seen from each side."""
+    """Render the model from each view."""
     if counted(data, kind) > FACES:
         raise Refused("too_many")
     import numpy as np
@@ -98,16 +98,16 @@ def pictures(data: bytes, kind: str, views: list[str], width: int, height: int, 
 
 
 def _mesh(data: bytes, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Points, faces by three of their numbers, and a colour for each face."""
+    """Vertices, faces as vertex indices, and a colour for each face."""
     import numpy as np
     import trimesh
 
     try:
-        # Without a resolver no other file is looked for: materials and textures beside the model are not read.
+        # Without a resolver no other file is read: no materials or textures next to the model.
         found = trimesh.load(BytesIO(data), file_type=kind, process=False, maintain_order=True, skip_materials=True)
     except MemoryError:
         raise
-    except Exception:  # whatever a broken file makes of the readers
+    except Exception:  # readers fail on damaged files in many ways
         return None
     dumped = found.dump() if isinstance(found, trimesh.Scene) else [found]
     meshes = [each for each in dumped if isinstance(each, trimesh.Trimesh) and len(each.faces)]
@@ -125,7 +125,7 @@ def _mesh(data: bytes, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray] |
 def _colours(mesh: Any) -> np.ndarray:
     import numpy as np
 
-    with suppress(Exception):  # a material that is not understood is grey
+    with suppress(Exception):  # an unknown material is grey
         visual = mesh.visual
         if visual.kind == "texture":
             base = getattr(visual.material, "baseColorFactor", None)
@@ -140,10 +140,11 @@ def _colours(mesh: Any) -> np.ndarray:
 def draw(
     points: np.ndarray, faces: np.ndarray, colours: np.ndarray, view: tuple[float, float], width: int, height: int, background: str
 ) -> np.ndarray:
-    """One picture (height, width, 4) of bytes: parallel light from above the shoulder, no perspective, what is nearer hides what is behind.
+    """Render one image as bytes of shape (height, width, 4): parallel light, no perspective.
 
-    Faces are drawn from far to near in groups of like size on the screen: each point of a face's box is inside or not, by the signs of
-    three areas, and the depth there decides.
+    Faces are drawn from far to near in groups of similar size on the screen. For each pixel in a face's
+    bounding box, the signs of three areas decide whether it is inside, and the depth there decides
+    visibility.
     """
     import numpy as np
 
@@ -161,7 +162,7 @@ def draw(
     lengths = np.linalg.norm(normals, axis=1)
     light = np.asarray(_LIGHT) / np.linalg.norm(_LIGHT)
     facing = normals @ light / np.maximum(lengths, 1e-30)
-    facing = np.where(normals[:, 2] < 0, -facing, facing)  # a face is lit on the side that is seen, whichever way it is wound
+    facing = np.where(normals[:, 2] < 0, -facing, facing)  # light the visible side, whichever way the face is wound
     shades = colours * (_AMBIENT + (1 - _AMBIENT) * np.clip(facing, 0, 1))[:, None]
     depth = np.full((height, width), -np.inf)
     colour = np.zeros((height, width, 4), np.uint8)
@@ -184,7 +185,7 @@ def draw(
 
 
 _BOX = 6
-"""Pixels: faces no larger than this are drawn many at once."""
+"""Pixels of a face's bounding box up to which faces are drawn in groups."""
 _BATCH = 50_000
 
 
@@ -198,7 +199,7 @@ def _many(
     depth: np.ndarray,
     colour: np.ndarray,
 ) -> None:
-    """Small faces, each over a box of the same size."""
+    """Draw small faces with bounding boxes of equal size."""
     import numpy as np
 
     height, width = depth.shape
@@ -212,7 +213,7 @@ def _many(
     if not len(face):
         return
     x, y, z = left[which][face] + column, top[which][face] + row, near[face, row, column]
-    order = np.argsort(z, kind="stable")  # of several at one point the nearest is written last
+    order = np.argsort(z, kind="stable")  # the nearest of several at one pixel is written last
     x, y, z, face = x[order], y[order], z[order], face[order]
     front = z > depth[y, x]
     x, y, z, face = x[front], y[front], z[front], face[front]
@@ -222,7 +223,7 @@ def _many(
 
 
 def _inside(a: np.ndarray, b: np.ndarray, c: np.ndarray, area: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which points are inside of each face, and how near the face is there."""
+    """Which pixels are inside each face, and the face's depth there."""
     shape = (slice(None), None, None)
 
     def edge(p: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -238,7 +239,7 @@ def _inside(a: np.ndarray, b: np.ndarray, c: np.ndarray, area: np.ndarray, x: np
 def _one(
     face: int, corner: np.ndarray, area: float, box: tuple[int, int, int, int], shade: np.ndarray, depth: np.ndarray, colour: np.ndarray
 ) -> None:
-    """A face that is larger on the screen."""
+    """Draw a large face."""
     import numpy as np
 
     left, right, top, bottom = box

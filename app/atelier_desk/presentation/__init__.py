@@ -1,1 +1,1 @@
-"""Words, numbers and states that the window and the terminal share. No Qt."""
+"""Text, numbers and states shared by window and terminal. No Qt."""

@@ -1,4 +1,4 @@
-"""The audit trail in words, for the window and the terminal alike: what was decided, by whom, and what the reason was."""
+"""Text of the audit trail: decisions, who made them, and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DECISIONS = {
     AuditDecision.CANCELLED: N_("Stopped"),
     AuditDecision.DENIED: N_("Denied"),
 }
-"""By itself ``Allowed`` and ``Denied``, the others after a person was asked."""
+"""``Allowed`` and ``Denied`` are automatic; the others followed a question to a person."""
 _BY = {
     (AuditDecision.APPROVED, "user"): N_("Approved by you"),
     (AuditDecision.APPROVED, "timeout"): N_("Approved: no decision was made in time"),
@@ -38,15 +38,15 @@ REASONS = {
     "denied": N_("May access something a rule denies"),
     "unconfined": N_("Outside the sandbox or with network access"),
 }
-"""What asks although a rule or the profile allows it."""
+"""Reasons to ask although a rule or the profile allows a call."""
 _BY_PROFILE = frozenset({"plan", "mode", "selective", "manual"})
 _MODES = frozenset(mode.value for mode in ApprovalMode)
 
 
 def decision(entry: AuditEntry) -> str:
-    """What became of the call and, where a person was asked, by whom."""
-    said = _(_BY.get((entry.decision, entry.decided_by), DECISIONS[entry.decision]))
-    return _("{decision}, with other arguments", decision=said) if entry.edited else said
+    """The decision about a call and, if a person was asked, who made it."""
+    text = _(_BY.get((entry.decision, entry.decided_by), DECISIONS[entry.decision]))
+    return _("{decision}, with other arguments", decision=text) if entry.edited else text
 
 
 _DECIDERS = {"user": N_("You"), "timeout": N_("Nobody in time"), "nobody": N_("Nobody available"), "stop": N_("The run was stopped")}
@@ -62,7 +62,7 @@ _RISKS = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high r
 
 
 def columns(entry: AuditEntry) -> dict[str, str]:
-    """What an entry holds as codes, in words, by column of ``domain.audit.as_csv``."""
+    """Text of an entry's codes, by column of ``domain.audit.as_csv``."""
     mode = entry.mode
     return {
         "decision": _(DECISIONS[entry.decision]),
@@ -75,7 +75,7 @@ def columns(entry: AuditEntry) -> dict[str, str]:
 
 
 def why(entry: AuditEntry) -> str:
-    """What decided, or asked: a rule, what asks always, or the profile."""
+    """What decided or asked: a rule, a check that always asks, or the profile."""
     if entry.rule:
         return _("Rule “{rule}”", rule=entry.rule)
     if entry.reason in _BY_PROFILE and entry.mode in _MODES:
@@ -92,7 +92,7 @@ def acted(verdict: Verdict) -> str:
 
 
 def ground(verdict: Verdict) -> str:
-    """What it rests on: a rule, what asks always, or the profile."""
+    """Basis of a verdict: a rule, a check that always asks, or the profile."""
     if verdict.rule:
         return _("Rule “{rule}”", rule=verdict.rule)
     return _(REASONS[verdict.reason]) if verdict.reason in REASONS else _("Profile")

@@ -1,4 +1,4 @@
-"""What a try of a service for pictures or 3D models came to, in words; the window and the command line share it."""
+"""Text of a connection test of an image or 3D model service."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def connection_test_text(what: str, model: str, found: MediaTrial) -> str:
-    """``what`` is ``images`` or ``models``; ``model`` is that which makes pictures."""
+    """Result of a test; ``what`` is ``images`` or ``models``, ``model`` the image model."""
     if what == "images":
         if found.known is None:
-            return _("It answers. It lists no models, so that {model} is not known to be there.", model=model)
+            return _("It answers but does not list its models, so it is unknown whether {model} is available.", model=model)
         return _("It answers, and has {model}.", model=model) if found.known else _("It answers, but lists no model {model}.", model=model)
     if found.balance is None:
-        return _("It answers, and takes the key.")
+        return _("It answers and accepts the key.")
     from babel.numbers import format_decimal
 
-    return _("It answers, and takes the key. Credits left: {count}.", count=format_decimal(found.balance, locale=language()))
+    return _("It answers and accepts the key. Credits left: {count}.", count=format_decimal(found.balance, locale=language()))

@@ -1,4 +1,4 @@
-"""Changes of files in words, for the window and the terminal alike."""
+"""Text about changes of files."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
 
 ACTIONS = {"created": N_("created"), "changed": N_("edited"), "deleted": N_("deleted"), "moved": N_("moved")}
 LEFTOVER_DAYS = 30
-"""As ``checkpoints.leftovers.DAYS``, which listings need not load."""
+"""Same as ``checkpoints.leftovers.DAYS``, which lists need not import."""
 NAMED = 5
-"""Files that a sentence names; the others are counted."""
+"""Files named in a sentence; the others are counted."""
 
 
 GONE = N_("no longer exists: moved, renamed or deleted")
-"""Of a granted folder."""
+"""State of a granted folder."""
 
 
 def trust_text(trusted: bool | None) -> str:
-    """What was decided of a folder, and what that means; to be translated."""
+    """Decision about a folder's trust and its meaning, untranslated."""
     if trusted is None:
         return N_("not decided: its instructions are not read")
     return N_("trusted: agents read its instructions") if trusted else N_("not trusted: its instructions are not read")
 
 
 def missing_text(folder: str) -> str:
-    """What is said of a granted folder that is not there."""
+    """Warning about a granted folder that does not exist."""
     return _("The folder {folder} was not found: it was moved or deleted, or its disk is not connected.", folder=folder)
 
 
 def path_text(change: Change) -> str:
-    """``src/a.py``, ``docs/`` for a folder, ``a.py → b.py`` for a move, as it can be read."""
+    """A change's path: ``src/a.py``, ``docs/`` for a folder, ``a.py → b.py`` for a move."""
     return visible(f"{change.path} → {change.moved_to}" if change.moved_to else change.path + ("/" if change.folder else ""))
 
 
@@ -50,13 +50,16 @@ def state_text(change: Change) -> str:
 
 
 def held_file_text(held: HeldFile) -> str:
-    """``AGENTS.md``, ``hooks/`` for a folder; and whether a file is there by that name, which stays as it is."""
+    """A held file's path (``AGENTS.md``, ``hooks/``), and whether a file of that name exists.
+
+    That file stays unchanged.
+    """
     path = held.path + ("/" if held.folder else "")
     return _("{path} (new version)", path=path) if held.replaces else visible(path)
 
 
 def retained_text(kept: KeptRecord) -> str:
-    """``12.3 MB for 40 changes, the oldest of 2026-11-01``."""
+    """Storage used for undo: ``12.3 MB for 40 changes, the oldest of 2026-11-01``."""
     held = size(kept.size)
     if not kept.changes or kept.oldest is None:
         return _("{size}; there is nothing to undo", size=held)
@@ -65,7 +68,7 @@ def retained_text(kept: KeptRecord) -> str:
 
 
 def cleaned_text(done: Cleaned) -> str:
-    """What a cleaning did, and what it cost."""
+    """Result and cost of a clean-up."""
     freed = _("{size} freed.", size=size(done.freed))
     if not done.given_up:
         return _("{freed} Every change can still be undone.", freed=freed)
@@ -74,7 +77,7 @@ def cleaned_text(done: Cleaned) -> str:
 
 
 def leftover_name(leftover: Leftover) -> str:
-    """What it is, for a person: ``Workflow 0192… (3 changes)``."""
+    """Name of leftover data: ``Workflow 0192… (3 changes)``."""
     match leftover.kind:
         case "unknown":
             changes = ngettext("{n} change", "{n} changes", leftover.changes)
@@ -90,13 +93,13 @@ def leftover_name(leftover: Leftover) -> str:
 
 
 def leftover_facts(leftover: Leftover) -> str:
-    """Its size, why it is kept, and until when."""
+    """Size of leftover data, why it is stored, and until when."""
     until = _("kept until {date}", date=f"{leftover.until:%Y-%m-%d}") if leftover.until else _("kept until you delete it")
     return " · ".join(part for part in (size(leftover.size), _(leftover.reason) if leftover.reason else "", until) if part)
 
 
 def leftovers_text(leftovers: Sequence[Leftover]) -> list[str]:
-    """A sentence for each of the two kinds, what cannot be read and what is unknown; none where there is nothing of it."""
+    """A sentence each for unreadable and for unknown data; empty without any."""
     unknown = [each for each in leftovers if each.kind in ("unknown", "unnamed")]
     unread = [each for each in leftovers if each not in unknown]
     found = []
@@ -122,7 +125,7 @@ def leftovers_text(leftovers: Sequence[Leftover]) -> list[str]:
 
 
 def unreadable_text(count: int) -> str:
-    """What is said beside a list of changes that goes without records it cannot read; empty for none."""
+    """Warning in a list of changes about unreadable records; empty for none."""
     if not count:
         return ""
     return ngettext(
@@ -133,7 +136,7 @@ def unreadable_text(count: int) -> str:
 
 
 def upgrade_text(step: UpgradeStep) -> str:
-    """What is said while the data of an older version is brought up to date."""
+    """Progress while data of an older version is upgraded."""
     from atelier_desk.storage.folder.version import UPGRADE_STEPS
 
     what = {
@@ -148,18 +151,18 @@ def upgrade_text(step: UpgradeStep) -> str:
 
 
 def lost_data_text(count: int) -> str:
-    """What is said when the checkpoints of changes were deleted; empty for none."""
+    """Warning that the checkpoints of changes were deleted; empty for none."""
     words = ngettext("Undo is no longer possible for {n} change", "Undo is no longer possible for {n} changes", count)
     return _("{lost}: the data it needs was deleted, or is on another machine.", lost=words) if count else ""
 
 
 def mark_text(sources: Sequence[str]) -> str:
-    """What is said of a file that was written after reading from outside."""
+    """Note on a file written after reading outside sources."""
     return _("Written after reading from {sources}", sources=", ".join(sources))
 
 
 def undo_text(changes: Iterable[Change]) -> str:
-    """What undoing these changes does not take back; empty when it takes back all."""
+    """What undoing these changes cannot restore; empty when it restores everything."""
     if not any(change.command for change in changes):
         return ""
     return _("Commands changed some of them. What they did elsewhere stays: in other folders, in .git, in ignored files, over the network.")

@@ -1,4 +1,4 @@
-"""Chats of other programs in words: what a file holds, what an import did, what it left out."""
+"""Text about chats of other programs: contents of a file, and result of an import."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atelier_desk.support.number_format import day, number
 
 
 def found_text(preview: ChatFilePreview) -> str:
-    """How many chats, from when to when, and how many of them are here already."""
+    """Number of chats, their dates, and how many exist already."""
     chats = preview.chats
     told = [ngettext("{number} chat", "{number} chats", len(chats), number=number(len(chats)))]
     first = min((each.first for each in chats if each.first), default=None)
@@ -24,7 +24,7 @@ def found_text(preview: ChatFilePreview) -> str:
 
 
 def state_text(chat: ChatPreview) -> str:
-    """Whether a chat is here: ``not imported yet``, ``already imported``, ``2 new turns``, ``deleted``."""
+    """State of a chat: ``not imported yet``, ``already imported``, ``2 new turns``, ``deleted``."""
     if chat.deleted:
         return _("recently deleted")
     if not chat.there:
@@ -35,7 +35,7 @@ def state_text(chat: ChatPreview) -> str:
 
 
 def done_words(done: ImportedChats) -> str:
-    """What an import did."""
+    """Result of an import."""
     told = []
     if done.created or not (done.extended or done.unchanged):
         told.append(ngettext("{n} chat imported", "{n} chats imported", len(done.created)))
@@ -47,7 +47,7 @@ def done_words(done: ImportedChats) -> str:
 
 
 def skipped_words(skipped: Mapping[str, int]) -> list[str]:
-    """A sentence for each reason why something was left out."""
+    """A sentence for each reason why something was skipped."""
     count = skipped.get
     told = []
     if n := count("unknown", 0) + count("empty", 0):

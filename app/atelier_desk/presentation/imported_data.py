@@ -1,4 +1,4 @@
-"""What waits for a person after data from elsewhere was taken over, in words."""
+"""Text about permissions that imported data needs confirmed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TITLES = {
 
 
 def title(grant: HeldGrant) -> str:
-    """What waits."""
+    """What needs confirmation."""
     match grant.kind:
         case HeldKind.PROVIDER:
             return _("Provider {name}", name=grant.name)
@@ -26,7 +26,7 @@ def title(grant: HeldGrant) -> str:
 
 
 def about(grant: HeldGrant) -> str:
-    """What a confirmation is about: an address with what is sent there, or folders, one a line."""
+    """Subject of a confirmation: an address and what is sent there, or folders, one a line."""
     if grant.kind is HeldKind.CONTENTS:
         return _("Agents that read one are treated as having read untrusted content.")
     return "\n".join(grant.about)

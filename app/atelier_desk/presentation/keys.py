@@ -1,4 +1,4 @@
-"""How a provider's key stands, in a person's words, for the window and the command line."""
+"""Text about the state of a provider's key."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _STATES = {
     KeyState.REQUIRED: N_("API key required"),
 }
 MISSING = frozenset({KeyState.UNSET, KeyState.REQUIRED})
-"""Nothing can be asked of the provider before a person does something."""
+"""The provider cannot be used until a key is entered."""
 
 
 def shortcut_text(state: KeyState, variable: str) -> str:
-    """The state in a few words, empty where no key is needed; ``variable`` is the name of the one that holds it, if any."""
+    """Short state of a key, empty where none is needed; ``variable`` holds the key, if any."""
     return _(_STATES[state], variable=variable)

@@ -1,4 +1,4 @@
-"""MCP servers in a person's words, for the window and the command line."""
+"""Text about MCP servers."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ HINTS = {
     "idempotentHint": N_("says that it can be repeated"),
     "openWorldHint": N_("says that it reaches others"),
 }
-"""What a server claims of a tool: shown, never trusted."""
+"""Annotations of a tool by its server: shown, never trusted."""
 REJECTED = {
     "tool": (N_("tool {name}: {why}"), N_("its tools: {why}")),
     "resource": (N_("resource {name}: {why}"), N_("its resources: {why}")),
     "template": (N_("resource template {name}: {why}"), N_("its resource templates: {why}")),
     "prompt": (N_("prompt {name}: {why}"), N_("its prompts: {why}")),
 }
-"""What a server lists and nobody can use, by its kind: one with a name, and one without or the whole list."""
+"""Rejected entries of a server's lists, by kind: with a name, and without or for the list."""
 
 
 WHY = (
@@ -55,12 +55,18 @@ WHY = (
     N_("its parameters refer to themselves without end"),
     N_("its parameters cannot be used ({detail})"),
 )
-"""Why an entry cannot be used. ``mcp.entries`` and ``mcp.definitions`` give the reason in English; it is stored so, and is one of these."""
+"""Reasons for rejecting an entry.
+
+``mcp.listed_entries`` and ``mcp.definitions`` store one of these, in English.
+"""
 _WHY = {text: re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(text)), re.DOTALL) for text in WHY}
 
 
 def why_text(why: str) -> str:
-    """A stored reason in the current language; one that is not in ``WHY`` stays as it is. A ``detail`` is the library's, in English."""
+    """A stored reason in the current language; one not in ``WHY`` is returned unchanged.
+
+    A ``detail`` is the library's English text.
+    """
     for text, form in _WHY.items():
         if (found := form.fullmatch(why)) is not None:
             return _(text, **found.groupdict())
@@ -68,7 +74,7 @@ def why_text(why: str) -> str:
 
 
 def rejected_text(kind: str, name: str, why: str) -> str:
-    """One entry of a server that cannot be used, in the current language; ``why`` as it is stored."""
+    """Text about a rejected entry; ``why`` is the stored reason."""
     named, unnamed = REJECTED[kind]
     why = why_text(why)
     return _(named, name=name, why=why) if name else _(unnamed, why=why)

@@ -1,6 +1,6 @@
-"""The permission profiles in words, for the window and the terminal alike: what agents may do without asking.
+"""Permission profiles: what agents may do without approval.
 
-The names that are stored (``ApprovalMode``) are older and stay; people read and write the names here.
+The stored names (``ApprovalMode``) are older and stay; people read and type the names here.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from atelier_desk.support.i18n import N_
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One profile.
+    """A permission profile.
 
     Attributes:
-        name: how it is written on the command line.
-        title, allows: what it is called and, in a sentence, what it allows; both to be translated.
-        icon: its icon of the theme.
-        risky: whether it is marked wherever it is shown, because hardly anything is asked about.
+        name: spelling on the command line.
+        title, allows: its name, and a sentence about what it allows; untranslated.
+        icon: its icon in the theme.
+        risky: shown with a warning, because hardly anything needs approval.
     """
 
     mode: ApprovalMode
@@ -43,11 +43,14 @@ PROFILES = (
         risky=True,
     ),
 )
-"""The four to choose from, in this order. See docs/permissions.md."""
+"""The four profiles to choose from, in this order. See docs/permissions.md."""
 ASK_ALL = Profile(
     ApprovalMode.MANUAL, "ask-all", N_("Ask every time"), N_("Asks before every call, unless the settings allow low risks."), "shield"
 )
-"""A stricter Ask, for an agent that is not trusted with anything; offered in forms, and where it is in force."""
+"""A stricter Ask for agents that are not trusted at all.
+
+Offered in forms, and shown where it is in force.
+"""
 ALL = (*PROFILES[:2], ASK_ALL, *PROFILES[2:])
 NAMES = tuple(profile.name for profile in ALL)
 _BY_MODE = {profile.mode: profile for profile in ALL}
@@ -55,10 +58,10 @@ _BY_NAME = {profile.name: profile for profile in ALL}
 
 
 def profile_of(mode: ApprovalMode) -> Profile:
-    """The profile that a stored mode is."""
+    """The profile of a stored mode."""
     return _BY_MODE[mode]
 
 
 def mode_of(name: str) -> ApprovalMode:
-    """The stored mode of a profile's name, one of ``NAMES``."""
+    """The stored mode of a profile, by one of ``NAMES``."""
     return _BY_NAME[name].mode

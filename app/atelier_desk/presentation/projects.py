@@ -1,4 +1,4 @@
-"""Parts of projects in a person's words, for the window and the command line: kinds, relations, places, languages, stages."""
+"""Text about projects: kinds, relations, places, languages and stages."""
 
 from __future__ import annotations
 
@@ -63,17 +63,17 @@ _STAGES = {
     IngestStage.PAUSED: N_("Paused at {done} of {total}"),
 }
 _BEGINNINGS = {
-    IngestStage.READING: N_("Looking for files…"),
+    IngestStage.READING: N_("Searching for files…"),
     IngestStage.RELATING: N_("Following relations…"),
     IngestStage.EMBEDDING: N_("Computing embeddings…"),
     IngestStage.PAUSED: N_("Paused"),
 }
-"""While nobody knows of how many."""
+"""Stages while the total is unknown."""
 CUT_WORDS = {
     "files": N_("Not all files were read: the folder has more than {most}. Read a folder inside it as a project of its own."),
     "looks": N_("Not all of the folder was looked at: it is too large, or slow. Read a folder inside it as a project of its own."),
 }
-"""By ``Project.cut``."""
+"""Text by ``Project.cut``."""
 RUNNING = frozenset({IngestStage.READING, IngestStage.RELATING, IngestStage.EMBEDDING})
 _CODE = {
     "python": "Python",
@@ -105,14 +105,14 @@ _CODE = {
 
 
 def language_word(language: str) -> str:
-    """A language as its people write it."""
+    """Name of a programming language."""
     if language in ("", "text"):
         return _("Text")
     return _CODE.get(language, language[:1].upper() + language[1:])
 
 
 def kind_word(entity: Entity) -> str:
-    """What an entity is: class, method, section, or its kind when the type is no word we know."""
+    """Kind of an entity: class, method, section … for its type, or else for its kind."""
     if entity.kind is EntityKind.SECTION:
         return _("page of a PDF") if entity.language == "pdf" else _("section")
     known = _TYPES.get(entity.type) or (_ONE[entity.kind] if not entity.type or entity.type == str(entity.kind) else "")
@@ -120,24 +120,24 @@ def kind_word(entity: Entity) -> str:
 
 
 def place_word(entity: Entity) -> str:
-    """Where it is: path and line, as editors write it."""
+    """An entity's path and line, as editors write it."""
     if not entity.path:
         return ""
     return f"{entity.path}:{entity.start_line}" if entity.start_line and entity.kind is not EntityKind.FILE else entity.path
 
 
 def title_word(entity: Entity) -> str:
-    """Its name from the top of its file, or its own."""
+    """An entity's qualified name in its file, or its own name."""
     return entity.qualified or entity.name
 
 
 def describe(entity: Entity) -> str:
-    """An entity in one sentence, for who cannot see it."""
+    """An entity in one sentence, for screen readers."""
     return ", ".join(filter(None, (title_word(entity), kind_word(entity), place_word(entity))))
 
 
 def state_word(state: IngestState) -> str:
-    """How far an ingestion is."""
+    """Progress of indexing."""
     if state.stage is IngestStage.DONE:
         return _("Up to date. Changed files: {changed}, gone: {removed}", changed=number(state.changed), removed=number(state.removed))
     if state.stage is IngestStage.FAILED:
@@ -148,10 +148,10 @@ def state_word(state: IngestState) -> str:
 
 
 def cut_word(cut: str) -> str:
-    """Why not all of a folder was looked at; empty when it was."""
+    """Why a folder was not read completely; empty when it was."""
     return _(CUT_WORDS[cut], **({"most": number(FILES_MAX)} if cut == "files" else {})) if cut in CUT_WORDS else ""
 
 
 def folder_word(project: Project) -> str:
-    """Its folder, or that it has none."""
+    """A project's folder, or that it has none."""
     return project.root or _("No folder: pages from the web")

@@ -1,4 +1,4 @@
-"""What a backup or an export holds, in words: people know workflows and messages, not the tables beside them."""
+"""Text about the contents of a backup or export: workflows and messages, not tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def rows_text(counts: Mapping[str, int]) -> list[str]:
-    """``5 workflows``, ``120 messages`` …, and the rows of all other tables in one number; nothing of what there is none of."""
+    """``5 workflows``, ``120 messages`` …, then one number for all other tables; no zeros."""
     words: dict[str, Callable[[int], str]] = {
         "workflow": lambda n: ngettext("{n} workflow", "{n} workflows", n),
         "message": lambda n: ngettext("{n} message", "{n} messages", n),
@@ -27,7 +27,7 @@ def rows_text(counts: Mapping[str, int]) -> list[str]:
 
 
 def damaged_attachment(found: DamagedAttachment) -> str:
-    """An attachment that is not as it was kept, by its workflow and name."""
+    """A damaged attachment, by its workflow and name."""
     workflow = found.workflow_name or found.workflow
     if found.missing:
         return _("The attachment “{name}” of the workflow “{workflow}” is missing.", name=found.name, workflow=workflow)

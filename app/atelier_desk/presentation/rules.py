@@ -1,4 +1,4 @@
-"""Permission rules in words, for the window and the terminal alike: what they do, where they hold, and what decided a call."""
+"""Text about permission rules: effect, scope, and the reason for a decision."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from atelier_desk.presentation.permission_profiles import profile_of
 from atelier_desk.support.i18n import N_, _
 
 DOES = {Action.ALLOW: N_("Allow"), Action.ASK: N_("Ask"), Action.DENY: N_("Deny")}
-"""What a rule does with the calls it covers."""
+"""Effect of a rule on the calls it covers."""
 
 
 def always_text(where: Holds, what: str) -> str:
-    """A choice of a card, or what it stored: ``what`` is allowed from now on, and where."""
+    """A choice that allows ``what`` from now on, and where; also text of the stored rule."""
     if where.scope is RuleScope.FOLDER:
         return _("Always in this folder: {what}", what=what)
     if where.scope is RuleScope.WORKFLOW:
@@ -21,42 +21,42 @@ def always_text(where: Holds, what: str) -> str:
 
 
 def where_text(where: Holds, name: str = "") -> str:
-    """Where a rule holds; ``name`` is that of its workflow or agent, by default its id."""
-    said = {
+    """Scope of a rule; ``name`` is that of its workflow or agent, by default its id."""
+    texts = {
         RuleScope.RUN: N_("In one run"),
         RuleScope.WORKFLOW: N_("In the workflow {name}"),
         RuleScope.FOLDER: N_("In the folder {name}"),
         RuleScope.AGENT: N_("For the agent {name}"),
         RuleScope.ALWAYS: N_("Everywhere"),
     }
-    return _(said[where.scope], name=name or where.scope_id)
+    return _(texts[where.scope], name=name or where.scope_id)
 
 
 REASONS = {
     "manual": N_("The profile “Ask every time” asks before every call."),
     "risk_high": N_("Calls of high risk are always confirmed."),
-    "repaired": N_("The model wrote broken arguments that were mended. Check them before they are used."),
-    "protected": N_("It changes a file that programs run or agents obey."),
-    "unparsed": N_("Its command could not be taken apart, so nobody can say what it does."),
-    "opaque": N_("It starts other programs or a script, and nobody can say beforehand what these do."),
+    "repaired": N_("The model wrote invalid arguments, which were repaired. Check them before they are used."),
+    "protected": N_("It changes a file that programs run or agents follow."),
+    "unparsed": N_("Its command could not be parsed, so its effect is unknown."),
+    "opaque": N_("It starts other programs or a script, whose effects cannot be checked."),
     "installs": N_("It installs a package, whose scripts run here."),
-    "altered": N_("Its server changed what it says of this tool since you approved it. See Settings, MCP servers."),
-    "unconfined": N_("It would run outside the sandbox, or with the network."),
-    "repository": N_("Settings of this git repository may run programs or use files elsewhere. A yes holds until they change."),
-    "denied": N_("It could reach what a rule denies, and nothing can hide that from it here."),
+    "altered": N_("Its server changed the description of this tool since you approved it. See Settings, MCP servers."),
+    "unconfined": N_("It would run outside the sandbox or with network access."),
+    "repository": N_("Settings of this git repository may run programs or use files elsewhere. An approval holds until they change."),
+    "denied": N_("It could access something a rule denies, and this system cannot block that."),
     "tainted": N_("It sends data out or writes outside the workspace, after the team read from untrusted sources."),
-    "outside": N_("It is outside the granted folders, where this tool never works, whoever allows it."),
+    "outside": N_("It is outside the granted folders, where this tool never works, whatever is allowed."),
 }
-"""Why a call is asked about or refused, by ``Verdict.reason``, but for what the profile says."""
+"""Reasons to ask or deny, by ``Verdict.reason``, except the profile's."""
 
 
 def verdict_text(said: Verdict, mode: ApprovalMode) -> str:
-    """What would become of a call under a profile, and what decides it."""
+    """What a profile would do with a call, and why."""
     action = _(DOES[said.action])
     if said.rule:
         text = _("{action}: the rule “{rule}” decides.", action=action, rule=said.rule)
     elif said.reason in REASONS:
         text = _("{name}: {text}", name=action, text=_(REASONS[said.reason]))
     else:
-        text = _("{action}: no rule is about it, so the profile “{profile}” decides.", action=action, profile=_(profile_of(mode).title))
+        text = _("{action}: no rule applies, so the profile “{profile}” decides.", action=action, profile=_(profile_of(mode).title))
     return f"{text} ({said.about})" if said.about else text

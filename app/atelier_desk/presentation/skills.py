@@ -1,4 +1,4 @@
-"""What a skill or command is, in words: for the list of the window and of the command line."""
+"""Text about skills and commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ADVISORY = N_("It asks for the tools {tools}. That allows nothing: permissions d
 
 
 def state(row: ListedSkill) -> str:
-    """A key of ``STATES``; the first that holds."""
+    """A key of ``STATES``; the first that applies."""
     if row.found.text is None:
         return "broken"
     if not row.trusted:
@@ -34,36 +34,36 @@ def state(row: ListedSkill) -> str:
 
 
 def where(row: ListedSkill) -> str:
-    """Its file, the home folder as ``~``."""
+    """A skill's file, with ``~`` for the home folder."""
     return f"~/{row.found.path}" if row.found.scope == "user" else row.found.file
 
 
 def called_by(row: ListedSkill) -> str:
-    """Who takes it up; empty for one that cannot be used."""
-    said = row.found.text
-    if said is None:
+    """Who can use it; empty when it cannot be used."""
+    text = row.found.text
+    if text is None:
         return ""
-    if said.by_model:
-        return _("agents, and you with /{name}", name=row.name) if said.by_person else _("agents")
-    return _("you, with /{name}", name=row.name) if said.by_person else _("nobody")
+    if text.by_model:
+        return _("agents, and you with /{name}", name=row.name) if text.by_person else _("agents")
+    return _("you, with /{name}", name=row.name) if text.by_person else _("nobody")
 
 
 def remarks(row: ListedSkill) -> list[str]:
-    """What is wrong with it, or good to know, a sentence each."""
-    said = row.found.text
+    """Problems and notes, one sentence each."""
+    text = row.found.text
     out = [] if row.found.problem is None else [row.found.problem.localized(_)]
     if row.shadowed_by:
         out.append(_("Another one of this name comes first: {file}", file=row.shadowed_by))
-    if said is not None:
-        out += [warning.localized(_) for warning in said.warnings]
-        if said.allowed:
-            out.append(_(ADVISORY, tools=", ".join(said.allowed)))
-        if said.ignored:
-            out.append(_("Not heeded here: {fields}.", fields=", ".join(said.ignored)))
-        if has_commands(said.body):
+    if text is not None:
+        out += [warning.localized(_) for warning in text.warnings]
+        if text.allowed:
+            out.append(_(ADVISORY, tools=", ".join(text.allowed)))
+        if text.ignored:
+            out.append(_("Ignored here: {fields}.", fields=", ".join(text.ignored)))
+        if has_commands(text.body):
             out.append(_("Commands in !`…` are not run when it is called: agents run them like any other, as permissions allow."))
-        if said.paths:
-            out.append(_("For files like {patterns}: agents are told so.", patterns=", ".join(said.paths)))
-        if said.compatibility:
-            out.append(_("Needs: {what}", what=said.compatibility))
+        if text.paths:
+            out.append(_("For files like {patterns}: agents are told so.", patterns=", ".join(text.paths)))
+        if text.compatibility:
+            out.append(_("Needs: {what}", what=text.compatibility))
     return out

@@ -1,4 +1,4 @@
-"""The pages an answer rests on: which they are, and what people call one. Window, command line and exports share it."""
+"""Web sources of an answer, for window, command line and exports."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ MOST = 30
 
 
 def used(answer: str, parts: Iterable[ResultPart]) -> tuple[SourcePart, ...]:
-    """The sources of an answer among the parts of what its turn called: the pages that were read, and those a search named whose address
-    stands in the answer. Each once, in the order they came."""
+    """The sources of an answer among the results of its turn's calls.
+
+    These are the pages that were read, and search results whose address is in the answer; each once, in
+    order.
+    """
     found: dict[str, SourcePart] = {}
     for part in parts:
         if isinstance(part, SourcePart) and (part.read or part.url.rstrip("/") in answer):
@@ -23,6 +26,6 @@ def used(answer: str, parts: Iterable[ResultPart]) -> tuple[SourcePart, ...]:
 
 
 def words(source: SourcePart) -> str:
-    """A source in a line: title, host and date."""
+    """A source on one line: title, host and date."""
     host = (urlsplit(source.url).hostname or "").removeprefix("www.")
     return " · ".join(filter(None, (" ".join(source.title.split())[:120], host, source.date)))

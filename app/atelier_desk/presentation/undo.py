@@ -1,4 +1,4 @@
-"""What of a call that waits for a yes could be taken back afterwards, for the window and the terminal alike."""
+"""Text about what can be undone after a call is approved."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from atelier_desk.support.i18n import N_, _, ngettext
 
 _BY_EFFECT = {
     "execute": N_("Changes to files of the workspace can usually be undone, nothing else."),
-    "network": N_("What is sent out cannot be taken back."),
+    "network": N_("Sent data cannot be recalled."),
 }
 
 
 def undo_text(asked: ApprovalRequest) -> str:
-    """What can be undone, as a sentence; empty for calls that change nothing of the user's.
+    """What can be undone, as a sentence; empty for calls that change nothing of the person's.
 
-    ``details`` say ``undo`` (``trash`` for what is deleted) and ``undo_days``, how long changes of files are kept: 0 for ever.
+    ``details`` has ``undo`` (``trash`` for deletions) and ``undo_days``: days that changes are stored, 0 for
+    unlimited.
     """
     if asked.server and asked.effect != "read":
         return _("What the server does cannot be undone here.")

@@ -1,4 +1,4 @@
-"""What usage cost, in words: a price that nobody knows is not nothing."""
+"""Text about cost; an unknown price is not zero."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def saved_text(total: UsageSum) -> str:
-    """What reading from the cache saved; empty while it saved nothing, or less than writing it cost."""
+    """What cache reads saved; empty when it was nothing, or less than writing the cache cost."""
     return _("the cache saved {cost}", cost=cost(total.usage.saved)) if total.usage.saved > 0 else ""
 
 
@@ -20,7 +20,7 @@ CURRENCY = N_("Costs are in US dollars, as providers list them; what they bill m
 
 
 def month_text(month: MonthUsage) -> str:
-    """What was spent this month, of how much."""
+    """Cost of this month, and the limit."""
     if not month.limit:
         return _("This month: {spent}, no limit", spent=cost(month.spent))
     text = _(
@@ -34,7 +34,7 @@ def month_text(month: MonthUsage) -> str:
 
 
 def embedding_offer_text(offer: EmbeddingOffer) -> str:
-    """What waits to be embedded, and what that may cost."""
+    """What could be embedded, and its possible cost."""
     price = _("up to {cost}", cost=cost_bound(offer.cost, up=True)) if offer.cost is not None else _("price unknown")
     return ngettext(
         "{number} text waits to be embedded by {model} ({price}).",
@@ -47,13 +47,16 @@ def embedding_offer_text(offer: EmbeddingOffer) -> str:
 
 
 def warning_text(month: MonthUsage) -> str:
-    """That most of the limit is used."""
-    spent = percent(month.spent / month.limit) if month.limit else ""
-    return _("{percent} of this month’s cost limit of {limit} is used.", percent=spent, limit=cost(month.limit))
+    """Warning that most of the limit is used."""
+    share = percent(month.spent / month.limit) if month.limit else ""
+    return _("{percent} of this month’s cost limit of {limit} is used.", percent=share, limit=cost(month.limit))
 
 
 def cost_text(total: UsageSum, *, short: bool = False) -> str:
-    """``$1.25``, ``unknown``, or ``at least $1.25`` where some of it has no known price; ``short`` is ``≥ $1.25``."""
+    """``$1.25``, ``unknown``, or ``at least $1.25`` if some prices are unknown.
+
+    ``short`` is ``≥ $1.25``.
+    """
     if total.cost is None:
         return _("unknown")
     if short and total.usage.tokens_unpriced:

@@ -1,5 +1,4 @@
-"""What is wrong with a value of a form, in a person's words, for the window and the command line; and what both say of what servers
-ask."""
+"""Text about invalid values of forms, and about servers' questions."""
 
 from __future__ import annotations
 
@@ -42,11 +41,11 @@ _FORMATS = {
 
 
 def problem(form: Form, name: str, code: str) -> UsageError:
-    """The error for what ``Form.problems`` found."""
+    """The error for a result of ``Form.problems``."""
     field = next((each for each in form.fields if each.name == name), None)
-    said: dict[str, Any] = {"field": name, "names": ", ".join(each.name for each in form.fields) or _("none")}
+    params: dict[str, Any] = {"field": name, "names": ", ".join(each.name for each in form.fields) or _("none")}
     if field is not None:
-        said |= {
+        params |= {
             "field": field.label,
             "choices": ", ".join(each.title for each in field.choices[:20]),
             "least": _figure(field.least),
@@ -54,11 +53,11 @@ def problem(form: Form, name: str, code: str) -> UsageError:
             "shortest": field.shortest,
             "longest": field.upper_length,
         }
-    return UsageError(_PROBLEMS[code], code="form", **said)
+    return UsageError(_PROBLEMS[code], code="form", **params)
 
 
 def hint(field: FormField) -> str:
-    """What a field takes, in a few words; empty when anything goes."""
+    """Allowed values of a field, in a few words; empty when anything is allowed."""
     found = []
     if field.format:
         found.append(_(_FORMATS[field.format]))
@@ -74,7 +73,7 @@ def hint(field: FormField) -> str:
 
 
 def shown_host(url: str) -> str:
-    """The host of an address as machines see it: letters of other scripts can look like those of a known name."""
+    """The host of an address in ASCII: letters of other scripts can imitate a known name."""
     host = urlsplit(url).hostname or ""
     try:
         return host.encode("idna").decode()

@@ -47,7 +47,7 @@ GIVE_UP = N_(
     "it anew: Settings, Diagnostics, or atelier doctor --remove-damaged"
 )
 DAMAGED_CONFIGURATION = N_("{damage} {what_to_do}")
-NOT_BEGUN = N_("{damage} It may be what forbids something: no agent begins to work before that is settled. {what_to_do}")
+NOT_BEGUN = N_("{damage} It may forbid something: no agent starts until this is resolved. {what_to_do}")
 _NO_RUN: dict[str, str] = {
     CHANGED: N_("Workflow {workflow}: the event {row} is not as it was written."),
     MISSING: N_("Workflow {workflow}: an event beside its runs is missing."),

@@ -36,12 +36,12 @@ def surrealdb() -> Any:
 
 def _import() -> None:
     named = {f"surrealdb.connections.{module}": classes for module, classes in _ELSEWHERE.items()}
-    stands = {name: _stand_in(name, classes) for name, classes in named.items() if name not in sys.modules}
-    sys.modules.update(stands)
+    stand_ins = {name: _stand_in(name, classes) for name, classes in named.items() if name not in sys.modules}
+    sys.modules.update(stand_ins)
     try:
         importlib.import_module("surrealdb")
     finally:
-        for name in stands:  # whoever imports the module itself gets the real one
+        for name in stand_ins:  # whoever imports the module itself gets the real one
             sys.modules.pop(name, None)
 
 

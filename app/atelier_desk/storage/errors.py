@@ -55,7 +55,7 @@ FILE_TOO_LARGE = N_(
     "Nothing that was saved is lost. Raise the limit, or choose a folder on another disk with --data-dir."
 )
 READ_ONLY = N_("Atelier may not write to {path}. Make the folder writable, or choose another with --data-dir.")
-BAD_PATH = N_("The database cannot be kept in {path}: the path has a question mark. Choose another folder with --data-dir.")
+BAD_PATH = N_("The database cannot be stored in {path}: the path has a question mark. Choose another folder with --data-dir.")
 TOO_MANY_FILES = N_(
     "Too many files are open, so the database in {path} could not go on. Nothing that was saved is lost. "
     "Close other programs or raise the limit of open files (ulimit -n), then try again."
@@ -65,19 +65,19 @@ INPUT_OUTPUT = N_(
     "Check the disk, then try again; if the error stays, restore a backup on another disk with: atelier backup restore FILE"
 )
 UNSETTLED = N_(
-    "The last change may be saved or not: the database in {path} failed while it was written and could not be opened again ({problem}). "
-    "When the cause is mended, try again: what is really saved is read first."
+    "It is unknown whether the last change was saved: the database in {path} failed during the write and "
+    "could not be reopened ({problem}). Fix the cause, then try again: the saved state is read first."
 )
 BUSY = N_(
-    "The database in {path} is busy putting its tables in order, which takes minutes when it is large. Nothing that was saved is lost. "
-    "Wait, then try again."
+    "The database in {path} is busy compacting its tables, which takes minutes when it is large. Nothing "
+    "that was saved is lost. Wait, then try again."
 )
 START_AGAIN = N_("The database in {path} could not be opened again after an error. Nothing that was saved is lost: start Atelier again.")
 MOVED = N_(
     "The data folder {path} was renamed, replaced or deleted while Atelier was using it. Nothing more is written, "
     "neither to it nor to what stands in its place. Close Atelier, put the folder back, then start again."
 )
-RESULT_LOST = N_("The change is saved, but the database failed before it gave its answer. Look at the list again.")
+RESULT_LOST = N_("The change is saved, but the database failed before it answered. Check the list again.")
 RECORD_EXISTS = N_(
     "The file has a row with the identifier {id} ({what}), which belongs to another workflow here. Nothing was changed. "
     "Import the file as a copy, with: --on-conflict rename"

@@ -57,19 +57,19 @@ async def damaged_in(store: Store, workflow_id: str) -> list[Damage]:
 async def damaged_anywhere(store: Store, progress: Callable[[int, int], None] | None = None) -> list[Damage]:
     """Return the damaged rows of all workflows. ``progress`` is called with the number checked and the total."""
 
-    async def look(workflow_id: str) -> list[Damage]:
+    async def check(workflow_id: str) -> list[Damage]:
         return await damaged_in(store, workflow_id)
 
-    return await _everywhere(store.query_all, look, progress)
+    return await _everywhere(store.query_all, check, progress)
 
 
 async def damaged_rows(run: Run) -> list[Damage]:
     """Like ``damaged_anywhere`` for a database that nobody writes to."""
 
-    async def look(workflow_id: str) -> list[Damage]:
+    async def check(workflow_id: str) -> list[Damage]:
         return await _Check(run, workflow_id).run()
 
-    return await _everywhere(run, look, None)
+    return await _everywhere(run, check, None)
 
 
 async def unreadable_event(run: Run, run_id: str, after: int = 0) -> Damage | None:

@@ -1,1 +1,1 @@
-"""What every room may use and that knows nothing of Atelier's own things."""
+"""Helpers for all packages that know nothing of Atelier's own concepts."""

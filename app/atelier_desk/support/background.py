@@ -1,6 +1,7 @@
-"""Tasks that nobody waits for: kept until they end, and heard of when they fail.
+"""Background tasks: referenced until they end, and reported when they fail.
 
-The loop holds tasks weakly, and an exception in one that nobody awaits is told when it is collected, if at all.
+The event loop references tasks weakly, and reports an exception that nobody awaits only when the task is
+collected, if at all.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ def start(work: Coroutine[object, None, T], name: str, on_failure: OnFailure | N
     """Run ``work`` in the background of the current loop.
 
     Args:
-        name: what it does, as the log says it: "cleaning of checkpoints".
-        on_failure: told besides the log; a cancelled task has not failed.
+        name: what it does, for the log: "cleaning of checkpoints".
+        on_failure: called in addition to the log; cancelling a task is not a failure.
     """
     task = asyncio.get_running_loop().create_task(work, name=name)
     _running.add(task)
@@ -40,7 +41,7 @@ def start(work: Coroutine[object, None, T], name: str, on_failure: OnFailure | N
 
 
 class Tasks:
-    """Background tasks of one owner, ended with it. ``on_failure``: as for ``start``."""
+    """Background tasks that end with their owner. ``on_failure``: as for ``start``."""
 
     def __init__(self, on_failure: OnFailure) -> None:
         self._on_failure = on_failure
@@ -53,7 +54,7 @@ class Tasks:
         return task
 
     async def aclose(self) -> None:
-        """Cancel all, and wait for their ends."""
+        """Cancel all tasks and wait for them."""
         for task in self._started:
             task.cancel()
         await asyncio.gather(*self._started, return_exceptions=True)

@@ -1,7 +1,8 @@
-"""Whether a desktop can be opened here, found out without loading Qt: Qt ends the whole process when it finds no display.
+"""Check whether a desktop can be opened, without Qt, which aborts without a display.
 
-A leaf module. On Linux the shared libraries of the Qt package are opened with the dynamic loader, which names a missing system library in
-an ordinary error, and the display is greeted with the client library the Qt plugin itself uses.
+Imports nothing of Atelier. On Linux the shared libraries of the Qt package are opened with the dynamic
+loader, which reports a missing system library as an ordinary error, and the display is contacted with the
+client library that the Qt plugin uses.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ _PLUGINS = {"xcb": "libqxcb.so", "wayland": "libqwayland.so"}
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why no window can be opened: ``code`` is ``no_qt``, ``library`` or ``no_display``; the sentence is English, to be translated."""
+    """Why no window can be opened.
+
+    ``code`` is ``no_qt``, ``library`` or ``no_display``; the sentence is English, to be translated.
+    """
 
     code: str
     template: str
@@ -31,7 +35,7 @@ class Problem:
 
 
 def desktop_problem(environ: Mapping[str, str] | None = None) -> Problem | None:
-    """What keeps a window from opening, None when nothing does."""
+    """What prevents a window from opening; None when nothing does."""
     environ = os.environ if environ is None else environ
     folder = qt_folder()
     if folder is None:
@@ -59,7 +63,7 @@ def desktop_problem(environ: Mapping[str, str] | None = None) -> Problem | None:
 
 
 def qt_folder() -> Path | None:
-    """The folder of the installed Qt package, found without importing it; None when it is not installed."""
+    """The folder of the installed Qt package, found without importing it, or None."""
     found = importlib.util.find_spec("PySide6")
     if found is None or not found.submodule_search_locations:
         return None
@@ -67,7 +71,10 @@ def qt_folder() -> Path | None:
 
 
 def missing_library(folder: Path, platform: str = "") -> str | None:
-    """What the dynamic loader misses for Qt's widgets and the platform's plugin (empty: widgets alone); None when all is there."""
+    """A missing library of Qt's widgets and the platform's plugin; None when all are there.
+
+    An empty ``platform`` checks the widgets alone.
+    """
     wanted = [folder / "Qt" / "lib" / "libQt6Widgets.so.6"]
     if platform:
         wanted.append(folder / "Qt" / "plugins" / "platforms" / _PLUGINS.get(platform.split("-")[0], f"libq{platform}.so"))
@@ -82,13 +89,13 @@ def missing_library(folder: Path, platform: str = "") -> str | None:
 
 
 def _named(environ: Mapping[str, str]) -> list[str]:
-    """The platforms the environment names, in the order Qt tries them."""
+    """The platforms named in the environment, in the order Qt tries them."""
     platforms = ["wayland"] if environ.get("WAYLAND_DISPLAY") else []
     return platforms + (["xcb"] if environ.get("DISPLAY") else [])
 
 
 def _answers(platform: str) -> bool:
-    """Whether a display server answers; the client libraries were found to be there before."""
+    """Whether a display server answers; the client libraries were found before."""
     try:
         return _wayland_answers() if platform.startswith("wayland") else _x_answers()
     except (OSError, AttributeError):
@@ -120,10 +127,10 @@ def _wayland_answers() -> bool:
 
 
 def qt_version() -> str:
-    """That of PySide6, which is imported whole. Its answer is asked of a process of its own: a broken library would end this one.
+    """Version of PySide6, imported in a separate process: a broken library would end this one.
 
     Raises:
-        ImportError: with the library that is missing.
+        ImportError: names the missing library.
     """
     import PySide6.QtWidgets
 

@@ -1,4 +1,4 @@
-"""The hash of a file. A leaf module: it imports nothing of Atelier."""
+"""The hash of a file. Imports nothing of Atelier."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from pathlib import Path
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file of any size, in hexadecimal digits; about half a second for 200 MB."""
+    """SHA-256 of a file of any size, hexadecimal; 200 MB take about half a second."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

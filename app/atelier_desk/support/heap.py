@@ -1,4 +1,4 @@
-"""Freed memory goes back to the system."""
+"""Return freed memory to the system."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def share_arenas(most: int = 2) -> None:
 
 
 def trim() -> None:
-    """Give back what was freed and is kept for later: the C library of Linux (glibc) keeps it for good when it is in small pieces.
+    """Return freed memory that Linux's C library (glibc) would keep, because it is fragmented.
 
-    Takes 4 ms, after gigabytes some 0.1 s. Elsewhere it does nothing.
+    Takes 4 ms, after gigabytes about 0.1 s. Does nothing on other systems.
     """
     if sys.platform == "linux":
-        function = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
+        function = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has no such function
         if function is not None:
             function(0)

@@ -1,8 +1,8 @@
-"""Translation for every layer: gettext catalogues made with Babel, switched while the program runs.
+"""Translations: gettext catalogues made with Babel, switchable while the program runs.
 
-A leaf module: of Atelier it imports only what makes text from elsewhere visible. Strings are written in English in the code, marked with
-``_`` (translated now) or ``N_`` (marked for extraction, translated later by whoever shows them), with named ``{placeholders}`` and never
-f-strings, so that a translator sees whole sentences.
+Of Atelier it imports only ``text``. Messages are written in English in the code, marked with ``_``
+(translated now) or ``N_`` (marked for extraction, translated when shown), with named ``{placeholders}`` and
+never f-strings, so that a translator sees complete sentences.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ DOMAIN = "atelier"
 
 
 def catalogue_dir() -> Path:
-    """Where the compiled catalogues are: beside the package in a checkout, inside it in a wheel."""
+    """Folder of the compiled catalogues: in a checkout next to the package, else inside it."""
     package = Path(__file__).resolve().parents[1]
     packaged = package / "_translations"
     return packaged if packaged.is_dir() else package.parents[1] / "translations"
 
 
 def catalogues(folder: Path) -> tuple[str, ...]:
-    """Codes of the languages that have a compiled catalogue there."""
+    """Codes of the languages with a compiled catalogue in a folder."""
     return tuple(sorted({path.parent.parent.name for path in folder.glob(f"*/LC_MESSAGES/{DOMAIN}.mo")} - {"en"}))
 
 
 LANGUAGES = ("en", *catalogues(catalogue_dir()))
-"""Codes of the languages that the program speaks: English, which the code is written in, and every catalogue."""
+"""Codes of all languages: English, in which the code is written, and each catalogue's."""
 
 _NAMES = {"en": ("English", "English"), "fr": ("français", "French")}
 """Each language in itself and in English: for these two Babel would load 5 MB that stay."""
@@ -46,7 +46,7 @@ _NAMES = {"en": ("English", "English"), "fr": ("français", "French")}
 _current: gettext.NullTranslations = gettext.NullTranslations()
 _language = "en"
 _spoken: ContextVar[str] = ContextVar("language", default="")
-"""What is spoken in one task and those it starts; empty where it is the process's language."""
+"""Language of a task and those it starts; empty for the process's language."""
 
 
 def N_(message: str) -> str:
@@ -55,13 +55,16 @@ def N_(message: str) -> str:
 
 
 def _(message: str, /, **params: object) -> str:
-    """Translate a message into the current language and fill in its named placeholders, whose texts are made visible."""
+    """Translate a message and fill in its placeholders, with hidden characters made visible."""
     text = _translations().gettext(message) if message else ""
     return text.format(**_seen(params)) if params else text
 
 
 def ngettext(singular: str, plural: str, /, n: int, **params: object) -> str:
-    """Translate with the language's plural rule (French counts 0 as singular); ``{n}`` is filled in."""
+    """Translate with the language's plural rule; fills in ``{n}``.
+
+    French, for example, uses the singular for 0.
+    """
     return _translations().ngettext(singular, plural, n).format(n=n, **_seen(params))
 
 
@@ -71,7 +74,7 @@ def _seen(params: dict[str, object]) -> dict[str, object]:
 
 @cache
 def in_every_language(message: str) -> str:
-    """What a message is in each language, one after the other, for searching."""
+    """A message in each language, for searching."""
     return " ".join(dict.fromkeys(_catalogue(code).gettext(message) for code in LANGUAGES)) if message else ""
 
 
@@ -82,7 +85,10 @@ def language() -> str:
 
 @contextlib.contextmanager
 def spoken(code: str) -> Iterator[None]:
-    """Speak another language than the process does, in this task and those begun meanwhile; an unknown code changes nothing."""
+    """Use another language in this task and tasks started inside.
+
+    An unknown code changes nothing.
+    """
     token = _spoken.set(code if code in LANGUAGES else _spoken.get())
     try:
         yield
@@ -92,14 +98,14 @@ def spoken(code: str) -> Iterator[None]:
 
 @cache
 def native_name(code: str) -> str:
-    """What a language is called in itself: ``Français``."""
+    """A language's own name: ``Français``."""
     name = _NAMES[code][0] if code in _NAMES else _locale(code).get_display_name() or code
     return name[:1].upper() + name[1:]
 
 
 @cache
 def english_name(code: str) -> str:
-    """``French``."""
+    """A language's English name: ``French``."""
     return _NAMES[code][1] if code in _NAMES else _locale(code).get_display_name("en") or code
 
 
@@ -110,7 +116,7 @@ def _locale(code: str) -> Locale:
 
 
 def system_language() -> str:
-    """The first supported language the environment names, ``en`` when it names none."""
+    """The first supported language in the environment; ``en`` without one."""
     names = [os.environ.get(key, "") for key in ("LC_ALL", "LC_MESSAGES", "LANG")]
     names.append(locale.getlocale()[0] or "")
     for name in names:
@@ -121,7 +127,7 @@ def system_language() -> str:
 
 
 def set_language(code: str) -> str:
-    """Switch the language for the whole process; an unknown code means the system's language."""
+    """Set the process's language; an unknown code selects the system's language."""
     global _current, _language
     code = code if code in LANGUAGES else system_language()
     _current = _catalogue(code)
@@ -136,5 +142,5 @@ def _translations() -> gettext.NullTranslations:
 
 @cache
 def _catalogue(code: str) -> gettext.NullTranslations:
-    """Read once: gettext keeps what it has parsed, but looks for the file each time."""
+    """Cached: gettext caches parsed catalogues, but looks for the file each time."""
     return gettext.translation(DOMAIN, str(catalogue_dir()), languages=[code], fallback=True)

@@ -1,7 +1,8 @@
-"""Logging for the whole program: a rotating file in the data folder, standard error, and no secret in either.
+"""Logging: a rotating file in the data folder and standard error, without secrets.
 
-A leaf module: it imports nothing of Atelier. Whoever holds secrets registers a function that hides them (``add_redactor``); it is applied
-to the finished message, so to the arguments as well, and to the text of exceptions, before any handler of ours writes a record.
+Imports nothing of Atelier. Code that holds secrets registers a function that hides them (``add_redactor``).
+It is applied to the complete message, arguments and exception text included, before our handlers write a
+record.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _handlers: list[logging.Handler] = []
 
 @contextlib.contextmanager
 def correlation(identifier: str) -> Iterator[None]:
-    """Every record written inside, also by tasks started inside, carries this identifier: the root run's."""
+    """Add the root run's id to all records written inside, also by tasks started there."""
     token = _correlation_id.set(identifier)
     try:
         yield
@@ -41,7 +42,7 @@ def correlation(identifier: str) -> Iterator[None]:
 
 
 def add_redactor(redactor: Redactor) -> Callable[[], None]:
-    """Pass every record's text through ``redactor`` from now on; returns a function that stops it."""
+    """Apply ``redactor`` to every record's text from now on; returns a function that removes it."""
     _redactors.append(redactor)
 
     def remove() -> None:
@@ -52,14 +53,17 @@ def add_redactor(redactor: Redactor) -> Callable[[], None]:
 
 
 def redact(text: str) -> str:
-    """The text with everything hidden that the registered redactors know."""
+    """The text without what the registered redactors hide."""
     for redactor in list(_redactors):
         text = redactor(text)
     return text
 
 
 class _RedactingFilter(logging.Filter):
-    """Finishes a record's text and hides secrets in it. The record itself is changed, so handlers that come later are safe too."""
+    """Completes a record's text and hides secrets.
+
+    The record itself changes, so later handlers are safe too.
+    """
 
     _formatter = logging.Formatter()
 
@@ -87,10 +91,10 @@ def set_up(directory: Path | None, level: str = "INFO", *, stderr: bool = True) 
     """Start logging, replacing an earlier set-up.
 
     Args:
-        directory: where ``atelier.log`` is kept, at most ``MAX_FILES`` + 1 files of ``FILE_BYTES``; None writes no file. One process a
-            folder: the one that holds the database.
+        directory: folder of ``atelier.log``, at most ``MAX_FILES`` + 1 files of ``FILE_BYTES``; None writes
+            no file. Only one process uses a folder: the one that holds the database.
         level: one of ``LEVELS``, in any case.
-        stderr: write to standard error too; standard output stays free for JSON.
+        stderr: also write to standard error; standard output stays free for JSON.
 
     Raises:
         ValueError: unknown level.
@@ -106,7 +110,7 @@ def set_up(directory: Path | None, level: str = "INFO", *, stderr: bool = True) 
     if stderr:
         handlers.append(logging.StreamHandler(sys.stderr))
     if not handlers:
-        handlers.append(logging.NullHandler())  # with no handler at all, logging writes to standard error by itself
+        handlers.append(logging.NullHandler())  # without any handler, logging writes to standard error itself
     close()
     formatter = logging.Formatter(FORMAT, datefmt="%Y-%m-%dT%H:%M:%S")
     formatter.converter = time.gmtime
@@ -117,13 +121,13 @@ def set_up(directory: Path | None, level: str = "INFO", *, stderr: bool = True) 
         root.addHandler(handler)
         _handlers.append(handler)
     root.setLevel(level)
-    logging.raiseExceptions = False  # a log that cannot be written (a full disk) must not fill standard error with tracebacks
+    logging.raiseExceptions = False  # an unwritable log (full disk) must not fill standard error with tracebacks
     for chatty in ("httpx", "httpcore", "asyncio", "surrealdb", "websockets"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
 
 
 def close() -> None:
-    """Stop writing and close the file."""
+    """Stop logging and close the file."""
     root = logging.getLogger()
     while _handlers:
         handler = _handlers.pop()

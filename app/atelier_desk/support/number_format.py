@@ -1,7 +1,7 @@
-"""Numbers, dates, durations and amounts for people: rounded, and as the reader's language writes them. For window and terminal alike.
+"""Numbers, dates, durations and amounts for people, in the current language's format.
 
-How a language writes them is in its catalogue, so that another language is a catalogue and nothing else. Neither Babel, whose import takes
-longer than many a listing, nor Qt.
+The format is part of the language's catalogue, so a new language needs only a catalogue. Uses neither Babel,
+whose import takes longer than many commands, nor Qt.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from datetime import date, datetime
 from atelier_desk.support.i18n import N_, _, ngettext
 
 NARROW = "\u202f"
-"""Narrow no-break space between a number and its unit, and in French between thousands."""
+"""Narrow no-break space between a number and its unit, and between thousands in French."""
 SIZES = (N_("kB"), N_("MB"), N_("GB"), N_("TB"))
-"""Each 1 024 times the one before it; the first is 1 024 bytes."""
+"""Units, each 1 024 times the previous one; the first is 1 024 bytes."""
 
 
 def number(value: float, decimals: int = 0, *, trim: bool = False) -> str:
-    """``12,345.60`` or ``12 345,60``; ``trim`` leaves out decimals that say nothing."""
+    """``12,345.60`` or ``12 345,60``; ``trim`` omits trailing zeros."""
     text = f"{value:,.{decimals}f}"
     if trim and decimals:
         text = text.rstrip("0").rstrip(".")
-    example = _("1,234.5")  # what stands between its digits is what this language writes between thousands and before decimals
+    example = _("1,234.5")  # shows this language's separators of thousands and decimals
     return text.translate({ord(","): example[1:-5], ord("."): example[-2]})
 
 
@@ -41,14 +41,14 @@ def duration(milliseconds: float) -> str:
 
 
 def day(value: date) -> str:
-    """``2026-11-28``, ``28/11/2026``; of an aware time, its day in the reader's zone."""
+    """``2026-11-28``, ``28/11/2026``; of an aware time, its day in the local time zone."""
     if isinstance(value, datetime):
         value = value.astimezone()
     return _("{year}-{month}-{day}", year=f"{value.year:04d}", month=f"{value.month:02d}", day=f"{value.day:02d}")
 
 
 def moment(at: datetime) -> str:
-    """Day and time in the reader's zone: ``2026-11-28 09:30``, ``28/11/2026 à 09:30``; ``at`` is aware."""
+    """Local date and time: ``2026-11-28 09:30``, ``28/11/2026 à 09:30``; ``at`` is aware."""
     local = at.astimezone()
     return _("{day} {time}", day=day(local), time=f"{local:%H:%M}")
 
@@ -78,12 +78,15 @@ def cost(dollars: float) -> str:
 
 
 def cost_bound(dollars: float, *, up: bool) -> str:
-    """US dollars to four decimals, two from $1, ``up`` or down: what is needed never looks less than what there is."""
+    """US dollars to four decimals, two from $1, rounded ``up`` or down.
+
+    Rounding a need up keeps it from looking less than a balance.
+    """
     places = 2 if dollars >= 1 else 4
     rounded = (math.ceil if up else math.floor)(round(dollars * 10**places, 6))
     return _("${amount}", amount=number(rounded / 10**places, places))
 
 
 def percent(share: float) -> str:
-    """A share of one as a whole percentage."""
+    """A fraction as an integer percentage."""
     return _("{number} %", number=number(share * 100))

@@ -1,6 +1,7 @@
-"""A program that was asked to end does, whatever still holds it up: a tool that cannot be stopped, a disk that does not answer.
+"""Make the process end when asked, even if a tool or a disk hangs.
 
-Nothing is lost by that: the journal has everything, and the next process that opens the data folder marks what was cut off.
+Nothing is lost: the journal has everything, and the next process that opens the data folder marks what was
+interrupted.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ import threading
 import time
 
 CANCELLED = 130
-"""The exit status of a command that was cancelled: 128 and the number of SIGINT, as shells have it."""
+"""Exit status of a cancelled command: 128 plus the number of SIGINT, as in shells."""
 _LEFT_S = 1.0
 _POLL_S = 0.05
 
 
 class EndWatch:
-    """Ends the process ``within_s`` after it was asked to end.
+    """Ends the process ``within_s`` seconds after it was asked to end.
 
     Attributes:
-        status: the exit status if it comes to that.
+        status: exit status in that case.
     """
 
     def __init__(self, status: int, within_s: float) -> None:
@@ -34,28 +35,31 @@ class EndWatch:
         return self._thread is not None
 
     def start(self) -> None:
-        """The program was asked to end; asked again, it does so at once."""
+        """Start the timer; a second call ends the process at once."""
         if self._thread is not None:
             os._exit(self.status)
         self._thread = threading.Thread(target=self._end, name="end-watch", daemon=True)
         self._thread.start()
 
     def returned(self) -> None:
-        """The program itself is done. Only threads that nobody can stop may keep the interpreter from ending now."""
+        """The program has returned; only threads that cannot be stopped may still delay its end."""
         self._returned = True
 
     def _end(self) -> None:
         time.sleep(self._within_s)
         until = time.monotonic() + _LEFT_S
         while time.monotonic() < until:
-            # Where the program was a function among others, its caller goes on.
+            # If the program was called as a function, its caller continues.
             if not self._returned or not threading.main_thread().is_alive():
                 os._exit(self.status)
             time.sleep(_POLL_S)
 
 
 def ending_signals() -> list[signal.Signals]:
-    """Those that ask a process to end. Under nohup it is to outlive its terminal."""
+    """Signals that ask a process to end.
+
+    Under nohup it must survive its terminal, so not SIGHUP.
+    """
     names = ("SIGINT", "SIGTERM", "SIGHUP")
     present = [signal.Signals[name] for name in names if name in signal.Signals.__members__]
     return [number for number in present if number.name != "SIGHUP" or signal.getsignal(number) is not signal.SIG_IGN]

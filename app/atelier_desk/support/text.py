@@ -1,4 +1,4 @@
-"""Texts cut to a length, and texts from elsewhere made visible."""
+"""Shorten texts, and make hidden characters of untrusted texts visible."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import unicodedata
 from typing import Any
 
 _HIDDEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs", "Co", "Cn"})
-"""Unicode categories of characters that cannot be seen, or that reorder what is seen (bidirectional controls)."""
+"""Unicode categories of invisible characters and of bidirectional controls."""
 _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-"""Those of other categories that look like nothing: fillers, and selectors of a variant."""
+"""Invisible characters of other categories: fillers and variation selectors."""
 _JOINER, _NON_JOINER, _EMOJI = "\u200d", "\u200c", "\ufe0f"
 _VIRAMA = 9
-"""The combining class of the signs that take a letter's vowel away in Indic scripts; a joiner after one is seen."""
+"""Combining class of Indic vowel-removing signs; a joiner after one is visible."""
 
 
 def visible(text: str) -> str:
-    """``text`` with every character that could make a person read something else written as ``⟨U+202E⟩``.
+    """``text`` with characters that could mislead a reader written as ``⟨U+202E⟩``.
 
-    Line feeds and tabs stay, and what makes one emoji of several signs or joins letters, as in Persian, Hindi or Sinhala.
+    Newlines and tabs stay, and so do joiners in emoji and in scripts such as Persian, Hindi or Sinhala.
     """
     if text.isprintable() and _BLANK.search(text) is None:
         return text
@@ -27,7 +27,7 @@ def visible(text: str) -> str:
 
 
 def visible_json(value: Any, indent: int | None = None) -> str:
-    """A value as JSON for people: the same characters in its texts are written as JSON's own escapes, so that it can still be read back."""
+    """A value as JSON for people, with hidden characters escaped; can be parsed again."""
     text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
     return "\n".join(line if _is_plain(line) else "".join(map(_escaped, line)) for line in text.split("\n"))
 
@@ -37,7 +37,7 @@ def _is_plain(line: str) -> bool:
 
 
 def hidden_codes(text: str) -> list[str]:
-    """What ``visible`` would write out of a text, each once, as ``U+202E``; empty for a text that is all seen."""
+    """Codes of the hidden characters of a text, each once, as ``U+202E``; empty without any."""
     lines = text.replace("\r\n", "\n").split("\n")
     return list(dict.fromkeys(f"U+{ord(line[place]):04X}" for line in lines if not _is_plain(line) for place in _hidden_in(line)))
 
@@ -59,7 +59,7 @@ def _is_hidden(character: str) -> bool:
 
 
 def _joins(character: str, before: str, after: str) -> bool:
-    """Whether it only shapes its neighbours, in a way that is seen."""
+    """Whether a joiner visibly changes its neighbours."""
     if character in (_JOINER, _NON_JOINER) and unicodedata.combining(before) == _VIRAMA:
         return True  # as in host names: RFC 5892, appendix A.1 and A.2
     if character == _JOINER:
@@ -78,34 +78,42 @@ def _escaped(character: str) -> str:
 
 
 def shorten(text: str, most: int, *, at_word: bool = False) -> str:
-    """The beginning of a text, of at most ``most`` characters with the ellipsis that stands for the rest. ``at_word``: it ends with a whole
-    word where one ends in the second half of what would be kept."""
+    """Shorten a text to at most ``most`` characters, ellipsis included.
+
+    ``at_word`` cuts at the end of a word if there is one in the second half.
+    """
     if len(text) <= most:
         return text
-    kept = text[: max(0, most - 1)]
+    shortened = text[: max(0, most - 1)]
     if at_word:
-        end = kept.rfind(" ")
-        kept = (kept[:end] if end > most // 2 else kept).rstrip(" ,;:.-")
-    return kept + "…"
+        end = shortened.rfind(" ")
+        shortened = (shortened[:end] if end > most // 2 else shortened).rstrip(" ,;:.-")
+    return shortened + "…"
 
 
 _RAW_BYTE = re.compile("(?<![\ud800-\udbff])[\udc80-\udcff]")
-"""What Python makes of a byte in a name; the second half of a character is none."""
+"""Python's surrogate for a byte of a file name, unless it is the second half of a pair."""
 _SHOWN_BYTE = re.compile("⟨([89A-F][0-9A-F])⟩")
 
 
 def readable_name(name: str) -> str:
-    """A file's name as text that can be shown, stored and written again: a byte that is not UTF-8 is ``⟨E9⟩``. Two names stay two."""
+    """A file name that can be shown and stored; a byte that is not UTF-8 becomes ``⟨E9⟩``.
+
+    Different names stay different.
+    """
     return _RAW_BYTE.sub(lambda found: f"⟨{ord(found[0]) - 0xDC00:02X}⟩", name)
 
 
 def name_on_disk(shown: str) -> str:
-    """The name that ``readable_name`` shows, as the file system takes it."""
+    """The file system's name for a result of ``readable_name``."""
     return _SHOWN_BYTE.sub(lambda found: chr(0xDC00 + int(found[1], 16)), shown)
 
 
 def is_storable_name(name: str) -> bool:
-    """Whether a file's name is text: on some systems it may be any bytes, which neither the database nor a message can hold."""
+    """Whether a file name is valid text.
+
+    Some systems allow any bytes, which neither the database nor a message can store.
+    """
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -114,6 +122,6 @@ def is_storable_name(name: str) -> bool:
 
 
 def no_formula(text: str) -> str:
-    """A cell of a CSV file that a spreadsheet does not take for a formula (OWASP, "CSV Injection")."""
+    """A CSV cell that a spreadsheet does not treat as a formula (OWASP, "CSV Injection")."""
     first = text.lstrip(" ")[:1]
     return f"'{text}" if first and first in "=+-@\t\r\n" else text

@@ -1,9 +1,10 @@
-"""Where blocking work runs: one executor for each kind of work, so that none can hold up another.
+"""Thread pools for blocking work: one per kind, so that none can block another.
 
-Opening the database and the syncs of the files, the work of Atelier's own tools, functions that a Python program gives as tools, reading
-standard input, and what the window loads and draws beside have threads of their own; what is left (keyring, downloads and checks of
-models, large JSON, name look-ups) stays on the event loop's default executor. Embeddings have the one thread of their embedder. A user's
-tool files run in no thread at all but in a process, see ``atelier_desk.tools.own.process``. A leaf module: it imports nothing of Atelier.
+Storage (opening the database, syncing files), Atelier's own tools, functions of Python programs used as
+tools, standard input, and background work of the window have their own threads; the rest (keyring, downloads
+and checks of models, large JSON, name resolution) uses the event loop's default executor. An embedder has one
+thread of its own. A person's tool files run in a process, see ``atelier_desk.tools.own.process``. Imports
+nothing of Atelier.
 """
 
 from __future__ import annotations
@@ -26,12 +27,17 @@ STORAGE_THREADS = 4
 TOOL_THREADS = 16
 FUNCTION_THREADS = 32
 BACKGROUND_THREADS = 4
-"""How many at once. More calls wait for a free thread; one that was stopped keeps its thread until its work is really over."""
+"""Maximum number of background threads; further calls wait.
+
+A cancelled call occupies its thread until its work ends.
+"""
 
 
 class DaemonThreads(Executor):
-    """At most ``limit`` threads that the program does not wait for at its end: a thread cannot be killed, and one that hangs would keep
-    the program from ending. Threads are started when they are needed and stay."""
+    """An executor of at most ``limit`` daemon threads, which cannot block the program's end.
+
+    A thread cannot be killed, and one that hangs would block the exit. Threads start on demand and stay.
+    """
 
     def __init__(self, name: str, limit: int) -> None:
         self._name = name
@@ -40,7 +46,7 @@ class DaemonThreads(Executor):
         self._lock = threading.Lock()
         self._threads = 0
         self._open = 0
-        """Jobs that were submitted and are not over."""
+        """Jobs that were submitted and have not ended."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         future: Future[T] = Future()
@@ -59,7 +65,7 @@ class DaemonThreads(Executor):
             self._perform(future, job)
             with self._lock:
                 self._open -= 1
-            # What a job held must not live until the next one comes.
+            # Release the job's objects now, not when the next job arrives.
             del future, job
 
     @staticmethod
@@ -75,15 +81,17 @@ class DaemonThreads(Executor):
 
 
 _STORAGE = ThreadPoolExecutor(STORAGE_THREADS, thread_name_prefix="storage")
-"""Waited for at the end of the program: what it writes is to be whole."""
+"""The program's end waits for these threads, so that files are complete."""
 _TOOLS = DaemonThreads("tools", TOOL_THREADS)
 _FUNCTIONS = DaemonThreads("functions", FUNCTION_THREADS)
 _BACKGROUND = DaemonThreads("background", BACKGROUND_THREADS)
 
 
 def in_background(function: Callable[P, object], /, *args: P.args, **kwargs: P.kwargs) -> None:
-    """Run a blocking function that nobody waits for, not even the program at its end. What it has to tell it tells itself; an error is
-    logged."""
+    """Run a blocking function without waiting for it, not even at the program's end.
+
+    It must report its own result; an exception is logged.
+    """
     _BACKGROUND.submit(function, *args, **kwargs).add_done_callback(_log_error)
 
 
@@ -93,21 +101,27 @@ def _log_error(future: Future[object]) -> None:
 
 
 async def in_storage_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a blocking function that opens, reads, writes or syncs what Atelier stores."""
+    """Run a blocking function that opens, reads, writes or syncs Atelier's files."""
     return await _run(_STORAGE, function, *args, **kwargs)
 
 
 async def in_tool_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run the blocking work of one of Atelier's own tools. Cancelling drops the result; the thread ends its work unseen."""
+    """Run blocking work of one of Atelier's own tools.
+
+    Cancelling drops the result, but the thread finishes its work.
+    """
     return await _run(_TOOLS, function, *args, **kwargs)
 
 
 async def in_function_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a function a Python program gave as a tool. Cancelling drops the result; the thread ends its work unseen."""
+    """Run a function that a Python program registered as a tool.
+
+    Cancelling drops the result, but the thread finishes its work.
+    """
     return await _run(_FUNCTIONS, function, *args, **kwargs)
 
 
 async def _run(executor: Executor, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    # As asyncio.to_thread does it: log lines of the work carry the run they belong to.
+    # As in asyncio.to_thread: log records of the work carry their run's id.
     context = contextvars.copy_context()
     return await asyncio.get_running_loop().run_in_executor(executor, partial(context.run, function, *args, **kwargs))

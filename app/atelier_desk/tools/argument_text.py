@@ -86,7 +86,7 @@ def _sentence(item: Mapping[str, Any], operations: Sequence[str], number: Number
     if kind in ("string_too_long", "string_too_short", "too_long", "too_short"):
         return _length(kind, field, item.get("input"), context, number)
     if kind == "json_invalid":
-        return _("it is no JSON ({detail})", detail=context.get("error", item["msg"]))
+        return _("it is not JSON ({detail})", detail=context.get("error", item["msg"]))
     if kind in _PROBLEMS:
         shown = {key: number(value) if isinstance(value, int) else value for key, value in context.items()}
         return _(_PROBLEMS[kind], field=field or _("the whole of it"), **shown)

@@ -40,9 +40,9 @@ def builtin(*, order: int) -> Callable[[type[T]], type[T]]:
     """
 
     def declare(cls: type[T]) -> type[T]:
-        taken = _declared.get(cls.name)
-        if taken is not None and (taken[1].__module__, taken[1].__qualname__) != (cls.__module__, cls.__qualname__):
-            raise ValueError(f"the tool {cls.name!r} is declared by {taken[1].__module__} already")
+        existing = _declared.get(cls.name)
+        if existing is not None and (existing[1].__module__, existing[1].__qualname__) != (cls.__module__, cls.__qualname__):
+            raise ValueError(f"the tool {cls.name!r} is declared by {existing[1].__module__} already")
         _declared[cls.name] = (order, cls)
         return cls
 

@@ -131,7 +131,7 @@ def tool(
 def _made_of(target: Function, name: str | None, description: str | None, about: dict[str, Any]) -> FunctionTool:
     called = name or str(getattr(target, "__name__", type(target).__name__))
     if not _NAME.fullmatch(called):
-        raise UsageError(N_("{name} is no name for a tool: 1 to 64 letters, digits, _ or - are allowed."), name=repr(called))
+        raise UsageError(N_("{name} is not a valid tool name: 1 to 64 letters, digits, _ or - are allowed."), name=repr(called))
     told = inspect.cleandoc(description or target.__doc__ or "")
     if not told:
         raise UsageError(N_("The tool {name} needs a docstring: it is what the model reads."), name=called)

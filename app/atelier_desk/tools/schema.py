@@ -129,11 +129,11 @@ def _without_null(node: dict[str, object]) -> dict[str, object]:
     options = node.get("anyOf")
     if not isinstance(options, list):
         return node
-    kept = [option for option in options if option != {"type": "null"}]
+    non_null = [option for option in options if option != {"type": "null"}]
     rest = {key: value for key, value in node.items() if key != "anyOf" and not (key == "default" and value is None)}
-    if len(kept) == 1:
-        return {**kept[0], **rest}
-    return {**rest, "anyOf": kept}
+    if len(non_null) == 1:
+        return {**non_null[0], **rest}
+    return {**rest, "anyOf": non_null}
 
 
 def _bounded(node: dict[str, object]) -> dict[str, object]:

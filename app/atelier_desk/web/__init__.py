@@ -1,1 +1,1 @@
-"""The web as agents reach it: addresses that are checked, pages as Markdown, searches."""
+"""Web access for agents: checked addresses, pages as Markdown, and search."""

@@ -1,7 +1,7 @@
-"""What an address is, and which machines it may lead to.
+"""Parse addresses, and decide which machines they may lead to.
 
-An address is read once, by these rules alone, and what was read is what is connected to: two readers that disagree about a spelling are how
-such checks are passed by. Numbers of hosts are accepted in their usual form only.
+An address is parsed once, by these rules alone, and the parsed form is used to connect: two parsers that
+disagree would be a way around the checks. Numeric hosts are accepted in their usual form only.
 """
 
 from __future__ import annotations
@@ -24,16 +24,26 @@ _PORT = re.compile(r"[0-9]{1,5}", re.ASCII)
 PORTS = {"http": 80, "https": 443}
 _OWN_NAMES = (".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home", ".home.arpa", ".corp", ".private", ".test",
               ".invalid", ".example", ".onion", ".alt")  # fmt: skip
-"""Names that no public server has: RFC 6761, 6762, 7686, 8375, 9476, ICANN's ``internal``, and what routers and offices use."""
+"""Name endings that no public server has.
+
+Sources: RFC 6761, 6762, 7686, 8375, 9476, ICANN's ``internal``, and names used by routers and offices.
+"""
 
 Kind = Literal["public", "own", "never"]
-"""``own``: this machine and the networks it may be in. ``never``: no server that a person could mean, or one that hands out keys."""
+"""``own``: this machine and its networks.
+
+``never``: an invalid target, or one that issues keys.
+"""
 IP = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A read address. ``host`` is a name in lower-case ASCII or a number (IPv6 without brackets); ``target`` is path and query."""
+    """A parsed address.
+
+    ``host`` is a name in lower-case ASCII or an IP address (IPv6 without brackets); ``target`` is path and
+    query.
+    """
 
     scheme: str
     host: str
@@ -42,7 +52,7 @@ class Address:
 
     @property
     def authority(self) -> str:
-        """Host and port, the port where it is not the usual one."""
+        """Host, and port unless it is the default one."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -55,20 +65,23 @@ class Address:
         return self.origin + self.target
 
     def link(self, text: str) -> Address:
-        """The address that a link or a redirect on this one leads to; raises as ``read`` does."""
+        """Resolve a link or redirect found at this address; raises like ``read``."""
         return read(urljoin(self.url, text.strip()))
 
     def same_place(self, other: Address) -> bool:
-        """Whether both are one site: one host, with or without ``www.``, each on the usual port or both on the same."""
+        """Whether both belong to one site.
+
+        That is the same host, with or without ``www.``, each on the default port or both on the same one.
+        """
         usual = self.port == PORTS[self.scheme] and other.port == PORTS[other.scheme]
         return self.host.removeprefix("www.") == other.host.removeprefix("www.") and (usual or self.port == other.port)
 
 
 def read(text: str) -> Address:
-    """The address that a text writes.
+    """Parse an address.
 
     Raises:
-        ToolError: it is none that is fetched (code ``bad_address``); the text says why.
+        ToolError: it cannot be fetched (code ``bad_address``); the text says why.
     """
     if len(text) > LONGEST:
         _refuse(text, f"it has {len(text)} characters of at most {LONGEST}")
@@ -132,7 +145,7 @@ def _refuse(text: str, why: str) -> NoReturn:
 
 
 def number(host: str) -> IP | None:
-    """The IP address that a host is, None for a name."""
+    """The host's IP address; None for a name."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -140,7 +153,7 @@ def number(host: str) -> IP | None:
 
 
 def is_own_name(host: str) -> bool:
-    """Whether a name can only be one of this machine or its own network: it has no dot, or an ending that is not public."""
+    """Whether a name must be local: it has no dot, or an ending that is not public."""
     return "." not in host or f".{host}".endswith(_OWN_NAMES)
 
 
@@ -150,25 +163,28 @@ _V4: tuple[tuple[str, Kind], ...] = (
     ("198.18.0.0/15", "never"), ("198.51.100.0/24", "never"),
     ("203.0.113.0/24", "never"), ("224.0.0.0/4", "never"), ("240.0.0.0/4", "never"),
 )  # fmt: skip
-"""IANA's registry of special addresses (RFC 6890 and after)."""
+"""IANA's registry of special addresses (RFC 6890 and later)."""
 _V6: tuple[tuple[str, Kind], ...] = (
     ("::1/128", "own"), ("fc00::/7", "own"), ("fe80::/10", "own"), ("2001::/23", "never"), ("2001:db8::/32", "never"),
     ("2002::/16", "never"),
     ("3fff::/20", "never"),
 )  # fmt: skip
-"""``2001::/23`` has Teredo and ORCHID in it, ``2002::/16`` is 6to4: both carry an IPv4 address that somebody else chose."""
+"""``2001::/23`` contains Teredo and ORCHID, ``2002::/16`` is 6to4.
+
+Both contain an IPv4 address that somebody else can choose.
+"""
 _GLOBAL_V6 = ipaddress.IPv6Network("2000::/3")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _METADATA = frozenset(
     map(ipaddress.ip_address, ("169.254.169.254", "169.254.170.2", "169.254.170.23", "168.63.129.16", "100.100.100.200", "192.0.0.192",
                                "169.254.42.42", "fd00:ec2::254", "fd20:ce::254"))
 )  # fmt: skip
-"""Where clouds hand out the keys of a machine: never, whatever a rule says."""
+"""Clouds' metadata services, which issue a machine's keys: blocked whatever rules say."""
 _NETWORKS = tuple((ipaddress.ip_network(text), kind) for text, kind in (*_V4, *_V6))
 
 
 def kind_of(ip: IP) -> Kind:
-    """What a machine at this address is; an IPv4 address inside of an IPv6 one counts."""
+    """Kind of an IP address; an IPv4 address inside an IPv6 one counts."""
     if ip in _METADATA:
         return "never"
     if isinstance(ip, ipaddress.IPv6Address):
@@ -186,7 +202,10 @@ def kind_of(ip: IP) -> Kind:
 
 
 def usual_port(port: int) -> bool:
-    """Whether web servers of strangers are there; below 1024 other services are, which a request could be made to mean something to."""
+    """Whether public web servers use the port.
+
+    Other services use ports below 1024, and a request could be crafted to mean something to them.
+    """
     return port in (80, 443) or port >= 1024
 
 

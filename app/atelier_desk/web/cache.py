@@ -1,4 +1,7 @@
-"""Pages that were fetched before, as files of the data folder: one JSON file an address. Pages of one's own network are never kept."""
+"""Cache of fetched pages: one JSON file per address in the data folder.
+
+Pages of the own network are never cached.
+"""
 
 from __future__ import annotations
 
@@ -17,25 +20,25 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage.folder.files import private_folder
 
 FRESH_S = 15 * 60
-"""For so long a page is taken from here, when its server does not say how long it is good for."""
+"""Seconds a page stays fresh when its server does not say."""
 FRESH_MOST_S = 24 * 3600
 MAX_AGE_S = 7 * 24 * 3600
 MOST = 100 * 1024 * 1024
-"""Bytes of all pages; over it the oldest go."""
+"""Bytes of all pages; beyond it the oldest are removed."""
 _EVERY = 50
-"""Pages written between two looks at how much there is."""
+"""Pages written between two checks of the size."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedPage:
-    """A page as it was fetched.
+    """A cached page.
 
     Attributes:
-        url: where it was in the end.
-        at: when it was fetched or last said to be unchanged, seconds since 1970.
-        good_s: seconds for which it may be given without asking.
+        url: final address, after redirects.
+        at: when it was fetched or last confirmed unchanged, in seconds since 1970.
+        good_s: seconds it stays fresh.
         etag, modified: the server's validators.
-        page: what ``page_text`` made of it.
+        page: result of ``page_text``.
     """
 
     url: str
@@ -49,12 +52,12 @@ class CachedPage:
         return 0 <= now - self.at < self.good_s
 
     def validators(self) -> dict[str, str]:
-        """The headers that ask for the page only if it changed."""
+        """Headers for a conditional request."""
         return {**({"if-none-match": self.etag} if self.etag else {}), **({"if-modified-since": self.modified} if self.modified else {})}
 
 
 def good_for(headers: Mapping[str, str]) -> float | None:
-    """Seconds for which an answer may be given again; None when it must not be kept. RFC 9111, 5.2."""
+    """Seconds an answer stays fresh; None when it must not be stored. RFC 9111, 5.2."""
     said = headers.get("cache-control", "").lower()
     if re.search(r"\bno-store\b", said) or headers.get("vary", "").strip() == "*":
         return None
@@ -65,7 +68,10 @@ def good_for(headers: Mapping[str, str]) -> float | None:
 
 
 class PageCache:
-    """The kept pages. Its methods block: call them in a thread. A file that cannot be read or written counts as not there."""
+    """The cached pages. Methods block: call them in a thread.
+
+    An unreadable or unwritable file counts as missing.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -90,7 +96,7 @@ class PageCache:
             self.tidy()
 
     def tidy(self, now: float | None = None) -> None:
-        """Remove what is too old, and the oldest of what is too much."""
+        """Remove expired pages, and the oldest beyond the size limit."""
         now = time.time() if now is None else now
         found = sorted(self._files(), key=lambda each: each[1], reverse=True)
         total = 0
@@ -101,7 +107,7 @@ class PageCache:
                     file.unlink()
 
     def clear(self) -> int:
-        """Remove all; gives how many pages there were."""
+        """Remove all pages; returns their number."""
         found = self._files()
         for file, _changed, _size in found:
             with suppress(OSError):
@@ -109,7 +115,7 @@ class PageCache:
         return len(found)
 
     def size(self) -> tuple[int, int]:
-        """Pages, and bytes of them."""
+        """Number of pages, and their bytes."""
         found = self._files()
         return len(found), sum(size for _file, _changed, size in found)
 

@@ -1,4 +1,4 @@
-"""One GET, with caps on size and time; redirects stay on the site that was asked for."""
+"""A GET request limited in size and time; redirects stay on the requested site."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from atelier_desk.web.address import Address
 from atelier_desk.web.dialing import Dialer
 
 AGENT = "Atelier"
-"""What it is called in robots.txt and in a server's log."""
+"""User agent in robots.txt and in servers' logs."""
 CONNECT_S = 10.0
 SILENCE_S = 15.0
 PAGE_S = 40.0
@@ -27,20 +27,20 @@ REDIRECTS = 10
 _HEADERS = 200
 _END_S = 2.0
 Most = int | Callable[[str], int]
-"""Bytes of a body, or how many of one of this media type."""
+"""Maximum bytes of a body, or a function of its media type."""
 _ENCODINGS = {"": 0, "identity": 0, "gzip": 47, "x-gzip": 47, "deflate": 47}
-"""Only what can be unpacked bit by bit under a cap is asked for and taken: by zlib, ``wbits``."""
+"""zlib's ``wbits`` by encoding: only encodings that can be decompressed in limited steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server said.
+    """A server's answer.
 
     Attributes:
-        address: where it said it, after redirects.
-        headers: by name in lower case, the last of each.
-        cut: the body was longer than what was read of it.
-        elsewhere: it wants another site to be asked, which was not done.
+        address: its address, after redirects.
+        headers: by lower-case name; the last one of each.
+        cut: the body was longer than the limit.
+        elsewhere: redirect to another site, which was not followed.
     """
 
     address: Address
@@ -57,7 +57,10 @@ class Answer:
 
 @lru_cache(maxsize=1)
 def trusted() -> ssl.SSLContext:
-    """The usual authorities, and those the system or ``SSL_CERT_FILE`` names. Reads files."""
+    """The usual certificate authorities, and those of the system or ``SSL_CERT_FILE``.
+
+    Reads files.
+    """
     import certifi
 
     context = ssl.create_default_context()
@@ -81,13 +84,15 @@ class WebClient:
             await self._pool.aclose()
 
     async def get(self, address: Address, *, most: Most, headers: Mapping[str, str] | None = None, seconds: float = PAGE_S) -> Answer:
-        """The answer to a GET, its body cut after ``most`` bytes, unpacked, or when the time is over.
+        """Request an address; returns its answer, decompressed.
 
-        Redirects are followed within the site; one to another site is only told, because rules are about hosts. ``headers`` go along to the
-        first address alone.
+        The body is cut at ``most`` bytes or on timeout.
+
+        Redirects are followed within the site. A redirect to another site is only reported, because rules are
+        about hosts. ``headers`` are sent to the first address only.
 
         Raises:
-            ToolError: it may not be reached, cannot be, or took too long.
+            ToolError: the address is forbidden or unreachable, or the request timed out.
         """
         try:
             async with asyncio.timeout(seconds + _END_S):
@@ -150,7 +155,7 @@ class WebClient:
 
 
 async def _body(response: Any, encoding: str, room: int, until: float) -> tuple[bytes, bool]:
-    """The body, unpacked, at most so many bytes of it and what came in time; and whether there is more."""
+    """The decompressed body within the limits of size and time; and whether there is more."""
     bits = _ENCODINGS.get(encoding.strip().lower())
     if bits is None:
         raise ToolError("The server sends the page packed in a way that is not read ({encoding}).", code="packed", encoding=encoding[:60])

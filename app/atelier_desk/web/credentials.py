@@ -1,4 +1,4 @@
-"""Services that a person set up by address and key. The key is in a variable or in the keyring, under the service's name."""
+"""Keys of web services, from a variable or from the keyring under the service's name."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from atelier_desk.support.i18n import N_
 
 
 def entry(service: str) -> str:
-    """Under which name the keyring has a service's key."""
+    """Keyring entry of a service's key."""
     return f"service-{service}"
 
 
 def credentials(
     vault: KeyVault, service: str, title: str, key_env: str, header: str, before: str = "", *, needed: bool = True
 ) -> Callable[[], Awaitable[dict[str, str]]]:
-    """What gives the header with a service's key. When there is none it raises ``ProviderError`` (code ``auth``), or gives no header where
-    a key is not ``needed``."""
+    """A function that returns the header with a service's key.
+
+    Without a key it raises ``ProviderError`` (code ``auth``), or returns no header unless a key is
+    ``needed``.
+    """
 
     from atelier_desk.llm.registry import any_server_type
 
@@ -28,14 +31,14 @@ def credentials(
         config = ProviderConfig(name=entry(service), kind=any_server_type().kind, api_key_env=key_env)
         try:
             key = await vault.key_for(config)
-        except ProviderError as error:  # by the name that people know, not by the keyring's
+        except ProviderError as error:  # show the service's display name instead of the keyring's
             error.params = {**error.params, "provider": title}
             raise
         if not key and not needed:
             return {}
         if not key:
             raise ProviderError(
-                N_("There is no key for {service}. Enter it in the settings (Web, or Images and 3D)."), code="auth", service=title
+                N_("No key is stored for {service}. Enter it in the settings (Web, or Images and 3D)."), code="auth", service=title
             )
         return {header: before + key}
 

@@ -1,7 +1,7 @@
-"""Connecting: a name is looked up once, every answer is checked, and the connection goes to the one that was checked.
+"""Connect to checked addresses: resolve a name once, check every result, use a checked one.
 
-The TLS name and the ``Host`` header stay the name's, so nothing else in the request knows of it. A proxy that the environment names is
-asked for the checked number too: it does not look the name up again.
+TLS and the ``Host`` header still use the name, so the rest of the request is unaffected. A proxy named in the
+environment receives the checked IP address and does not resolve the name again.
 """
 
 from __future__ import annotations
@@ -20,19 +20,21 @@ from atelier_desk.web import tunnel
 from atelier_desk.web.address import Address, is_own_name, kind_of, number, usual_port
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
-"""The IP addresses of a host, as text; none for a name that does not exist."""
+"""The IP addresses of a host, as text; empty for a name that does not exist."""
 Allowed = Callable[[str, int], bool]
-"""Whether a rule allows a host and port of one's own network."""
+"""Whether a rule allows a host and port of the own network."""
 Barred = Callable[[str], str]
-"""What a rule says of a host (with its port where that is not the usual one) that a call comes to on its way: ``deny``, ``ask`` or
-nothing."""
+"""What a rule says of a host that a call reaches on its way: ``deny``, ``ask`` or nothing.
+
+The host has its port unless it is the default one.
+"""
 RESOLVE_S = 10.0
 _TRIED = 4
 """Addresses of a host that are tried."""
 
 
 async def system_resolver(host: str, port: int) -> Sequence[str]:
-    """What the system says."""
+    """Resolve a host with the system's resolver."""
     try:
         async with asyncio.timeout(RESOLVE_S):
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -54,10 +56,10 @@ class Dialer(httpcore.AsyncNetworkBackend):
     """Opens the connections of one call.
 
     Attributes:
-        allowed: what of one's own network may be reached.
-        barred: what a rule says of the hosts on the way.
-        network: what opens a connection to a number.
-        own: the hosts that turned out to lie in one's own network.
+        allowed: what may be reached in the own network.
+        barred: what a rule says of hosts on the way.
+        network: opens a connection to an IP address.
+        own: hosts that turned out to be in the own network.
     """
 
     resolve: Resolver = system_resolver
@@ -67,10 +69,12 @@ class Dialer(httpcore.AsyncNetworkBackend):
     own: set[str] = field(default_factory=set)
 
     def on_the_way(self, address: Address, asked: Address) -> None:
-        """Whether rules let a call for one address come to another; the one that was asked for was judged before the call.
+        """Check whether a call for one address may go on to another.
+
+        The requested address itself was checked before the call.
 
         Raises:
-            ToolError: they do not (code ``barred``), or a person must be asked first (``elsewhere``).
+            ToolError: forbidden (code ``barred``), or a person must be asked first (``elsewhere``).
         """
         said = "" if address.authority == asked.authority else self.barred(address.authority)
         if said == "deny":
@@ -89,10 +93,10 @@ class Dialer(httpcore.AsyncNetworkBackend):
             )
 
     async def check(self, host: str, port: int) -> tuple[str, ...]:
-        """The numbers of a host that may be connected to, all of them checked.
+        """The IP addresses of a host, all of them allowed.
 
         Raises:
-            ToolError: ``own_network`` when one of them is no public server, ``unknown_host`` when there are none.
+            ToolError: ``own_network`` when one of them is not public, ``unknown_host`` when there are none.
         """
         allowed = self.allowed(host, port)
         if not allowed and ((is_own_name(host) and number(host) is None) or not usual_port(port)):
@@ -142,9 +146,9 @@ class Dialer(httpcore.AsyncNetworkBackend):
 
 
 def refused(host: str, port: int, *, never: bool = False) -> ToolError:
-    """The error for a machine that is no public web server."""
+    """The error for a machine that is not a public web server."""
     shown = f"[{host}]" if ":" in host else host
-    # The owner of a public name says where it leads, so a rule for one must say that the own network is meant.
+    # The owner of a public name decides where it leads, so its rule must explicitly mean the own network.
     mark = "domain:" if number(host) is not None or is_own_name(host) else "local:"
     if never:
         return ToolError(

@@ -1,4 +1,7 @@
-"""Pictures and 3D models by services that a person set up: an images endpoint in OpenAI's form, Tripo, Meshy."""
+"""Generate images and 3D models with configured services.
+
+Supported are image endpoints in OpenAI's format, Tripo and Meshy.
+"""
 
 from __future__ import annotations
 
@@ -28,27 +31,27 @@ MODEL = 200 * 1024 * 1024
 """Bytes of a result."""
 POLL_S = 5.0
 WAIT_S = 20 * 60.0
-"""Seconds after which a model that is not finished is given up."""
+"""Seconds after which an unfinished 3D model is abandoned."""
 _IMAGE_WAIT = Timeouts(connect_s=15.0, call_s=240.0)
 _TRIAL_WAIT = Timeouts(connect_s=10.0, call_s=20.0)
 _MODEL_WAIT = Timeouts(connect_s=15.0, call_s=60.0)
 SIZES = {"1:1": "1024x1024", "3:2": "1536x1024", "4:3": "1536x1024", "16:9": "1536x1024", "2:3": "1024x1536", "3:4": "1024x1536",
          "9:16": "1024x1536"}  # fmt: skip
-"""What the endpoint is asked for: its own models know these three sizes."""
+"""Sizes requested from the endpoint: OpenAI's own models support these three."""
 _HEADS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp", b"GIF8": "image/gif"}
 OnProgress = Callable[[int, bool], None]
-"""``say(percent, stops)``: how far a job is, and whether stopping the call still stops it."""
+"""``say(percent, stops)``: progress of a job, and whether stopping the call still stops it."""
 _MISSED = 5
-"""Looks at a job that may fail one after another: it is paid for, and goes on."""
+"""Consecutive status checks that may fail: the job is paid for and continues."""
 
 
 def media_type(data: bytes) -> str:
-    """What kind of picture the bytes begin as; empty for none."""
+    """Media type of an image by its first bytes; empty when unknown."""
     return next((kind for head, kind in _HEADS.items() if data.startswith(head)), "")
 
 
 class MediaGenerator:
-    """Asks the services as the settings say, which may change at any time."""
+    """Calls the configured services; the settings may change at any time."""
 
     def __init__(self, vault: KeyVault, clock: Clock, web: Web) -> None:
         self._vault = vault
@@ -57,7 +60,7 @@ class MediaGenerator:
         self.settings = MediaSettings()
 
     def missing_for_images(self) -> str:
-        """What must be set up before pictures can be made, for the model; empty when they can be."""
+        """What must be configured for images, as text for the model; empty when nothing is missing."""
         if self.settings.images and self.settings.images_model:
             return ""
         return (
@@ -66,7 +69,7 @@ class MediaGenerator:
         )
 
     def missing_for_models(self) -> str:
-        """The same of 3D models."""
+        """What must be configured for 3D models, as text for the model; empty when ready."""
         if self.settings.models != "off":
             return ""
         return (
@@ -75,15 +78,15 @@ class MediaGenerator:
         )
 
     def models_by(self) -> str:
-        """What people call the service for 3D models."""
+        """Display name of the service for 3D models."""
         return SERVICES[self.settings.models].title if self.settings.models in SERVICES else ""
 
     async def picture(self, prompt: str, ratio: str, paying: Paying | None = None) -> bytes:
-        """One picture, counted by ``paying``.
+        """Generate an image; ``paying`` accounts for its cost.
 
         Raises:
-            ToolError: it was not set up, a cap has no room for it, or the service gives something else.
-            ProviderError: it cannot be reached, or refuses.
+            ToolError: not configured, over a limit, or the service returns something else.
+            ProviderError: the service cannot be reached, or refuses.
         """
         if lacking := self.missing_for_images():
             raise ToolError("{text}", code="not_configured", text=lacking)
@@ -109,11 +112,15 @@ class MediaGenerator:
         return data
 
     async def model(self, job: Job, say: OnProgress, paying: Paying | None = None) -> bytes:
-        """A 3D model (GLB): asked for, waited for, fetched. Stopping the call stops the wait, and the work where the service lets
-        it: Meshy while the job is queued, Tripo never. It is counted by ``paying``.
+        """Generate a 3D model (GLB): start the job, wait, and download it.
+
+        ``paying`` accounts for its cost.
+
+        Stopping the call stops the wait, and the job where the service allows it: Meshy while the job is
+        queued, Tripo never.
 
         Raises:
-            ToolError: it was not set up, failed, or takes too long.
+            ToolError: not configured, failed, or timed out.
             ProviderError: the service cannot be reached, or refuses.
         """
         if lacking := self.missing_for_models():
@@ -150,17 +157,18 @@ class MediaGenerator:
                     say(min(95, state.percent), state.queued and kind.stops)
                     await self._clock.sleep(POLL_S)
             except asyncio.CancelledError:
-                # A job that is over would be deleted with its model, which was paid for.
+                # Deleting a finished job would delete its model, which is paid for.
                 if kind.stops and state.queued:
                     payment.returned = await _stopped(service, page)
                 raise
             return await self._fetched(state.url, address, MODEL)
 
     async def knows_model(self) -> bool | None:
-        """Whether the images endpoint lists its model; None when it answers and lists none. Costs nothing.
+        """Whether the images endpoint lists its model; None when it lists none. Free of charge.
 
         Raises:
-            ToolError: it was not set up. ProviderError: it cannot be reached, or refuses the key.
+            ToolError: not configured.
+            ProviderError: the service cannot be reached, or refuses the key.
         """
         if lacking := self.missing_for_images():
             raise ToolError("{text}", code="not_configured", text=lacking)
@@ -175,7 +183,7 @@ class MediaGenerator:
         return any(isinstance(row, dict) and row.get("id") == settings.images_model for row in rows)
 
     async def balance(self) -> float | None:
-        """what is left on the account of the 3D service, in credits; None when it does not say. Raises as ``knows_model``."""
+        """Remaining credits at the 3D service; None when unknown. Raises like ``knows_model``."""
         if lacking := self.missing_for_models():
             raise ToolError("{text}", code="not_configured", text=lacking)
         kind, settings = SERVICES[self.settings.models], self.settings
@@ -187,7 +195,7 @@ class MediaGenerator:
         return float(left) if isinstance(left, int | float) and left == left and abs(left) < 1e15 else None
 
     async def _fetched(self, url: str, service: str, most: int) -> bytes:
-        """A result that a service names by its address: on its own host, or a public one."""
+        """Download a result from the service's own host or a public one."""
         from atelier_desk.web.address import read
 
         async with self._web.client(_only(service)) as client:
@@ -198,18 +206,18 @@ class MediaGenerator:
 
 
 def _only(address: str) -> Allowed:
-    """What of the own network may be reached: the service that the person named."""
+    """Allow only the configured service in the own network."""
     parts = urlsplit(address)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     return lambda host, at: (host, at) == ((parts.hostname or "").lower(), port)
 
 
 class _Service:
-    """One service for one job."""
+    """One service during one job."""
 
     def __init__(self, maker: MediaGenerator, name: str, title: str, address: str, key_env: str, timeouts: Timeouts) -> None:
         vault, clock = maker._vault, maker._clock
-        # A server of one's own that makes pictures often takes none; others say that they want one.
+        # A local image server often needs no key; others report it when they do.
         key = credentials(vault, name, title, key_env, "authorization", "Bearer ", needed=name != "images")
         self._http = HttpClient(address, provider=title, clock=clock, credentials=key, timeouts=timeouts)
         self.json: Callable[..., Awaitable[Any]] = self._http.json
@@ -222,7 +230,10 @@ class _Service:
 
 
 async def _stopped(service: _Service, page: str) -> bool:
-    """Tell a service that nobody waits any more, and whether it heard; that it cannot be told is no error of the call."""
+    """Cancel a job at its service; whether it was accepted.
+
+    A failure is not an error of the call.
+    """
     try:
         async with asyncio.timeout(5):
             await service.json("DELETE", page)
@@ -233,7 +244,7 @@ async def _stopped(service: _Service, page: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a model is made from: words, or one to four pictures (front, then left, back, right)."""
+    """Input for a 3D model: text, or one to four images (front, then left, back, right)."""
 
     prompt: str = ""
     pictures: Sequence[bytes] = ()
@@ -249,13 +260,14 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class ModelService:
-    """A service that makes 3D models.
+    """A service that generates 3D models.
 
     Attributes:
-        begin: orders a job; gives the page that tells how far it is, and its number.
-        read: what that page says.
-        stops: a DELETE of that page ends the job while it is queued, and gives the money back (Meshy). Later it goes on.
-        balance: the page that tells what is left on the account, which proves a key and costs nothing.
+        begin: starts a job; returns its status page and id.
+        read: parses the status page.
+        stops: a DELETE of the status page cancels a queued job and refunds it (Meshy). Later the job
+            continues.
+        balance: page with the account's credits, which tests a key free of charge.
     """
 
     title: str
@@ -332,7 +344,7 @@ def _percent(said: object) -> int:
 
 
 def _text(said: object, *names: str) -> str:
-    """A word inside of an answer, which goes into an address: letters, digits and dashes."""
+    """A value of an answer that becomes part of an address: letters, digits and dashes only."""
     for name in names:
         said = said.get(name) if isinstance(said, dict) else None
     word = str(said or "")

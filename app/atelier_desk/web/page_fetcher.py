@@ -1,4 +1,4 @@
-"""Pages for agents: fetched with manners, read in a process with limits, kept for a while."""
+"""Fetch pages for agents: politely, parsed in a limited process, and cached."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from atelier_desk.web.robots import Robots, SitePace
 
 PAGE = 5 * 1024 * 1024
-"""Bytes of a page that are read; a document is read whole or not at all."""
+"""Bytes of a page; a longer document is refused."""
 DOCUMENT = 20 * 1024 * 1024
 _DOCUMENTS = ("application/pdf", "application/vnd.openxmlformats", "application/vnd.oasis.opendocument", "application/vnd.ms-",
               "application/epub", "application/rtf")  # fmt: skip
@@ -40,23 +40,23 @@ PDF_PAGES = 50
 _TEXTS = ("text/", "application/json", "application/xml", "application/xhtml+xml", "application/rss+xml", "application/atom+xml",
           "application/ld+json", "application/javascript", "application/yaml", "application/x-ndjson")  # fmt: skip
 CRAWL_S = 240.0
-"""Seconds after which no further page of a site is begun."""
+"""Seconds after which a crawl starts no further page."""
 OnProgress = Callable[[int, str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page as it was read.
+    """A parsed page.
 
     Attributes:
-        form: ``article`` for its main text, ``page`` for the whole of it, ``text`` for what is no HTML, ``pdf``,
+        form: ``article`` for the main text, ``page`` for everything, ``text`` for other text, ``pdf``,
             ``docx`` … for a document.
-        total: characters there were before ``markdown`` was cut.
+        total: characters before ``markdown`` was cut.
         links: ``{"url", "text"}`` of each.
-        scripts: it is made by programs in the page, so that there is little or nothing to read without a browser.
-        ran: the browser that ran them, empty for none; ``trouble`` says why none did.
-        cached: it was taken from the pages that were fetched before.
-        cut: the page was longer than what is read of one.
+        scripts: its content is created by scripts, so there is little to read without a browser.
+        ran: the browser that ran the scripts, empty for none; ``trouble`` says why none did.
+        cached: it came from the cache.
+        cut: the page was longer than the limit.
     """
 
     url: str
@@ -78,9 +78,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Crawl:
-    """What is wanted of a site.
+    """Which pages of a site to read.
 
-    ``depth`` 0 is the page alone, 1 what it links to as well … ``include`` and ``exclude`` say which links are followed.
+    ``depth`` 0 is the page alone, 1 also the pages it links to … ``include`` and ``exclude`` are patterns for
+    links.
     """
 
     depth: int = 0
@@ -91,7 +92,10 @@ class Crawl:
 
 @dataclass(slots=True)
 class Crawled:
-    """The pages in the order they were read, and the addresses that were not, with the reason; ``left`` were found and not asked for."""
+    """Pages in reading order, and skipped addresses with the reason.
+
+    ``left``: addresses that were found but not requested.
+    """
 
     pages: list[Page] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
@@ -99,10 +103,11 @@ class Crawled:
 
 
 class Web:
-    """The web, for all calls of one open Atelier.
+    """Web access, for all calls of one open Atelier.
 
     Args:
-        resolve, tls, network: how names are looked up, who is trusted, and what connects to a number; None takes the system's.
+        resolve, tls, network: name resolver, trusted certificates, and what connects to an IP address; None
+            uses the system's.
     """
 
     def __init__(
@@ -124,15 +129,15 @@ class Web:
         self.browser_flags: tuple[str, ...] = ()
 
     def use(self, settings: WebSettings) -> None:
-        """Whether the programs of pages are run, and by which browser."""
+        """Set whether pages' scripts are run, and by which browser."""
         self._settings = settings
 
     def browser(self) -> Installed | None:
-        """What runs the programs of a page; None when nothing does. Looks into folders."""
+        """The browser that runs pages' scripts; None when there is none. Reads folders."""
         return find(self._settings.browser) if self._settings.scripts == "auto" else None
 
     def no_browser(self) -> str:
-        """Why nothing runs the programs of a page, for the model, with what the user can do."""
+        """Why no browser runs scripts, as text for the model, with what the user can do."""
         if self._settings.scripts == "off":
             return "running them is switched off (the user can allow it in Settings, Web)"
         if not SUPPORTED:
@@ -152,7 +157,7 @@ class Web:
         return Robots(self._clock, self._pace)
 
     def client(self, allowed: Allowed, barred: Barred | None = None) -> WebClient:
-        """The connections of one call."""
+        """A client for one call."""
         from atelier_desk.web.client import WebClient
         from atelier_desk.web.dialing import Dialer, system_resolver
 
@@ -164,10 +169,10 @@ class Web:
         return WebClient(dialer, self._tls)
 
     async def page(self, url: str, allowed: Allowed, *, force: bool = False, barred: Barred | None = None) -> Page:
-        """One page; ``force`` fetches it also when it was fetched a short while ago.
+        """Read one page; ``force`` skips the cache.
 
         Raises:
-            ToolError: it cannot or may not be fetched or read.
+            ToolError: it cannot or may not be fetched or parsed.
         """
         from atelier_desk.web.address import read
 
@@ -178,10 +183,10 @@ class Web:
     async def crawl(
         self, url: str, wanted: Crawl, allowed: Allowed, say: OnProgress, *, force: bool = False, barred: Barred | None = None
     ) -> Crawled:
-        """A page and those of its site that it leads to, nearest first. The first page's failure is the call's.
+        """Read a page and the pages of its site it leads to, nearest first.
 
         Raises:
-            ToolError: the first page cannot or may not be fetched.
+            ToolError: the first page cannot or may not be fetched; other failures are part of the result.
         """
         from atelier_desk.web.address import read
 
@@ -211,7 +216,7 @@ class Web:
 
     @staticmethod
     def _next(page: Page, first: Address, wanted: Crawl, known: set[str]) -> list[Address]:
-        """The links of a page that lead on: to the same site, once each, as the patterns say."""
+        """New links of a page within the site that match the patterns."""
         from atelier_desk.web.address import read
 
         found = []
@@ -233,7 +238,7 @@ class Web:
         if kept is not None:
             client.dialer.on_the_way(address_of(kept.url), asked)
             if kept.page.get("scripts") and browser is not None:
-                kept = None  # it was fetched when nothing ran its programs
+                kept = None  # fetched when no browser ran its scripts
         now = self._clock.now().timestamp()
         if kept is not None and kept.fresh(now):
             return self._with_note(_made(kept, kept=True))
@@ -256,22 +261,23 @@ class Web:
                 url, read = await self._run(browser, client, answer.address)
             except ToolError as error:
                 trouble, good = str(error), None
-            else:  # what programs make has no validators: the frame they stand in stays the same
+            else:  # content made by scripts has no validators: the page around it stays the same
                 made = CachedPage(url, now, min(good or 0.0, FRESH_S), "", "", read)
         if good is not None and not client.dialer.own:
             await in_tool_thread(self.cache.put, address.url, made)
         return self._with_note(_made(made), trouble)
 
     def _with_note(self, page: Page, trouble: str = "") -> Page:
-        """With the reason, where the programs of a page were not run."""
+        """Add the reason why a page's scripts were not run."""
         return replace(page, trouble=trouble or self.no_browser()) if page.scripts and not page.ran else page
 
     async def _run(self, browser: Installed, client: WebClient, address: Address) -> tuple[str, dict[str, Any]]:
-        """Where a page is and what it says once its programs have run; one browser at a time."""
+        """Final address and content of a page after its scripts ran; one browser at a time."""
         from atelier_desk.web.browser.rendering import shown
 
         own = client.dialer.allowed
-        # What a page of a stranger asks for is never of the own network: a rule allows the person's call, not the page's.
+        # An untrusted page's requests never reach the own network: a rule allows the person's call, not the
+        # page's.
         allowed: Allowed = lambda host, port: (host, port) == (address.host, address.port) and own(host, port)  # noqa: E731
         async with self._one_browser, self.client(allowed, client.dialer.barred) as inner:
             found = await shown(browser, address, inner.dialer, self.browser_flags)
@@ -306,7 +312,7 @@ def _reason(status: int) -> str:
 
 
 async def _read(answer: Answer) -> dict[str, object]:
-    """What an answer says, as the cache keeps it."""
+    """Parse an answer into the cache's form."""
     host = answer.address.host
     if answer.elsewhere:
         raise ToolError(
@@ -345,7 +351,7 @@ async def _text_of(url: str, kind: str, charset: str, body: bytes) -> dict[str, 
 
 
 def _is_binary(answer: Answer) -> bool:
-    """Whether there are null bytes where a text has none."""
+    """Whether there are null bytes that no text encoding would have."""
     wide = answer.body.startswith((b"\xff\xfe", b"\xfe\xff")) or "utf-16" in answer.headers.get("content-type", "").lower()
     return b"\0" in answer.body[:1024] and not wide
 

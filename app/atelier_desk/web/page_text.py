@@ -1,7 +1,10 @@
-"""A page as Markdown, made by a process of its own, which is asked with ``[url, media type, charset]`` and the page.
+"""Convert a page to Markdown in a process of its own.
 
-A page is written by a stranger: one that takes for ever or unfolds to gigabytes must end this process and not Atelier. Its answer is
-``{"title", "author", "date", "site", "language", "form", "markdown", "links": [{"url", "text"}], "scripts"}``.
+Input: ``[url, media type, charset]`` and the page.
+
+Pages are untrusted: one that takes unlimited time or memory must end this process and not Atelier. Output:
+``{"title", "author", "date", "site", "language", "form", "markdown", "links": [{"url", "text"}],
+"scripts"}``.
 """
 
 from __future__ import annotations
@@ -17,24 +20,27 @@ from atelier_desk.support.worker.child import serve
 MEMORY = 1024 * 1024 * 1024
 """Bytes of address space."""
 SECONDS = 20
-"""Of a processor."""
+"""Seconds of CPU time."""
 TEXT = 400_000
-"""Characters of Markdown that are kept."""
+"""Characters of Markdown; the rest is cut."""
 LINKS = 500
 ARTICLE = 300
-"""Characters from which the main text of a page is an article; below it the page as a whole is given."""
+"""Characters of main text that make an article; with fewer the full page is used."""
 SHARE = 0.15
-"""And it is that only with this share of the page's words: lists and tables of contents have their text elsewhere."""
+"""Minimum share of the page's words for an article.
+
+Lists and indexes have their text elsewhere.
+"""
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _XML = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""", re.IGNORECASE)
 _DECLARED = re.compile(r"^\s*<\?xml[^>]*\?>")
 _KNOWN = re.compile(
     r"(utf_?8|utf_?16|utf_?32|ascii|latin|iso_?8859|iso_?2022|cp\d|windows|koi8|gb|big5|euc|shift_?jis|sjis|mac|hz|johab|tis)"
 )
-"""Beginnings of encodings of texts; Python has codecs that are something else."""
+"""Beginnings of text encodings' names; Python's other codecs are not encodings."""
 _WIDER = {"iso8859_1": "cp1252", "iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932",
           "euc_kr": "cp949", "iso8859-9": "cp1254"}  # fmt: skip
-"""What the web means by a name (WHATWG, Encoding)."""
+"""The encoding that the web means by a name (WHATWG, Encoding)."""
 _GONE = (
     "script",
     "style",
@@ -58,7 +64,11 @@ _NEEDS = re.compile(
 
 
 def decoded(data: bytes, said: str = "") -> str:
-    """The text of a page: by its byte order mark, what the server or the page says, UTF-8, Western European, else by likelihood."""
+    """Decode a page.
+
+    Tried in order: byte order mark, what the server or page declares, UTF-8, Western European; then the most
+    likely one.
+    """
     for mark, name in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
         if data.startswith(mark):
             return data.decode(name, "replace")
@@ -67,14 +77,14 @@ def decoded(data: bytes, said: str = "") -> str:
     for name in (said, found[1].decode("ascii", "replace") if found else ""):
         codec = _codec(name)
         if codec.startswith(("utf_16", "utf-16")) and b"\0" not in start:
-            continue  # it says so in single bytes
+            continue  # declared in single bytes, so not UTF-16
         if codec:
             return data.decode(codec, "replace")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         if error.start >= len(data) - 4:
-            return data.decode("utf-8", "replace")  # cut in the middle of a letter
+            return data.decode("utf-8", "replace")  # cut within a character
     return data.decode(guessed(data))
 
 
@@ -95,7 +105,7 @@ def _codec(name: str) -> str:
 
 
 def page(data: bytes, url: str, media_type: str, charset: str) -> dict[str, Any]:
-    """What a page says."""
+    """Title, text and links of a page."""
     text = decoded(data, charset)
     if not _is_html(media_type, text):
         return {"form": "text", "markdown": text[:TEXT], "links": [], "scripts": False, "total": len(text)}
@@ -149,7 +159,7 @@ def _html(text: str, url: str) -> dict[str, object]:
 
 
 def _drop_hidden(tree: Any) -> None:
-    """What a reader does not see is not what the page says; it is where instructions for machines are put."""
+    """Remove hidden elements: readers do not see them, and they may hide instructions."""
     for element in list(tree.iter()):
         if not isinstance(element.tag, str):
             _remove(element)
@@ -166,7 +176,7 @@ def _remove(element: Any) -> None:
 
 
 def _set_aside(tree: Any) -> list[str]:
-    """Take out the blocks of code, whose empty lines the libraries lose, and leave a mark in the place of each."""
+    """Replace code blocks with markers, because the libraries lose their empty lines."""
     blocks: list[str] = []
     for element in list(tree.iter("pre")):
         code = element.text_content().strip("\r\n")
@@ -206,13 +216,13 @@ def _links(tree: Any, at: str) -> list[dict[str, str]]:
 
 
 def _article(tree: object, url: str) -> tuple[str, dict[str, object]]:
-    """The main text, and what is known of it."""
+    """The main text and its metadata."""
     import copy
 
     import trafilatura
 
     about: dict[str, object] = {}
-    with suppress(Exception):  # a page that the library cannot take apart is given as a whole
+    with suppress(Exception):  # if the library fails, the full page is used
         found = trafilatura.extract_metadata(copy.deepcopy(tree), default_url=url)
         about = found.as_dict() if found is not None else {}
     with suppress(Exception):
@@ -225,7 +235,7 @@ def _article(tree: object, url: str) -> tuple[str, dict[str, object]]:
 
 
 def _full_page(tree: Any, at: str) -> str:
-    """The whole page, without what is on every page of a site."""
+    """The full page without navigation that every page of a site has."""
     import lxml.html
     from lxml import etree
     from markdownify import MarkdownConverter

@@ -1,4 +1,4 @@
-"""Manners: what a site asks of programs (robots.txt, RFC 9309), and how often it is asked."""
+"""Politeness: a site's robots.txt (RFC 9309) and the rate of requests to it."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from atelier_desk.web.client import AGENT, WebClient
 EVERY_S = 1.0
 """Seconds between two requests to one host."""
 SLOWEST_S = 10.0
-"""Longest ``Crawl-delay`` that is waited for between two pages."""
+"""Longest ``Crawl-delay`` that is respected, in seconds."""
 _MAX_AGE_S = 3_600.0
 _SITES = 500
 _MOST = 500 * 1024
-"""Bytes of a robots.txt; RFC 9309, 2.5 asks for this many at least."""
+"""Bytes of a robots.txt; RFC 9309, 2.5 requires at least this many."""
 
 
 class SitePace:
-    """One request at a time and every so often to a host, whichever call makes it."""
+    """Limits requests to a host to one at a time, at intervals, across all calls."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._next: OrderedDict[str, float] = OrderedDict()
 
     async def wait(self, host: str, every_s: float = EVERY_S) -> None:
-        """Wait for a turn; whoever asked first has it first."""
+        """Wait until the host may be requested; first come, first served."""
         now = self._clock.monotonic()
         turn = max(now, self._next.get(host, now))
         self._next[host] = turn + every_s
@@ -43,7 +43,7 @@ class SitePace:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """What a robots.txt says; ``read`` is Protego's, None when everything is allowed."""
+    """Rules of a robots.txt; ``read`` is Protego's parser, None when everything is allowed."""
 
     until: float
     read: Any = None
@@ -51,7 +51,7 @@ class _Rules:
 
 
 class Robots:
-    """What sites ask for, each asked once an hour."""
+    """The robots.txt of each site, fetched once an hour."""
 
     def __init__(self, clock: Clock, pace: SitePace) -> None:
         self._clock = clock
@@ -59,11 +59,14 @@ class Robots:
         self._known: OrderedDict[str, _Rules] = OrderedDict()
 
     async def check(self, address: Address, client: WebClient) -> float:
-        """Seconds to leave between requests; raises ``ToolError`` (code ``robots``) when the site does not want the page fetched."""
+        """Seconds to leave between requests.
+
+        Raises ``ToolError`` (code ``robots``) when the site forbids fetching the page.
+        """
         rules = self._known.get(address.origin)
         if rules is None or rules.until <= self._clock.monotonic():
             rules = await self._ask(address, client)
-            # What an own network answers is asked by each call that may reach it.
+            # Answers from the own network are not shared: each call that may reach it asks itself.
             if address.host not in client.dialer.own:
                 self._known[address.origin] = rules
                 while len(self._known) > _SITES:
@@ -87,7 +90,10 @@ class Robots:
         return min(SLOWEST_S, max(EVERY_S, float(delay))) if delay else EVERY_S
 
     async def _ask(self, address: Address, client: WebClient) -> _Rules:
-        """RFC 9309, 2.3.1: no file allows all, a server in trouble allows nothing."""
+        """Fetch robots.txt.
+
+        RFC 9309, 2.3.1: a missing file allows all, a server error allows nothing.
+        """
         until = self._clock.monotonic() + _MAX_AGE_S
         await self._pace.wait(address.host)
         answer = await client.get(Address(address.scheme, address.host, address.port, "/robots.txt"), most=_MOST)

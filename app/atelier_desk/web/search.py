@@ -1,4 +1,4 @@
-"""Searching the web: by public search pages, a SearXNG server, Brave or Tavily. Each is one function; adding one is adding a line."""
+"""Web search by public search pages, SearXNG, Brave or Tavily: one function each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TAG = re.compile(r"<[^>]{0,200}>")
 
 @dataclass(frozen=True, slots=True)
 class WebHit:
-    """A page that was found; ``date`` is as the service writes it, empty when it does not know."""
+    """A search result; ``date`` is the service's text, empty when unknown."""
 
     title: str
     url: str
@@ -38,12 +38,12 @@ class WebHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchEngine:
-    """Who can be asked.
+    """A search service.
 
     Attributes:
-        title: what people call it.
-        address: where it is, empty for one that has no usual place.
-        keyed: it wants a key, and charges for searches.
+        title: display name.
+        address: usual address; empty when there is none.
+        keyed: it needs a key, and charges for searches.
     """
 
     title: str
@@ -53,7 +53,7 @@ class SearchEngine:
 
 
 class Searcher:
-    """Searches as the settings say, which may change at any time."""
+    """Searches with the configured service; the settings may change at any time."""
 
     def __init__(self, vault: KeyVault, clock: Clock) -> None:
         self._vault = vault
@@ -61,7 +61,7 @@ class Searcher:
         self.settings = WebSettings()
 
     def missing(self) -> str:
-        """What must be set up first, for the model; empty when it can search."""
+        """What must be configured first, as text for the model; empty when nothing is missing."""
         if self.settings.search == "off":
             return "Searching the web is switched off. The user can choose a search service in Settings, Web (atelier web use)."
         engine = ENGINES[self.settings.search]
@@ -70,12 +70,12 @@ class Searcher:
         return ""
 
     async def search(self, query: str, limit: int, paying: Paying) -> list[WebHit]:
-        """The first results, each page once. What a service with a key charges is counted by ``paying``.
+        """The first results; each page once. Charges of a service with a key are counted by ``paying``.
 
         Raises:
-            ToolError: it was not set up (``not_configured``), or the public search pages failed (``search``).
-            AtelierError: ``paying`` has no room for it.
-            ProviderError: the service cannot be reached, refuses the key or answers nonsense.
+            ToolError: not configured (``not_configured``), or the public search pages failed (``search``).
+            AtelierError: ``paying`` has no budget for it.
+            ProviderError: the service cannot be reached, refuses the key or returns an invalid answer.
         """
         if missing := self.missing():
             raise ToolError("{text}", code="not_configured", text=missing)
@@ -85,7 +85,7 @@ class Searcher:
         return list({each.url: each for each in reversed(found)}.values())[::-1][:limit]
 
     async def ask(self, method: str, path: str, payload: object = None, *, header: str = "", before: str = "") -> Any:
-        """The JSON a service answers."""
+        """The JSON answer of the service."""
         from atelier_desk.llm.wire.http import HttpClient, Timeouts
 
         engine = ENGINES[self.settings.search]
@@ -106,7 +106,7 @@ async def _public(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
     proxy = find_proxy(ErrorLocation("web"), "https://duckduckgo.com")
     try:
         rows = await in_tool_thread(public_pages, query, limit, proxy.url if proxy is not None else None)
-    except Exception as error:  # what the library raises differs from one version to the next
+    except Exception as error:  # the library's exceptions differ between versions
         if "no results" in str(error).lower():
             return []
         raise ToolError(
@@ -120,7 +120,7 @@ async def _public(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
 
 
 def public_pages(query: str, limit: int, proxy: str | None) -> list[dict[str, object]]:
-    """Ask public search pages; blocks."""
+    """Query public search pages; blocks."""
     from ddgs import DDGS
 
     return list(DDGS(proxy=proxy, timeout=_PAGES_S).text(query, max_results=limit))
@@ -132,10 +132,10 @@ async def _searxng(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
     except ProviderError as error:
         if error.code not in ("auth", "bad_response"):
             raise
-        # It takes no key, and answers 403 or a page where it was not set up to give JSON, which is how it is installed.
+        # It needs no key; with JSON disabled, as in a new installation, it answers 403 or an HTML page.
         said_so = N_(
-            "SearXNG gives no results as JSON at {address}. Check the address, and that “json” is among the formats in the settings.yml of "
-            "that server (search: formats)."
+            "SearXNG does not return JSON results at {address}. Check the address, and that “json” is "
+            "among the formats in the settings.yml of that server (search: formats)."
         )
         raise ProviderError(said_so, code="search_format", address=searcher.settings.address) from None
     return _hits(_rows(said, "results"), "title", "url", "content", "publishedDate")
@@ -175,7 +175,7 @@ def _rows(said: object, name: str) -> list[Any]:
 
 
 def _hits(rows: Iterable[Any], title: str, url: str, excerpt: str, *dates: str) -> list[WebHit]:
-    """Rows of an answer; those without an address of a page are left out."""
+    """Convert rows of an answer; those without a page's address are skipped."""
     found = []
     for row in rows:
         if isinstance(row, Mapping) and str(row.get(url) or "").startswith(("http://", "https://")):
@@ -185,5 +185,5 @@ def _hits(rows: Iterable[Any], title: str, url: str, excerpt: str, *dates: str) 
 
 
 def _plain(text: object) -> str:
-    """Without the marks that services put around the words that were searched for."""
+    """Remove the marks around the search terms."""
     return " ".join(html.unescape(_TAG.sub("", str(text or ""))).split())

@@ -1,4 +1,7 @@
-"""Through a proxy to a number: HTTP ``CONNECT`` (RFC 9110, 9.3.6) and SOCKS5 (RFC 1928, 1929)."""
+"""Connections to an IP address through a proxy.
+
+HTTP CONNECT (RFC 9110, 9.3.6) and SOCKS5 (RFC 1928, 1929).
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,12 @@ WAIT_S = 15.0
 async def through(
     network: httpcore.AsyncNetworkBackend, proxy: ProxyUse, host: str, port: int, timeout: float | None
 ) -> httpcore.AsyncNetworkStream:
-    """A connection to a number by way of a proxy; ``timeout`` is for all of it, so that one that drips is left too.
+    """Connect through a proxy.
+
+    ``timeout`` covers everything, so a proxy that sends slowly is left too.
 
     Raises:
-        ToolError: it refuses, cannot be reached, or says what no proxy does (code ``proxy``).
+        ToolError: the proxy refuses, cannot be reached, or breaks the protocol (code ``proxy``).
     """
     seconds = WAIT_S if timeout is None else timeout
     try:
@@ -65,7 +70,7 @@ async def _connect(stream: httpcore.AsyncNetworkStream, proxy: ProxyUse, target:
     await stream.write("\r\n".join(lines).encode(), timeout)
     head = b""
     while not head.endswith(b"\r\n\r\n"):
-        piece = await stream.read(1, timeout)  # what comes after the head belongs to the server
+        piece = await stream.read(1, timeout)  # what follows the head belongs to the server
         head += piece
         if not piece or len(head) > _HEAD:
             break
@@ -99,7 +104,7 @@ async def _socks(
                 raise _refusal(proxy, "SOCKS5")
         talk.send(socks5.SOCKS5CommandRequest.from_address(socks5.SOCKS5Command.CONNECT, (ip, port)))
         await stream.write(talk.data_to_send(), timeout)
-        head = await _exactly(stream, 5, timeout)  # how long the rest is stands in the fourth byte, or in the fifth (RFC 1928, 6)
+        head = await _exactly(stream, 5, timeout)  # the fourth or fifth byte tells the remaining length (RFC 1928, 6)
         rest = {1: 3, 4: 15, 3: head[4]}.get(head[3], -1)
         reply = talk.receive_data(head + await _exactly(stream, rest + 2, timeout)) if rest >= 0 else None
     except (ProtocolError, ValueError):

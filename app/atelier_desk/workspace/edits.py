@@ -96,13 +96,13 @@ def fitted(file: Text, old: str, new: str) -> str:
     if len(set(_ENDS.findall(file.text))) < 2:
         return file.with_ends(new)
     before, after = _split(old), _split(new)
-    kept: dict[int, int] = {}
+    unchanged: dict[int, int] = {}
     for mine, theirs, count in _same([line for line, _end in before], [line for line, _end in after]):
-        kept |= zip(range(theirs, theirs + count), range(mine, mine + count), strict=True)
+        unchanged |= zip(range(theirs, theirs + count), range(mine, mine + count), strict=True)
     fitting, last = "", -1
     for place, (line, end) in enumerate(after):
-        last = kept.get(place, min(last + 1, len(before) - 1))
-        if end == "\r" != file.newline and place not in kept:
+        last = unchanged.get(place, min(last + 1, len(before) - 1))
+        if end == "\r" != file.newline and place not in unchanged:
             fitting += line + end  # a carriage return within a line is data
         else:
             fitting += line + ((before[last][1] if before else "") or file.newline if end else "")

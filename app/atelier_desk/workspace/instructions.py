@@ -60,9 +60,9 @@ def instructions(root: ConfinedRoot, denials: Denials | None = None) -> list[Fol
         if posixpath.basename(path) == "CLAUDE.md":
             text = _with_imports(reader, path, text, (path,), _Room(FILE - len(text)))
         most = min(FILE, left)
-        kept = text if len(text) <= most else text[:most].rpartition("\n")[0]
-        found.append(FolderInstructions(folder=str(root.folder), path=path, text=kept.strip(), cut=len(kept) < len(text)))
-        left -= len(kept)
+        shortened = text if len(text) <= most else text[:most].rpartition("\n")[0]
+        found.append(FolderInstructions(folder=str(root.folder), path=path, text=shortened.strip(), cut=len(shortened) < len(text)))
+        left -= len(shortened)
     return found
 
 

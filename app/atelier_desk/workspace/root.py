@@ -171,8 +171,10 @@ class ConfinedRoot:
                 _must_be_file(before, path)
             else:
                 _plain(name)
-            beside = temporary or temporary_name()
-            handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o666 if mode is None else mode, dir_fd=folder)
+            temporary_path = temporary or temporary_name()
+            handle = os.open(
+                temporary_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o666 if mode is None else mode, dir_fd=folder
+            )
             try:
                 try:
                     _write_all(handle, data)
@@ -186,14 +188,14 @@ class ConfinedRoot:
                 finally:
                     os.close(handle)
                 if new:
-                    rename_new(folder, beside, folder, name)
+                    rename_new(folder, temporary_path, folder, name)
                 elif expected:
-                    _replace(folder, beside, name, expected, path)
+                    _replace(folder, temporary_path, name, expected, path)
                 else:
-                    os.rename(beside, name, src_dir_fd=folder, dst_dir_fd=folder)
+                    os.rename(temporary_path, name, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:
                 with contextlib.suppress(OSError):
-                    os.unlink(beside, dir_fd=folder)
+                    os.unlink(temporary_path, dir_fd=folder)
                 raise
             os.fsync(folder)
 

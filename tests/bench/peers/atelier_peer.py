@@ -35,7 +35,7 @@ class AtelierEngine:
         return text
 
     async def finish(self, model: str) -> str:
-        """As at a start of the program: every run that was cut off goes on."""
+        """As at a start of the program: every run that was cut off continues."""
         from tests.chaos.worker import AppendLine
 
         atelier = self._atelier

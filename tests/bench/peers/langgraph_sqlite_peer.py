@@ -29,7 +29,7 @@ class LangGraphWithSqlite(LangGraph):
         return {"recursion_limit": STEPS, "configurable": {"thread_id": thread or str(uuid.uuid4())}}
 
     async def finish(self, model: str) -> str:
-        """A thread that has a checkpoint goes on from it when it is given nothing new."""
+        """A thread that has a checkpoint continues from it when it is given nothing new."""
         config = self._config("the run")
         given = None if await self.saver.aget_tuple(config) else {"messages": [("user", QUESTION)]}
         result = await self._graph(model, False).ainvoke(given, config, durability=self.durability)

@@ -35,7 +35,7 @@ class OpenAIAgentsWithSession(OpenAIAgents):
             return await super().run(model, stream, session)
 
     async def finish(self, model: str) -> str:
-        """A session that holds something goes on when nothing is added to it."""
+        """A session that holds something continues when nothing is added to it."""
         with closing(SyncedSession("the run", self._database)) as session:
             begun = bool(await session.get_items(limit=1))
             result = await Runner.run(self._agent(model), [] if begun else QUESTION, max_turns=TURNS, session=session)

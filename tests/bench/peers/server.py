@@ -1,6 +1,6 @@
 """The scripted server every framework talks to: OpenAI-compatible, in a process of its own, so that its work is nobody's cost.
 
-It keeps no script of its own: the answer follows from the request alone, so any number of runs can go on at once. The name of the model
+It keeps no script of its own: the answer follows from the request alone, so any number of runs can continue at once. The name of the model
 says what to play, and how many results of tools the request holds after its last question says how far the run is:
 
 * ``tools-N``: N turns with one call each, then the answer.
@@ -107,7 +107,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
                 _whole(writer, body)
             await writer.drain()
     except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
-        pass  # the client is gone, or the bench is over
+        pass  # the client is gone, or the bench has ended
     finally:
         writer.close()
 

@@ -355,7 +355,7 @@ async def unfinished(opened: Open) -> None:
     await room.send()
     await room.status("completed")
     await room.compare("cut off")
-    await room.send("Go on exactly where you stopped.")
+    await room.send("Continue exactly where you stopped.")
     await room.status("completed")
     await room.compare("after going on")
 
@@ -418,4 +418,4 @@ async def test_a_called_skill_and_one_that_was_taken_up(
     await room.compare("a called skill")
     shown = str(room.cards(room.live))
     assert "greet/SKILL.md" in shown, "what was called opens below the message"
-    assert "Took up the skill" in shown
+    assert "Loaded the skill" in shown

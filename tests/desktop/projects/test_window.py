@@ -57,7 +57,7 @@ async def test_what_was_not_read_is_listed_with_why_and_copied(window: ProjectsW
     assert find("project-problems").isVisible()
     assert window.overview.problems.words.text() == "1 file could not be read completely · 1 file left out on purpose"
     find("project-problems-copy").click()
-    assert QGuiApplication.clipboard().text() == ".env\tLeft out: it looks as if it held a secret.\nbroken.pdf\tIt is no PDF."
+    assert QGuiApplication.clipboard().text() == ".env\tSkipped: it seems to contain a secret.\nbroken.pdf\tIt is no PDF."
 
 
 async def test_what_looks_like_a_secret_is_read_after_all_and_left_out_again(

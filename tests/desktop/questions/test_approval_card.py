@@ -347,7 +347,7 @@ async def test_the_yes_does_not_stand_out_at_high_risk(scene: MakeScene, fields:
         ({"tool": "write_file", "effect": "write", "days": 0}, "Checker wants to write a.md", "This can be undone."),
         ({"tool": "delete_path", "effect": "write", "undo": "trash"}, "Checker wants to delete a.md", TRASHED),
         ({"tool": "run_command", "effect": "execute"}, "Checker wants to run “ls”", RUNS),
-        ({"tool": "fetch_web_page", "effect": "network"}, "Checker wants to read the page a.md", "What is sent out cannot be taken back."),
+        ({"tool": "fetch_web_page", "effect": "network"}, "Checker wants to read the page a.md", "Sent data cannot be recalled."),
         ({"tool": "mcp__a__b", "effect": "execute", "server": "a"}, "Checker wants to use b of the server a", SERVER),
         ({"tool": "own_tool", "effect": "read"}, "Checker wants to use “Own”", ""),
     ],

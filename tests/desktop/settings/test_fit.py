@@ -34,8 +34,8 @@ from atelier_desk.desktop.widgets import fitting
 from atelier_desk.desktop.widgets.fold import Fold
 from atelier_desk.domain.agent import ToolMode
 from atelier_desk.engine import doctor
-from atelier_desk.engine.doctor import Check
 from atelier_desk.engine.services.request.cost import PromptCost
+from atelier_desk.engine.system_checks import Check
 from tests.support.fake_bridge import settle
 
 NAMES = (

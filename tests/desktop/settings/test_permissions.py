@@ -169,7 +169,7 @@ async def test_the_tester_shows_which_rule_or_profile_decides(kept: Kept, find: 
     atelier.set("permissions", "test", Verdict(action=Action.ALLOW, reason="mode"))
     find("rule-test-run").click()
     await settle()
-    assert find("rule-test-result").text() == "Allow: no rule is about it, so the profile “Ask” decides."
+    assert find("rule-test-result").text() == "Allow: no rule applies, so the profile “Ask” decides."
     atelier.set("permissions", "test", Verdict(action=Action.ASK, reason="installs"))
     find("rule-test-run").click()
     await settle()

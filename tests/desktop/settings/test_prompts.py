@@ -123,7 +123,7 @@ async def test_one_is_written_changed_and_copied(page: Any, find: Find, prompts:
 
 
 async def test_a_duplicate_name_is_reported_and_nothing_typed_is_lost(page: Any, atelier: Engine) -> None:
-    atelier.set("prompts", "save", ConflictError("There is a prompt with the name {name} already; names are unique.", name="read"))
+    atelier.set("prompts", "save", ConflictError("There is already a prompt named {name}; names are unique.", name="read"))
     page.name.setText("read")
     page.save.click()
     await settle()

@@ -591,7 +591,7 @@ async def test_a_value_that_could_not_be_stored_is_refused(page: Any, find: Find
     QTest.keyClicks(find("header-value-0"), "a secret value")
     find("provider-save").click()
     await settle()
-    assert page.busy.text.text().startswith("This machine has no keyring to keep the header X-Team in")
+    assert page.busy.text.text().startswith("This computer has no keyring to store the header X-Team in")
     assert atelier.calls("providers.save") == []
 
 

@@ -112,7 +112,7 @@ async def test_standard_input_that_is_too_long_ends_the_command_with_its_error(d
         await ended.wait()
 
 
-async def test_a_reply_to_a_question_that_was_given_up_counts_for_no_other(datadir: DataDir) -> None:
+async def test_a_reply_to_a_question_that_was_abandoned_counts_for_no_other(datadir: DataDir) -> None:
     """What a person typed for one question must never answer the next one."""
     typed: list[asyncio.Future[str]] = []
     asked = asyncio.Event()
@@ -238,7 +238,7 @@ async def test_a_holder_that_ends_in_the_middle_is_a_clear_error(datadir: DataDi
     task = asyncio.create_task(holder.run_command(["run"], RecordingTerminal()))
     await started.wait()
     await server.aclose()
-    # No status: the client is to go on with the next holder.
+    # No status: the client is to continue with the next holder.
     with pytest.raises(StorageError) as caught:
         await task
     assert caught.value.code == "holder_gone"
@@ -357,7 +357,7 @@ async def test_a_stale_socket_is_noticed_and_replaced(datadir: DataDir) -> None:
         assert await find_holder(datadir.root) is not None
 
 
-async def test_a_socket_that_answers_is_not_taken_over(datadir: DataDir) -> None:
+async def test_a_socket_that_answers_is_not_imported(datadir: DataDir) -> None:
     async with IpcServer(None, datadir):
         note = read_note(datadir.root)
         with pytest.raises(ConflictError):

@@ -10,7 +10,7 @@ from atelier_desk.engine.mentions.source import MentionScope
 from tests.support.pictures import picture
 
 
-async def test_a_picture_is_attached_and_the_loop_goes_on_meanwhile() -> None:
+async def test_a_picture_is_attached_and_the_loop_continues_meanwhile() -> None:
     async def resource(_server: str, _uri: str) -> tuple[str, bytes, str]:
         return "", picture("BMP", 37, 11), "image/bmp"
 

@@ -33,7 +33,7 @@ serve(answer)
         ("time.sleep(600)", PROBLEMS["timeout"]),
     ],
 )
-async def test_a_file_that_ends_its_process_is_told_of_and_the_others_are_read(
+async def test_a_file_that_ends_its_process_is_reported_of_and_the_others_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, problem: str
 ) -> None:
     (tmp_path / "served.py").write_text(SERVED.format(action=action))

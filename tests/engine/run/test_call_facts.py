@@ -1,4 +1,4 @@
-"""What a call touches, as it stands on the disk: links, folders that commands run in, what goes along with a folder, whom it names."""
+"""What a call touches, as it is on the disk: links, folders that commands run in, what goes along with a folder, whom it names."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_agents_of_a_call_are_held_against_the_rules(folder: Path) -> None:
     ("python .env", [".env"]), ("python --file=.env", [".env"]), ("python nothing", []), ("python a.txt", []), ("cat a.txt", []),
     ("git show HEAD:.env", [".env"]), ("/usr/bin/git show HEAD:.env", [".env"]), ("git show HEAD:a.txt", ["a.txt"]),
 ])  # fmt: skip
-def test_denied_files_that_a_program_may_be_told_of(folder: Path, text: str, named: list[str]) -> None:
+def test_denied_files_that_a_program_may_be_reported_of(folder: Path, text: str, named: list[str]) -> None:
     assert [path.spellings[0] for path in found(folder, text, "read_file(.env)", "read_file(nothing)").revealed] == [
         f"{folder}/{name}" for name in named
     ]

@@ -279,7 +279,7 @@ def test_a_rule_against_reading_holds_for_every_tool_that_names_the_path(place: 
         ("write_file", {"path": "d/other.txt", "content": "x"}), ("glob_files", {"pattern": "**/.env"}),
     ],
 )  # fmt: skip
-def test_what_lies_beside_a_denied_path_is_free(place: Place, tool: str, arguments: dict[str, Any]) -> None:
+def test_what_lies_next_to_a_denied_path_is_free(place: Place, tool: str, arguments: dict[str, Any]) -> None:
     assert verdict_of(place, tool, arguments).action is Action.ALLOW
 
 
@@ -381,5 +381,5 @@ async def test_nothing_changes_what_a_rule_keeps_from_being_changed(open_atelier
     await results(open_atelier, place, "auto", calls, ("edit_file(config/prod.yml)", "write_file(vendor/**)"))
     assert {name: (ws / name).read_text() for name in before} == before
     assert sorted(each.name for each in (ws / "vendor").iterdir()) == ["lib.txt"]
-    # A build still makes files beside it.
+    # A build still makes files next to it.
     assert (ws / "config/other.yml").exists() is sandbox.has_mounts()

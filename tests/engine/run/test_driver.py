@@ -1,4 +1,4 @@
-"""The driver, as a person sees it: what a message in the middle, a pause, a stop, a limit and a fault make of a run at work."""
+"""The driver, as a person sees it: what a message in the middle, a pause, a stop, a limit and a fault make of a run running."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from tests.support.runs import call as planned
 
 
 async def test_a_message_that_redirects_leaves_the_run_its_slot(open_atelier: Opener) -> None:
-    """Who waits for a slot waits until the run is over, not only until its user says something else."""
+    """Who waits for a slot waits until the run has ended, not only until its user says something else."""
     gate = asyncio.Event()
     asked: list[str] = []
 
@@ -132,7 +132,7 @@ class Slow(Blocking):
             self.tidy = True
 
 
-async def test_time_that_is_over_ends_the_call_before_it_is_written_down(open_atelier: Opener, clock: Any) -> None:
+async def test_time_that_has_ended_ends_the_call_before_it_is_written_down(open_atelier: Opener, clock: Any) -> None:
     tool = Slow()
     async with open_atelier([[ToolCall(id="c", name="blocking")], "done"], clock=clock) as atelier:
         atelier.registry.register(tool)
@@ -163,7 +163,9 @@ async def test_a_fault_within_a_limited_time_is_a_fault(open_atelier: Opener) ->
 
 
 @pytest.mark.parametrize("count", [1, 2])
-async def test_a_fault_of_ours_among_calls_fails_the_run_visibly_and_it_goes_on_when_tried_again(open_atelier: Opener, count: int) -> None:
+async def test_a_fault_of_ours_among_calls_fails_the_run_visibly_and_it_continues_when_tried_again(
+    open_atelier: Opener, count: int
+) -> None:
     calls = [calculate(f"c{number}", "6*7") for number in range(count)]
     async with open_atelier([calls, "done"]) as atelier:
         Gate(atelier, holds(ToolCallFinished), ValueError("odd"))
@@ -177,7 +179,7 @@ async def test_a_fault_of_ours_among_calls_fails_the_run_visibly_and_it_goes_on_
         assert atelier.runs.live.alive.get(workflow_id) is None
 
 
-async def test_a_fault_in_a_sub_agent_ends_it_and_its_parent_is_told(open_atelier: Opener) -> None:
+async def test_a_fault_in_a_sub_agent_ends_it_and_its_parent_is_informed(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "So be it."], Helper=[ValueError("odd")])
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier)
@@ -187,7 +189,7 @@ async def test_a_fault_in_a_sub_agent_ends_it_and_its_parent_is_told(open_atelie
         assert "ValueError: odd" in str(cast.result())
 
 
-async def test_who_waits_for_an_answer_of_a_run_that_ends_is_told_to_decide(open_atelier: Opener) -> None:
+async def test_who_waits_for_an_answer_of_a_run_that_ends_is_reported_to_decide(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn(wait=False)], *["It asks."] * 5], Helper=[[ask_parent()], "I took the blue one."])
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier)
@@ -254,7 +256,7 @@ def test_what_died_with_its_process_has_an_unknown_effect_only_when_it_had_begun
     assert [body.status for body in ends if isinstance(body, ToolCallFinished)] == [CallStatus.UNKNOWN, CallStatus.CANCELLED]
 
 
-def test_time_that_is_over_closes_only_what_had_begun() -> None:
+def test_time_that_has_ended_closes_only_what_had_begun() -> None:
     script = Script().add(reply("", *(planned(id) for id in "abc")), started("a"), QuestionAsked(question=question()))
     script.add(ApprovalRequested(approval=asked()), started("c"))
     ends = closing_events(script.state, CallStatus.TIMEOUT, "over", only_started=True)

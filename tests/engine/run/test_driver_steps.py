@@ -188,7 +188,7 @@ async def test_a_run_ends_as_its_step_says(driver: Driver, noted: Noted) -> None
     (("docs",), (PROBLEM,), True, False, False, False),
     (("docs",), (PROBLEM,), False, True, False, False),
 ])  # fmt: skip
-async def test_what_servers_lack_is_said_once_before_the_first_reply(
+async def test_what_servers_lack_is_reported_once_before_the_first_reply(
     driver: Driver,
     noted: Noted,
     servers: tuple[str, ...],
@@ -214,7 +214,7 @@ async def test_what_servers_lack_is_said_once_before_the_first_reply(
     (False, False, True, True, False, True), (False, False, True, False, False, False), (False, False, False, True, False, False),
     (True, False, True, True, True, False),
 ])  # fmt: skip
-async def test_who_takes_a_run_up_begins_its_clock_anew_where_that_counts(
+async def test_who_takes_a_run_up_begins_its_clock_again_where_that_counts(
     driver: Driver, noted: Noted, begun: bool, cut_off: bool, waited: bool, capped: bool, paused: bool, resumed: bool
 ) -> None:
     script = Script(config=agent(budget=Budget(max_seconds=5 if capped else None))).add(reply("", call("a")))
@@ -255,7 +255,7 @@ async def test_a_stretch_of_work_takes_a_slot_once_and_gives_it_back(driver: Dri
 
 
 @pytest.mark.parametrize(("kind", "ends"), [(None, True), ("cancel", True), ("message", False)])
-async def test_a_cancelled_stretch_ends_or_goes_on_as_its_stop_says(driver: Driver, noted: Noted, kind: Any, ends: bool) -> None:
+async def test_a_cancelled_stretch_ends_or_continues_as_its_stop_says(driver: Driver, noted: Noted, kind: Any, ends: bool) -> None:
     driver._slots = slots = Slot(False)  # type: ignore[assignment]
     steps: list[str] = []
 
@@ -320,7 +320,7 @@ def test_the_error_of_several_that_says_most(errors: list[Exception], worst: int
 
 
 @pytest.mark.parametrize(("worked", "value"), [(4.99, 5.0), (7.25, 7.25)])
-def test_a_cap_on_time_is_said_to_be_reached_at_the_cap_or_above(driver: Driver, worked: float, value: float) -> None:
+def test_a_cap_on_time_is_reported_as_reached_at_the_cap_or_above(driver: Driver, worked: float, value: float) -> None:
     script = Script(config=agent(budget=Budget(max_seconds=5))).add(reply("", call("a"), call("b")), started("a"))
     bodies = driver._out_of_time(replace(script.state, elapsed_ms=round(worked * 1000)))
     assert bodies is not None
@@ -424,7 +424,7 @@ def test_a_call_is_closed_with_the_words_of_its_own_request() -> None:
 
 
 @pytest.mark.parametrize(("keep", "over", "closed"), [(True, True, []), (True, False, ["c"]), (False, True, ["c"])])
-def test_a_call_whose_sub_agents_are_over_keeps_its_reports(keep: bool, over: bool, closed: list[str]) -> None:
+def test_a_call_whose_sub_agents_have_ended_keeps_its_reports(keep: bool, over: bool, closed: list[str]) -> None:
     script = Script().add(reply("", call("c", "plan_actions")), started("c", "plan_actions"))
     plan = ChildPlan(id="k", name="k", agent=agent(), prompt="x")
     script.add(ChildrenPlanned(call_id="c", kind=TeamCall.PLAN, children=(plan,)), ChildStarted(child_id="k"))

@@ -1,6 +1,6 @@
 """No repository runs a program or shows a file from outside when git only reads, unless a person said yes to its settings.
 
-Through the engine, with the real git, and with the sandbox taken away from what runs: what keeps the canary quiet is what was asked and
+Through the engine, with the real git, and with the sandbox removed from what runs: what keeps the canary quiet is what was asked and
 said to git, alone.
 """
 

@@ -1,4 +1,4 @@
-"""While git is asked about one run's call, other runs go on, and the run itself can be stopped."""
+"""While git is asked about one run's call, other runs continue, and the run itself can be stopped."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def read(pipe: Path) -> str:
 
 
 async def release(pipes: tuple[Path, Path]) -> None:
-    """Let every git go on that is or will be asked about the call."""
+    """Let every git continue that is or will be asked about the call."""
     started, released = pipes
     await asyncio.to_thread(released.write_text, "go\n")
     assert started.is_fifo()
@@ -65,7 +65,7 @@ async def judging(atelier: Atelier, tmp_path: Path, pipes: tuple[Path, Path]) ->
         await release(pipes)
 
 
-async def test_another_run_goes_on_while_git_does_not_answer(open_atelier: Opener, tmp_path: Path, pipes: tuple[Path, Path]) -> None:
+async def test_another_run_continues_while_git_does_not_answer(open_atelier: Opener, tmp_path: Path, pipes: tuple[Path, Path]) -> None:
     async with open_atelier([CALL, "the other answer", "done"]) as atelier:
         async with judging(atelier, tmp_path, pipes) as waiting:
             other = await atelier.workflows.create("other")

@@ -125,7 +125,7 @@ cat clean.md >> notes.md
 cat clean.md | grep -r x
 git status >> notes.md
 """.strip().splitlines()
-"""Each may tell what stands in ``notes.md``, or changes it and keeps a part."""
+"""Each may tell what is in ``notes.md``, or changes it and keeps a part."""
 OTHERS = r"""
 cat clean.md
 ls

@@ -154,7 +154,7 @@ def test_a_plan_is_not_undone_by_a_rule_and_leaves_notes_and_helpers_alone() -> 
     assert verdict(run, low, sends, repaired=False).action is Action.DENY
 
 
-def test_mended_arguments_concern_only_what_changes_something() -> None:
+def test_repaired_arguments_concern_only_what_changes_something() -> None:
     run = state(ApprovalMode.SELECTIVE)
     assert facts(run, started(), write("a"), repaired=True).concerns == (Concern.REPAIRED,)
     assert facts(run, started(), write("a", Effect.READ), repaired=True).concerns == ()
@@ -168,7 +168,7 @@ def test_the_model_reads_which_rule_refused_it() -> None:
 
 
 @pytest.mark.parametrize("mode", [ApprovalMode.AUTO, ApprovalMode.EDIT, ApprovalMode.SELECTIVE])
-def test_a_call_that_cannot_be_looked_into_asks(mode: ApprovalMode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_cannot_be_inspected_asks(mode: ApprovalMode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = state(mode, "write_file", workspace=(str(tmp_path),))
     assert verdict(run, started(), write("a\0b"), repaired=False) == Verdict(action=Action.ASK, reason="unparsed")  # no path at all
 
@@ -277,7 +277,7 @@ def test_after_something_was_read_from_outside_a_rule_does_not_let_out(tmp_path:
                 assert said == clean
 
 
-def test_the_first_few_names_are_kept_each_once() -> None:
+def test_the_first_few_names_are_stored_each_once() -> None:
     assert merged(("a",), ("", "b", "a"), ("c",)) == ("a", "b", "c")
     assert merged(tuple("abcde"), ("f",)) == tuple("abcde")
     assert merged((), tuple("abcdefg")) == tuple("abcde")

@@ -67,7 +67,7 @@ def test_from_now_on_is_offered_for_what_the_mode_asks_about_alone(folder: Path)
     assert judged(run_in(folder, mode=ApprovalMode.AUTO), "write_file", **new).always == ()
 
 
-def test_what_cannot_be_looked_into_is_kept_as_such(folder: Path) -> None:
+def test_what_cannot_be_inspected_is_stored_as_such(folder: Path) -> None:
     for path, effect in (("a\0b", "write_file"), ("a\0b", "read_file")):
         found = judged(run_in(folder), effect, path=path, **({"content": "x"} if effect == "write_file" else {}))
         assert (found.verdict.action, found.verdict.reason, found.always) == (Action.ASK, "unparsed", ())

@@ -85,7 +85,7 @@ TIMES: dict[str, tuple[ToolCall, ApprovalMode, Callable[[Atelier, str], Awaitabl
 
 
 @pytest.mark.parametrize("case", TIMES)
-async def test_how_often_a_call_is_looked_at(case: str, open_atelier: Opener, tmp_path: Path, counts: Counts) -> None:
+async def test_how_often_a_call_is_inspected(case: str, open_atelier: Opener, tmp_path: Path, counts: Counts) -> None:
     call, mode, then, times, content = TIMES[case]
     async with open_atelier([[call], "done"]) as atelier:
         run_id = await begun(atelier, tmp_path / "work", mode)

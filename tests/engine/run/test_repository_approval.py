@@ -69,7 +69,7 @@ class Turns:
         return end
 
 
-async def test_a_yes_holds_until_the_settings_change(open_atelier: Opener, work: Path) -> None:
+async def test_an_approval_holds_until_the_settings_change(open_atelier: Opener, work: Path) -> None:
     steps = [call(), "done", call(), "done", call("git_status"), "done", call(), call(line="git add ."), call(), "done"]
     async with open_atelier(steps) as atelier:
         turns = Turns(atelier, work)
@@ -116,7 +116,7 @@ async def test_ordinary_changes_of_a_repository_do_not_ask_again(open_atelier: O
         assert await turns.begin() == []
 
 
-async def test_a_yes_to_changed_settings_takes_the_place_of_the_old_rule(open_atelier: Opener, work: Path) -> None:
+async def test_an_approval_to_changed_settings_takes_the_place_of_the_old_rule(open_atelier: Opener, work: Path) -> None:
     async with open_atelier([step for line in ("git diff", "git diff", "git add .") for step in (call(line=line), "done")]) as atelier:
         turns = Turns(atelier, work)
         for _time in range(2):
@@ -150,7 +150,7 @@ async def test_settings_that_change_after_the_yes_are_not_run(open_atelier: Open
 
 
 @pytest.mark.parametrize("scope", [ApprovalScope.RUN, None])
-async def test_a_yes_for_the_run_and_one_by_time_are_not_kept(open_atelier: Opener, work: Path, scope: ApprovalScope | None) -> None:
+async def test_an_approval_for_the_run_and_one_by_time_are_not_kept(open_atelier: Opener, work: Path, scope: ApprovalScope | None) -> None:
     async with open_atelier([call(), "done"]) as atelier:
         turns = Turns(atelier, work)
         settings = (await atelier.settings.get()).approvals

@@ -13,7 +13,7 @@ anything = st.text(st.characters(codec=None), max_size=40)
 
 
 @given(anything)
-def test_what_is_mended_can_be_written_and_mending_again_changes_nothing(text: str) -> None:
+def test_what_is_repaired_can_be_written_and_mending_again_changes_nothing(text: str) -> None:
     fixed = sanitized(text)
     fixed.encode()
     assert sanitized(fixed) is fixed
@@ -28,7 +28,7 @@ def test_what_is_whole_is_returned_as_it_is() -> None:
     assert sanitized(body) is body
 
 
-def test_what_json_cannot_hold_is_mended_too() -> None:
+def test_what_json_cannot_hold_is_repaired_too() -> None:
     deep: list[object] = ["\ud800"]
     for _ in range(300):
         deep = [deep]
@@ -38,7 +38,7 @@ def test_what_json_cannot_hold_is_mended_too() -> None:
     assert fixed == ["\ufffd"]
 
 
-def test_every_text_inside_an_event_is_mended() -> None:
+def test_every_text_inside_an_event_is_repaired() -> None:
     call = ToolCall(id="a", name="t", arguments={"k\ud800": ["\udc00", {"x": "y"}]})
     fixed = sanitized(ModelReplied(reply=ChatReply(content="\ud800", tool_calls=(call,))))
     assert fixed.reply.content == "\ufffd"

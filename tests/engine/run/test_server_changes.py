@@ -72,7 +72,7 @@ async def test_each_turn_says_only_what_is_new(
         assert servers.looks == len(turns)
 
 
-async def test_sub_agents_that_begin_together_repeat_nothing_and_another_workflow_is_told_anew(
+async def test_sub_agents_that_begin_together_repeat_nothing_and_another_workflow_is_reported_again(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_atelier(ScriptedModel([BOTH, "Done.", "Done.", "All done.", "Fine."])) as atelier:

@@ -44,7 +44,7 @@ def end(child_id: str, status: ChildStatus = ChildStatus.COMPLETED, **more: obje
     return ChildFinished(child_id=child_id, status=status, **more)  # type: ignore[arg-type]
 
 
-def test_a_stage_begins_when_the_one_before_is_over() -> None:
+def test_a_stage_begins_when_the_one_before_has_ended() -> None:
     state = planned(0, 0, 1)
     assert next_step(state) == StartChildren(("k0", "k1"))
     state = after(state, ChildStarted(child_id="k0"), ChildStarted(child_id="k1"))
@@ -66,7 +66,7 @@ def test_after_a_failure_a_sequential_plan_skips_the_rest() -> None:
     assert [body.type for body in next_step(state).bodies] == ["tool_call_finished"]  # type: ignore[union-attr]
 
 
-def test_a_call_is_settled_when_all_are_over_or_wait_for_an_answer() -> None:
+def test_a_call_is_settled_when_all_have_ended_or_wait_for_an_answer() -> None:
     state = after(planned(0, 0), ChildStarted(child_id="k0"), ChildStarted(child_id="k1"), ChildAsked(child_id="k0", message="?"))
     assert next_step(state) == Wait("children")
     assert isinstance(next_step(after(state, end("k1"))), Append)
@@ -94,7 +94,7 @@ def test_a_share_counts_until_its_end_and_then_what_was_used() -> None:
     assert (after(state, end("k0", spent=used)).spent.tokens, after(state, end("k0", spent=used)).spent.tool_calls) == (22, 3)
 
 
-def test_one_that_is_over_stays_as_it_ended() -> None:
+def test_one_that_has_ended_stays_as_it_ended() -> None:
     state = after(planned(0), ChildStarted(child_id="k0"), end("k0", report="first"), end("k0", ChildStatus.ERROR, error="late"))
     assert (state.children[0].status, state.children[0].report) == (ChildStatus.COMPLETED, "first")
     assert after(state, ChildAsked(child_id="k0", message="?")).children[0].question == ""

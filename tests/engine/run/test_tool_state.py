@@ -54,7 +54,7 @@ async def test_calls_after_a_switch_of_one_reply_see_it(open_atelier: Opener) ->
     assert [f'"workflow_id": "{workflow_id}"' in text for text in told] == [True, False, False]
 
 
-async def test_another_run_begins_anew(open_atelier: Opener) -> None:
+async def test_another_run_begins_again(open_atelier: Opener) -> None:
     switch, describe = ("MemoryTool", {"operation": "activate_general"}), ("MemoryTool", {"operation": "describe"})
     model = ScriptedModel([calls(switch), "Done.", calls(describe), "Done."])
     async with open_atelier(model) as atelier:

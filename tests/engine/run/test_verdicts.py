@@ -103,7 +103,7 @@ async def test_other_rules_say_otherwise_of_the_same_calls(open_atelier: Opener,
         assert not any(one.again or one.today or one.differs or one.same for one in old), "nothing is known of them, and nothing claimed"
 
 
-async def test_who_tries_to_leave_the_folders_stands_in_the_audit_trail(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_who_tries_to_leave_the_folders_is_in_the_audit_trail(open_atelier: Opener, tmp_path: Path) -> None:
     (folder := tmp_path / "garden").mkdir()
     async with open_atelier([calls(write("../out.txt")), "done"]) as atelier:
         workflow = await atelier.workflows.create("Garden", workspace=(str(folder),))
@@ -124,7 +124,7 @@ def test_what_says_nothing_is_not_written_down() -> None:
     assert DecisionRecord.model_validate_json(to_json(kept)) == kept
 
 
-async def test_what_makes_no_sense_in_an_imported_journal_is_left_out(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_what_makes_no_sense_in_an_imported_journal_is_skipped(open_atelier: Opener, tmp_path: Path) -> None:
     (folder := tmp_path / "garden").mkdir()
     async with open_atelier([calls(write("a.txt")), "done"]) as atelier:
         workflow = await atelier.workflows.create("Garden", workspace=(str(folder),))

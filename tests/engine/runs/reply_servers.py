@@ -53,7 +53,7 @@ async def run(atelier: Atelier, text: str = "go", **changes: Any) -> list[Stream
 
 
 async def run_on(clock: ManualClock, atelier: Atelier, each: Callable[[], bool] = lambda: True, **changes: Any) -> list[StreamEvent]:
-    """The same while time passes, but only when somebody waits for it and ``each`` says so: real sockets are at work in between."""
+    """The same while time passes, but only when somebody waits for it and ``each`` says so: real sockets are running in between."""
     running = asyncio.create_task(run(atelier, **changes))
     while not running.done():
         on = each()

@@ -32,7 +32,7 @@ async def answered(atelier: Atelier, config: AgentConfig | None = None) -> list[
 
 
 @pytest.mark.parametrize("text", [FITS, f"```json\n{FITS}\n```"])
-async def test_the_object_is_told_at_the_end(open_atelier: Opener, text: str) -> None:
+async def test_the_object_is_reported_at_the_end(open_atelier: Opener, text: str) -> None:
     model = ScriptedModel([text])
     async with open_atelier(model) as atelier:
         events = await answered(atelier)
@@ -65,7 +65,7 @@ async def test_one_that_does_not_fit_is_asked_for_again(open_atelier: Opener) ->
     assert "misfit" not in kinds
 
 
-async def test_one_that_never_fits_stands_and_is_said_to(open_atelier: Opener) -> None:
+async def test_one_that_never_fits_stands_and_is_reported_to(open_atelier: Opener) -> None:
     steps: list[Step] = [WRONG, WRONG]
     async with open_atelier(steps) as atelier:
         events = await answered(atelier)

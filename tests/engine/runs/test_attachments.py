@@ -41,7 +41,7 @@ async def attachments(atelier: Atelier, workflow_id: str) -> list[Attachment]:
     return [Attachment.model_validate(each) for each in entry.message.details["attachments"]]
 
 
-async def test_bytes_are_kept_by_their_hash_and_the_model_gets_picture_and_text(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_bytes_are_stored_by_their_hash_and_the_model_gets_picture_and_text(open_atelier: Opener, tmp_path: Path) -> None:
     picture, model = png(), ScriptedModel(["ok", "still there"])
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create()
@@ -112,7 +112,7 @@ class Blind:
         return replace(opened, info=opened.info.model_copy(update={"supports_vision": False}))
 
 
-async def test_a_model_that_cannot_see_is_told_so_and_the_inspector_shows_it(open_atelier: Opener) -> None:
+async def test_a_model_that_cannot_see_is_reported_so_and_the_inspector_shows_it(open_atelier: Opener) -> None:
     model = ScriptedModel(["I cannot see it", "now I do"])
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create()
@@ -130,7 +130,7 @@ async def test_a_model_that_cannot_see_is_told_so_and_the_inspector_shows_it(ope
         assert [image.name for image in model.requests[1].messages[1].images] == ["dot.png"]
 
 
-async def test_a_picture_whose_file_vanished_is_said_and_the_turn_goes_on(open_atelier: Opener) -> None:
+async def test_a_picture_whose_file_vanished_is_reported_and_the_turn_continues(open_atelier: Opener) -> None:
     model = ScriptedModel(["ok", "ok"])
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create()
@@ -222,7 +222,7 @@ async def test_what_a_draft_no_longer_has_is_deleted_unless_a_message_has_it(ope
             await atelier.attachments.text(workflow.id, kept[1])
 
 
-async def test_what_is_taken_away_stays_for_whoever_kept_it_meanwhile(open_atelier: Opener) -> None:
+async def test_what_is_removed_stays_for_whoever_kept_it_meanwhile(open_atelier: Opener) -> None:
     async with open_atelier([]) as atelier:
         workflow = await atelier.workflows.create()
         first = await atelier.attachments.store(workflow.id, text_file("a", "blue"))

@@ -55,7 +55,7 @@ async def read_what_waits(atelier: Atelier, workflow_id: str, run_id: str) -> No
 
 
 async def resumed(atelier: Atelier, workflow_id: str, run_id: str) -> None:
-    with pytest.raises(ConflictError):  # it is at work already
+    with pytest.raises(ConflictError):  # it is running already
         await atelier.runs.steering.resume(run_id)
 
 

@@ -1,4 +1,4 @@
-"""While something that may forbid is damaged no run goes on, whoever sets it going; settled, it does."""
+"""While something that may forbid is damaged no run continues, whoever starts it; settled, it does."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def test_a_run_that_nobody_has_in_memory(
         with suppress(StorageError):
             await goes_on(atelier, run_id)
         assert (await atelier.runs.wait(run_id)).status in (RunStatus.INTERRUPTED, RunStatus.PAUSED)
-        with pytest.raises(StorageError, match="no agent begins to work"):
+        with pytest.raises(StorageError, match="no agent starts"):
             await atelier.runs.steering.resume(run_id)
         await atelier.data.remove_damaged()
         await deny(atelier)

@@ -49,7 +49,7 @@ async def ended_by(atelier: Atelier, run_id: str) -> list[str | None]:
     return [body.ended for body in await bodies(atelier, run_id, "run_paused") if isinstance(body, RunPaused)]
 
 
-async def test_an_interrupted_run_keeps_what_was_received_and_goes_on(open_atelier: Opener) -> None:
+async def test_an_interrupted_run_keeps_what_was_received_and_continues(open_atelier: Opener) -> None:
     model = ScriptedModel(["an answer that never ends", "Done."], gate=asyncio.Event())
     async with open_atelier(model) as atelier:
         workflow_id, run_id, seen = await at_work(atelier)
@@ -72,7 +72,7 @@ async def test_an_interrupted_run_keeps_what_was_received_and_goes_on(open_ateli
         assert (await atelier.workflows.get(workflow_id)).status is WorkflowStatus.COMPLETED
 
 
-async def test_the_end_of_the_program_is_written_down_and_the_next_start_goes_on(open_atelier: Opener) -> None:
+async def test_the_end_of_the_program_is_written_down_and_the_next_start_continues(open_atelier: Opener) -> None:
     async with open_atelier(stuck()) as atelier:
         _, run_id, _ = await at_work(atelier)
     async with open_atelier(["here"]) as atelier:
@@ -83,8 +83,8 @@ async def test_the_end_of_the_program_is_written_down_and_the_next_start_goes_on
 
 
 @pytest.mark.parametrize("how", ["program", "killed", "command", "next_start"])
-async def test_the_start_of_the_window_goes_on_with_nothing_that_its_person_did_not_choose(open_atelier: Opener, how: str) -> None:
-    """A run costs money: the next start went on with every one that the program's end had cut off."""
+async def test_the_start_of_the_window_continues_with_nothing_that_its_person_did_not_choose(open_atelier: Opener, how: str) -> None:
+    """A run costs money: the next start continued with every one that the program's end had cut off."""
     async with open_atelier(stuck()) as atelier:
         _, run_id, _ = await at_work(atelier)
         assert await atelier.runs.at_work() == {run_id: "w"}
@@ -121,7 +121,7 @@ KILLED_AT = (
 async def test_wherever_a_team_is_killed_the_start_of_the_window_costs_nothing(
     open_atelier: Opener, at: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the plan of its sub-agents and their start a run waited for nobody: the next start went on with it."""
+    """Between the plan of its sub-agents and their start a run waited for nobody: the next start continued with it."""
     cast = Cast(Lead=[[batch("b", ("Poet", "One."))], "Done."], Poet=[[calculate("k")], "A verse."])
     async with open_atelier(model_factory=cast) as atelier:
         await atelier.agents.save(worker("Poet", tools=("CalculatorTool",)))
@@ -211,7 +211,7 @@ async def test_a_team_is_interrupted_as_one_and_resumed_from_its_root(open_ateli
         assert {row.status for row in await atelier.repos.runs.list(workflow_id)} == {RunStatus.COMPLETED}
 
 
-async def test_a_message_lets_it_go_on(open_atelier: Opener) -> None:
+async def test_a_message_lets_it_continue(open_atelier: Opener) -> None:
     model = ScriptedModel(["an answer that never ends", "First.", "Second."], gate=asyncio.Event())
     async with open_atelier(model) as atelier:
         workflow_id, run_id, _ = await at_work(atelier)
@@ -265,7 +265,7 @@ async def test_the_state_follows_from_the_journal(open_atelier: Opener) -> None:
 
 @pytest.mark.parametrize("how", ["import", "duplicate", "fork", "lie"])
 async def test_no_start_takes_up_a_copy_of_an_interrupted_run(open_atelier: Opener, how: str) -> None:
-    """The file may be a stranger's, and its agent with it; "lie": the run's row says that it waits, its journal that it works."""
+    """The file may be an untrusted one's, and its agent with it; "lie": the run's row says that it waits, its journal that it works."""
     async with open_atelier(stuck()) as atelier:
         workflow_id, run_id, _ = await at_work(atelier)
     async with open_atelier() as atelier:

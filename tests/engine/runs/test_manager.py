@@ -1,4 +1,4 @@
-"""Runs over a real database: steered, stopped, cut off, resumed, replayed and forked."""
+"""Runs over a real database: steered, stopped, interrupted and resumed."""
 
 # judges: app/atelier_desk/engine/run/driver.py
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig, Budget, ToolMode
 from atelier_desk.domain.errors import ConflictError, ContextOverflowError, LimitError, NotFoundError, ProviderError, UsageError
-from atelier_desk.domain.events.run import Dispatch, LimitKind, ModelReplied, RunPaused, RunStarted, WindowLearned
+from atelier_desk.domain.events.run import Dispatch, LimitKind, ModelReplied, RunStarted, WindowLearned
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
@@ -276,7 +276,7 @@ async def test_stepping_takes_one_step_at_a_time(open_atelier: Opener) -> None:
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
-async def test_limit_pauses_asks_and_goes_on_when_raised(open_atelier: Opener) -> None:
+async def test_limit_pauses_asks_and_continues_when_raised(open_atelier: Opener) -> None:
     limited = agent(max_tool_iterations=1)
     async with open_atelier([[calculate("c", "1+1")], "two"]) as atelier:
         events = [event async for event in atelier.run("go", agent=limited)]
@@ -418,7 +418,7 @@ async def test_open_task_is_asked_about_once(open_atelier: Opener) -> None:
     assert "write tests" in model.requests[2].messages[-1].content
 
 
-async def test_run_that_was_cut_off_goes_on_after_a_restart(open_atelier: Opener) -> None:
+async def test_run_that_was_cut_off_continues_after_a_restart(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     async with open_atelier(ScriptedModel([[calculate("c", "1+1")], "never finished"], gate=gate)) as atelier:
         seen = Recorder(atelier)
@@ -453,86 +453,6 @@ async def test_call_that_was_cut_off_is_not_done_twice(open_atelier: Opener) -> 
     assert "effect is unknown" in model.requests[0].messages[-1].content
 
 
-async def test_replay_gives_the_durable_stream_again(open_atelier: Opener) -> None:
-    steps = [[calculate("c", "1+1"), ask("q1")], "two", "again"]
-    async with open_atelier(steps) as atelier:
-        seen = Recorder(atelier)
-        workflow_id, run_id = await start(atelier)
-        await atelier.runs.wait(run_id)
-        (question,) = await atelier.questions.pending()
-        await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text="x")
-        await atelier.runs.wait(run_id)
-        await atelier.runs.wait(await atelier.runs.send(workflow_id, "more", agent=agent()))
-        replayed = [event async for event in atelier.runs.replay(workflow_id)]
-        assert replayed == [event for event in seen.events if event.durable]
-
-
-async def test_fork_at_an_event_copies_what_was_before_and_leaves_the_original(open_atelier: Opener) -> None:
-    model = ScriptedModel(["one", "two", "other two"])
-    async with open_atelier(model) as atelier:
-        seen = Recorder(atelier)
-        workflow_id, run_id = await start(atelier, "first")
-        await atelier.runs.wait(run_id)
-        border = max(event.seq for event in seen.events if event.durable)
-        await atelier.runs.wait(await atelier.runs.send(workflow_id, "second", agent=agent()))
-        forked = await atelier.runs.fork(workflow_id, at=border)
-        assert forked.stream_seq == border
-        await atelier.runs.wait(await atelier.runs.send(forked.id, "third", agent=agent()))
-        assert [m.content for m in await atelier.repos.messages.page(workflow_id)] == ["first", "one", "second", "two"]
-        assert [m.content for m in await atelier.repos.messages.page(forked.id)] == ["first", "one", "third", "other two"]
-        with pytest.raises(NotFoundError):
-            await atelier.runs.fork(workflow_id, at=9999)
-
-
-async def test_fork_in_the_middle_of_a_run_is_paused(open_atelier: Opener) -> None:
-    async with open_atelier([[calculate("c", "1+1")], "two", "two again"]) as atelier:
-        seen = Recorder(atelier)
-        workflow_id, run_id = await start(atelier)
-        await atelier.runs.wait(run_id)
-        at = next(event.seq for event in seen.events if event.chunk_type is ChunkType.TOOL_END)
-        over = await atelier.repos.runs.get(run_id)
-        forked = await atelier.runs.fork(workflow_id, at=at)
-        assert forked.head_run_id is not None
-        copy = await atelier.repos.runs.get(forked.head_run_id)
-        assert copy.status is RunStatus.PAUSED
-        assert copy.created_at == over.created_at
-        assert copy.elapsed_ms <= over.elapsed_ms, "the time since then is nobody's work"
-        await atelier.runs.steering.resume(forked.head_run_id)
-        assert (await atelier.runs.wait(forked.head_run_id)).status is RunStatus.COMPLETED
-
-
-async def test_fork_at_a_reply_makes_its_calls_afresh(open_atelier: Opener) -> None:
-    """In the original the call began with the reply; in the copy it is only planned, and nothing of it was cut off."""
-    create = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "once"})
-    async with open_atelier([[create], "done", "done", "done again", "done again"]) as atelier:
-        workflow_id, run_id = await start(atelier)
-        await atelier.runs.wait(run_id)
-        replied = next(event for event in await run_events(atelier.repos, run_id) if isinstance(event.body, ModelReplied))
-        forked = await atelier.runs.fork(workflow_id, at=replied.stream_from)
-        assert forked.head_run_id is not None
-        assert [type(event.body) for event in await run_events(atelier.repos, forked.head_run_id)][-2:] == [ModelReplied, RunPaused]
-        await atelier.runs.steering.resume(forked.head_run_id)
-        assert (await atelier.runs.wait(forked.head_run_id)).status is RunStatus.COMPLETED
-        assert [task.name for task in await atelier.tasks.list(forked.id)] == ["once"]
-
-
-async def test_another_answer_is_a_branch_beside_the_old_one(open_atelier: Opener) -> None:
-    model = ScriptedModel(["one", "two", "two again", "edited"])
-    async with open_atelier(model) as atelier:
-        workflow_id, first = await start(atelier, "first")
-        await atelier.runs.wait(first)
-        second = await atelier.runs.send(workflow_id, "second", agent=agent())
-        await atelier.runs.wait(second)
-        other = await atelier.runs.regenerate(workflow_id, second)
-        await atelier.runs.wait(other)
-        edited = await atelier.runs.edit_and_resend(workflow_id, second, "changed")
-        await atelier.runs.wait(edited)
-        rows = {run.id: run.previous_run_id for run in await atelier.repos.runs.list(workflow_id)}
-        assert rows == {first: None, second: first, other: first, edited: first}
-    assert [m.content for m in model.requests[2].messages[1:]] == ["first", "one", "second"]
-    assert [m.content for m in model.requests[3].messages[1:]] == ["first", "one", "changed"]
-
-
 async def test_only_so_many_runs_work_at_once(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(["x"] * 5, gate=gate)
@@ -550,7 +470,7 @@ async def test_only_so_many_runs_work_at_once(open_atelier: Opener) -> None:
             assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
-async def test_a_run_goes_on_without_a_section_that_is_gone(open_atelier: Opener) -> None:
+async def test_a_run_continues_without_a_section_that_no_longer_exists(open_atelier: Opener) -> None:
     model = ScriptedModel(["Hello."])
     async with open_atelier(model) as atelier:
         _, run_id = await start(atelier, agent=agent(tools=("CalculatorTool",), sections=("mcp:gone",)))
@@ -569,7 +489,7 @@ async def test_bad_messages_are_refused(open_atelier: Opener) -> None:
             await atelier.runs.send("nothing", "hello", agent=agent())
 
 
-async def test_steering_a_run_that_is_over_says_so(open_atelier: Opener) -> None:
+async def test_steering_a_run_that_has_ended_says_so(open_atelier: Opener) -> None:
     async with open_atelier(["done"]) as atelier:
         _, run_id = await start(atelier)
         await atelier.runs.wait(run_id)

@@ -1,4 +1,4 @@
-"""What a turn is remembered for, by the model: asked once, counted, proposed and never stored in silence."""
+"""What a turn is remembered for, by the model: asked once, counted, proposed and never stored silently."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def begun(model: ScriptedModel, requests: int) -> None:
         await asyncio.sleep(0)
 
 
-async def test_what_the_model_says_waits_on_the_card_of_the_turn_for_a_yes(open_atelier: Opener) -> None:
+async def test_what_the_model_says_waits_on_the_card_of_the_turn_for_an_approval(open_atelier: Opener) -> None:
     model = ScriptedModel(["The T3.", facts()])
     async with open_atelier(model) as atelier:
         atelier.runs.remembering.watch()
@@ -84,7 +84,7 @@ async def test_what_the_model_says_waits_on_the_card_of_the_turn_for_a_yes(open_
         model.assert_complete()
 
 
-async def test_also_when_agents_remember_without_asking_it_waits_for_a_yes(open_atelier: Opener) -> None:
+async def test_also_when_agents_remember_without_asking_it_waits_for_an_approval(open_atelier: Opener) -> None:
     async with open_atelier(["The T3.", facts()]) as atelier:
         atelier.runs.remembering.watch()
         await atelier.settings.update(memories_ask=False)
@@ -111,7 +111,7 @@ async def test_when_it_is_asked_is_the_owners_choice(open_atelier: Opener, when:
         assert len(model.requests) == 1 + asked
 
 
-async def test_it_is_asked_when_something_was_told_unless_the_owner_says_otherwise(open_atelier: Opener) -> None:
+async def test_it_is_asked_when_something_was_reported_unless_the_owner_says_otherwise(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         assert (await atelier.settings.get()).memories_at_end == "told"
         with pytest.raises(UsageError, match="memories_at_end"):
@@ -151,7 +151,7 @@ async def test_it_is_counted_like_any_request_and_survives_a_restart(open_atelie
         assert len(await atelier.memories.proposed(workflow_id)) == 1
 
 
-async def test_a_cap_without_room_and_the_names_request_beside_it(open_atelier: Opener) -> None:
+async def test_a_cap_without_room_and_the_names_request_next_to_it(open_atelier: Opener) -> None:
     spent = ChatReply(content="The T3.", usage=Usage(tokens_input=3000, tokens_output=900))
     model = ScriptedModel([spent])
     async with open_atelier(model) as atelier:
@@ -160,7 +160,7 @@ async def test_a_cap_without_room_and_the_names_request_beside_it(open_atelier: 
         workflow_id, _run_id = await turn(atelier, budget=Budget(max_tokens=4000))
         await asyncio.gather(*atelier.runs.titles._asking)
         assert len(model.requests) == 1
-        with pytest.raises(UsageError, match="no room"):
+        with pytest.raises(UsageError, match="do not allow"):
             await atelier.runs.remembering.ask(workflow_id)
 
 
@@ -252,7 +252,7 @@ async def test_stop_and_the_end_of_the_program_give_it_up(open_atelier: Opener) 
             unsubscribe()
 
 
-async def test_a_failure_is_said_quietly_and_leaves_the_answer_alone(open_atelier: Opener) -> None:
+async def test_a_failure_is_reported_quietly_and_leaves_the_answer_alone(open_atelier: Opener) -> None:
     async with open_atelier(["The T3.", ProviderError("The server is away.", code="offline"), facts()]) as atelier:
         atelier.runs.remembering.watch()
         workflow_id, run_id = await turn(atelier)
@@ -272,7 +272,7 @@ async def test_a_person_asks_for_it(open_atelier: Opener) -> None:
         assert [each.content for each in await atelier.runs.remembering.ask(workflow_id)] == ["The user lives in Lyon."]
         assert await atelier.runs.remembering.ask(workflow_id) == []
         await atelier.memories.set_on(workflow_id, False)
-        with pytest.raises(AtelierError, match="switched off"):
+        with pytest.raises(AtelierError, match="turned off"):
             await atelier.runs.remembering.ask(workflow_id)
 
 

@@ -1,4 +1,4 @@
-"""What is taken away while a team grows is taken from the sub-agent that begins in that very moment too."""
+"""What is removed while a team grows is taken from the sub-agent that begins at that moment too."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ async def test_what_a_folder_told_counts_no_longer(open_atelier: Opener, project
 
 
 @pytest.mark.parametrize("change", CHANGES)
-async def test_a_turn_that_follows_is_told_nothing_either(open_atelier: Opener, project: str, change: Change) -> None:
+async def test_a_turn_that_follows_is_reported_nothing_either(open_atelier: Opener, project: str, change: Change) -> None:
     model = ScriptedModel([[take_up("evil"), take_up("good", "g")], "done", "again", "once more"])
     async with open_atelier(model) as atelier:
         workflow_id = await workflow_in(atelier, project)
@@ -188,7 +188,7 @@ async def test_what_was_read_there_counts_as_from_outside(open_atelier: Opener, 
         assert len(await bodies(atelier, run_id, "rights_narrowed")) == 1
 
 
-async def test_sub_agents_are_told_no_longer_either(open_atelier: Opener, project: str) -> None:
+async def test_sub_agents_are_reported_no_longer_either(open_atelier: Opener, project: str) -> None:
     helper = ScriptedModel([[ask_user("q")], "done"])
     async with open_atelier(model_factory=scripts(Boss=[[spawn("s", "Helper")], "done"], Helper=helper)) as atelier:
         workflow_id = await workflow_in(atelier, project)

@@ -1,4 +1,4 @@
-"""What comes between: commands that arrive while a step or a commit is under way, waits that are given up, disks that are full."""
+"""What comes between: commands that arrive while a step or a commit is under way, waits that are abandoned, disks that are full."""
 
 # judges: app/atelier_desk/engine/run/driver.py
 # judges: app/atelier_desk/engine/journal.py
@@ -41,7 +41,7 @@ from tests.engine.runs.test_manager import Blocking, agent, ask, calculate, star
 
 
 class Gate:
-    """Holds the first commit that fits until it is let go; sees every commit."""
+    """Holds the first commit that fits until it is released; sees every commit."""
 
     def __init__(self, atelier: Atelier, fits: Callable[[RunEvent], bool], error: Exception | None = None) -> None:
         self.reached = asyncio.Event()
@@ -137,7 +137,7 @@ async def test_cancel_during_a_commit_leaves_memory_and_disk_the_same(open_ateli
         assert replayed == list(range(1, len(replayed) + 1))
 
 
-async def test_reply_that_was_kept_whole_is_not_kept_again_as_interrupted(open_atelier: Opener) -> None:
+async def test_reply_that_was_stored_whole_is_not_kept_again_as_interrupted(open_atelier: Opener) -> None:
     async with open_atelier(["the whole reply"]) as atelier:
         gate = Gate(atelier, holds(ModelReplied))
         workflow_id, run_id = await start(atelier)
@@ -226,7 +226,7 @@ async def test_pause_during_a_call_that_asks_holds_the_run_after_the_answer(open
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
 
 
-async def test_pause_that_has_not_come_yet_is_taken_back(open_atelier: Opener) -> None:
+async def test_pause_that_has_not_come_yet_is_undone(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel([[calculate("a", "1+1")], "two"], gate=gate)
     async with open_atelier(model) as atelier:
@@ -289,7 +289,7 @@ async def test_waiting_for_a_slot_is_not_working_time(open_atelier: Opener, cloc
         assert (await ended(atelier, second)).status is RunStatus.COMPLETED
 
 
-async def test_full_disk_stops_the_run_says_so_and_lets_it_go_on_later(open_atelier: Opener) -> None:
+async def test_full_disk_stops_the_run_says_so_and_lets_it_continue_later(open_atelier: Opener) -> None:
     model = ScriptedModel(["lost", "kept"])
     async with open_atelier(model) as atelier:
         seen = Recorder(atelier)
@@ -307,7 +307,7 @@ async def test_full_disk_stops_the_run_says_so_and_lets_it_go_on_later(open_atel
 
 
 @pytest.mark.parametrize("kept", [True, False])
-async def test_disk_that_fails_in_a_commit_stops_the_run_or_not_as_the_commit_was_kept(
+async def test_disk_that_fails_in_a_commit_stops_the_run_or_not_as_the_commit_was_stored(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, kept: bool
 ) -> None:
     """The engine under the store says that a commit failed; the database is opened again and asked whether it did."""
@@ -355,7 +355,7 @@ def seems_to_fail(atelier: Atelier, kind: type) -> None:
     atelier.repos.journal.commit = unsure  # type: ignore[method-assign]
 
 
-async def test_commit_that_was_kept_although_it_seemed_to_fail_is_not_done_again(open_atelier: Opener) -> None:
+async def test_commit_that_was_stored_although_it_seemed_to_fail_is_not_done_again(open_atelier: Opener) -> None:
     model = ScriptedModel([[calculate("c", "6*7")], "two"])
     async with open_atelier(model) as atelier:
         seems_to_fail(atelier, ModelReplied)
@@ -367,7 +367,7 @@ async def test_commit_that_was_kept_although_it_seemed_to_fail_is_not_done_again
         assert [message.content for message in await atelier.repos.messages.page(workflow_id)] == ["hello", "", "two"]
 
 
-async def test_end_that_was_kept_although_it_seemed_to_fail_stands(open_atelier: Opener) -> None:
+async def test_end_that_was_stored_although_it_seemed_to_fail_stands(open_atelier: Opener) -> None:
     async with open_atelier(["one", "two"]) as atelier:
         seems_to_fail(atelier, RunFinished)
         workflow_id, run_id = await start(atelier)

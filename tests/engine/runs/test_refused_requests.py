@@ -83,7 +83,7 @@ MANY = ("CalculatorTool", "section:file_ops", "section:web_ops", "section:memory
 
 @pytest.mark.parametrize("how", ["written", "ignored"])
 async def test_a_model_that_cannot_be_given_native_tools_gets_them_as_text(how: str, tmp_path: Path) -> None:
-    """A server without a parser hands on what the model writes; one whose template has no place for tools leaves them out."""
+    """A server without a parser passes on what the model writes; one whose template has no place for tools leaves them out."""
     counted = {**COUNTED, "prompt_tokens": await without_tools(tmp_path)}
     first = Reply(text=HERMES) if how == "written" else Reply(text="I have no tools.", usage=counted)
     async with world("openai", tmp_path) as (server, atelier):
@@ -135,7 +135,7 @@ PICTURE = ImagePart(media_type="image/png", data=base64.b64encode(png()).decode(
 
 
 @pytest.mark.parametrize("kind", BLIND)
-async def test_a_model_that_refuses_pictures_is_told_of_them_and_that_is_remembered(kind: str, tmp_path: Path) -> None:
+async def test_a_model_that_refuses_pictures_is_informed_and_that_is_remembered(kind: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Failure(400, BLIND[kind]), Reply(text="I see none."))
         events = await run(atelier, images=(PICTURE,))
@@ -195,7 +195,7 @@ ONE_PICTURE = {
 
 
 @pytest.mark.parametrize("words", ONE_PICTURE)
-async def test_a_picture_that_is_refused_is_left_out_and_never_sent_to_that_model_again(words: str, tmp_path: Path) -> None:
+async def test_a_picture_that_is_refused_is_skipped_and_never_sent_to_that_model_again(words: str, tmp_path: Path) -> None:
     status, said = ONE_PICTURE[words]
     named = PICTURE.model_copy(update={"name": "plan.png"})
     async with world("openai", tmp_path) as (server, atelier):
@@ -241,7 +241,7 @@ async def test_a_long_request_that_is_refused_without_a_reason_is_tried_once_sho
         assert len([request for request in server.requests if is_chat(request)]) == short + 1
 
 
-async def test_that_tools_are_refused_is_said_beside_attempts_of_the_provider(tmp_path: Path, clock: ManualClock) -> None:
+async def test_that_tools_are_refused_is_reported_next_to_attempts_of_the_provider(tmp_path: Path, clock: ManualClock) -> None:
     busy = Failure(503, {"error": "busy"})
     async with world("openai", tmp_path, clock=clock) as (server, atelier):
         server.script(busy, Failure(400, REFUSALS["openai"]), busy, Reply(text="Done."))

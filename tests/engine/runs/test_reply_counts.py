@@ -21,7 +21,7 @@ from tests.engine.runs.reply_servers import SERVERS, agent, of, rows, run, world
 from tests.support.servers.base import Failure, Reply
 
 
-async def test_the_window_a_server_names_is_kept_with_the_model(tmp_path: Path) -> None:
+async def test_the_window_a_server_names_is_stored_with_the_model(tmp_path: Path) -> None:
     overflow = {"error": {"code": 400, "type": "exceed_context_size_error", "message": "too long", "n_prompt_tokens": 6031, "n_ctx": 4096}}
     async with world("openai", tmp_path) as (server, atelier):
         server.script(Failure(400, overflow), Reply(text="Fits."))

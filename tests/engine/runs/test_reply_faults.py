@@ -33,7 +33,7 @@ from tests.support.servers.openai import FakeOpenAI
         (Reply(reasoning="I should answer."), "empty"),
     ],
 )
-async def test_a_reply_that_is_not_whole_is_said_everywhere(kind: str, reply: Reply, expected: str, tmp_path: Path) -> None:
+async def test_a_reply_that_is_not_whole_is_reported_everywhere(kind: str, reply: Reply, expected: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         if isinstance(server, FakeMistral):
             server.listed_content = bool(reply.reasoning)
@@ -57,12 +57,12 @@ async def test_a_filtered_reply(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_going_on_sends_what_there_is_and_a_message(kind: str, tmp_path: Path) -> None:
+async def test_continuing_sends_what_there_is_and_a_message(kind: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Reply(text="One, two,", finish="length"), Reply(text=""), Reply(text=" three."))
         first = await run(atelier)
         workflow_id = first[0].workflow_id
-        for words in ("Go on exactly where you stopped.", "Your last reply was empty. Please answer."):
+        for words in ("Continue exactly where you stopped.", "Your last reply was empty. Please answer."):
             await atelier.runs.wait(await atelier.runs.send(workflow_id, words, agent=agent()))
         talked = talk_of(server.requests[-1].json)
         shown = [entry.message for entry in await atelier.workflows.transcript(workflow_id)]
@@ -83,7 +83,7 @@ async def test_a_whole_reply_says_so_too(open_atelier: Opener) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_a_dropped_connection_is_mended_twice_and_no_more(kind: str, tmp_path: Path, clock: ManualClock) -> None:
+async def test_a_dropped_connection_is_repaired_twice_and_no_more(kind: str, tmp_path: Path, clock: ManualClock) -> None:
     cut = Reply(text="It is a long story", cut_after=3)
     async with world(kind, tmp_path, clock=clock) as (server, atelier):
         server.script(cut, cut, Reply(text="It is short."))
@@ -177,7 +177,7 @@ async def test_a_sub_agent_waits_as_long_for_a_model_that_loads(tmp_path: Path, 
     loading = Failure(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}})
     spawn = Call("SpawnAgentTool", {"operation": "spawn", "name": "Helper", "prompt": "Do it."}, id="abcdef123")
     async with world("openai", tmp_path, clock=clock) as (server, atelier):
-        # Time passes while the sockets are at work, too.
+        # Time passes while the sockets are running, too.
         await atelier.settings.update(inactivity_s=3600)
         server.script(Reply(calls=(spawn,)), *[loading] * 12, Reply(text="It is done."), Reply(text="All is done."))
         events = await run_on(clock, atelier, tools=("SpawnAgentTool",), approval="auto")

@@ -214,8 +214,8 @@ async def test_sub_agents_may_do_no_more_than_their_parent(open_atelier: Opener)
             assert "run_command(touch:*)" in [rule.text for rule in handle.current.approvals.rules], row.agent_name
 
 
-async def test_a_yes_that_was_given_before_does_not_stand_against_a_later_no(open_atelier: Opener, tmp_path: Path) -> None:
-    """The person says yes, and before the run goes on forbids it."""
+async def test_an_approval_that_was_given_before_does_not_stand_against_a_later_no(open_atelier: Opener, tmp_path: Path) -> None:
+    """The person approves, and before the run continues forbids it."""
     async with open_atelier([[TOUCH], "done"]) as atelier:
         run_id = await begun(atelier, tmp_path / "work", ApprovalMode.MANUAL)
         await atelier.runs.wait(run_id)

@@ -56,7 +56,7 @@ async def over(atelier: Atelier, workflow_id: str, run_id: str) -> None:
 
 @pytest.mark.parametrize("waits", WAITS)
 @pytest.mark.parametrize("damage", DAMAGE)
-async def test_a_run_without_its_events_is_ended_and_the_workflow_goes_on(
+async def test_a_run_without_its_events_is_ended_and_the_workflow_continues(
     open_atelier: Opener, tmp_path: Path, damage: str, waits: str
 ) -> None:
     workflow_id, run_id = await damaged(open_atelier, tmp_path, waits, damage)
@@ -79,7 +79,7 @@ async def test_a_run_without_its_events_is_ended_and_the_workflow_goes_on(
         assert (await atelier.runs.wait(again)).status is RunStatus.COMPLETED
 
 
-async def test_its_workflow_is_deleted_brought_back_and_deleted_for_good(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_its_workflow_is_deleted_restored_and_deleted_for_good(open_atelier: Opener, tmp_path: Path) -> None:
     workflow_id, run_id = await damaged(open_atelier, tmp_path, "question", "all lost")
     async with open_atelier([]) as atelier:
         await atelier.workflows.delete(workflow_id)
@@ -114,7 +114,7 @@ async def test_a_run_that_was_stopped_stays_in_the_conversation(open_atelier: Op
         assert (row.status, row.unread) == (RunStatus.CANCELLED, False)
 
 
-async def test_who_waits_for_a_broken_sub_agent_that_is_stopped_goes_on(open_atelier: Opener) -> None:
+async def test_who_waits_for_a_broken_sub_agent_that_is_stopped_continues(open_atelier: Opener) -> None:
     models = scripts(Boss=[[spawn("s", "Helper", "Ask.")], "Then without it."], Helper=[[ask_user("q", "Which?")]])
     async with open_atelier(model_factory=models) as atelier:
         workflow = await atelier.workflows.create("team")

@@ -17,7 +17,7 @@ from tests.engine.runs.test_manager import agent, start
 
 
 class Busy:
-    """A workflow whose first turn is at work until ``answer``, with messages that wait behind it."""
+    """A workflow whose first turn is running until ``answer``, with messages that wait behind it."""
 
     def __init__(self, atelier: Atelier, gate: asyncio.Event, *waiting: str) -> None:
         self.atelier, self._gate, self._waiting = atelier, gate, waiting
@@ -64,7 +64,7 @@ async def test_what_waits_is_no_part_of_the_transcript_until_its_turn_comes(open
         assert [[each["content"] for each in event.data["messages"]] for event in told] == [["second"], ["second", "third"], ["third"], []]
 
 
-async def test_it_is_edited_moved_and_taken_back(open_atelier: Opener) -> None:
+async def test_it_is_edited_moved_and_undone(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(["one", "two", "three"], gate=gate)
     async with open_atelier(model) as atelier:
@@ -83,7 +83,7 @@ async def test_it_is_edited_moved_and_taken_back(open_atelier: Opener) -> None:
         assert asked(model, 2)[-1] == "A, better"
 
 
-async def test_one_is_sent_now_and_the_others_go_on_waiting(open_atelier: Opener) -> None:
+async def test_one_is_sent_now_and_the_others_continue_waiting(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(["never whole", "to b", "to a"], gate=gate)
     async with open_atelier(model) as atelier:
@@ -121,7 +121,7 @@ async def test_after_a_stop_another_message_goes_first(open_atelier: Opener) -> 
         assert (await busy.shown())[-4:] == ["this", "to this", "a", "to a"]
 
 
-async def test_they_survive_a_restart_and_can_be_taken_back_then(open_atelier: Opener) -> None:
+async def test_they_survive_a_restart_and_can_be_undone_then(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     async with open_atelier(ScriptedModel(["never"], gate=gate)) as atelier:
         busy = await Busy(atelier, gate, "a", "b").begin()

@@ -51,7 +51,7 @@ READERS = {"researcher", "fact-checker", "summarizer", "planner", "reviewer", "c
 """They are for looking: nothing they have changes a file or runs a command."""
 
 
-def test_there_are_more_than_twelve_and_each_is_told_from_the_others() -> None:
+def test_there_are_more_than_twelve_and_each_is_distinguished_from_the_others() -> None:
     assert len(READY) >= 14
     assert len({each.key for each in READY}) == len({each.name for each in READY}) == len(READY) == len(CALLS)
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", each.key) for each in READY)

@@ -213,7 +213,7 @@ async def test_unknown_sections_are_refused_with_those_that_there_are(open_ateli
             assert "core_ops, planning_ops, file_ops" in str(error.value)
 
 
-async def test_known_sections_and_those_of_servers_are_taken_and_one_that_is_gone_holds_up_no_change(open_atelier: Opener) -> None:
+async def test_known_sections_and_those_of_servers_are_taken_and_one_that_no_longer_exists_holds_up_no_change(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         lead = await atelier.agents.by_name("Team lead")
         config = lead.config.model_copy(update={"name": "New", "sections": ("core_ops", "mcp:away")})

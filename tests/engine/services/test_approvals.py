@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus, Decision, OnTimeout
 from atelier_desk.domain.clock import SystemClock
-from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, ToolError, UsageError
-from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
+from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.domain.settings import Settings
-from atelier_desk.domain.workflow import RunStatus, Workflow
-from atelier_desk.engine import Atelier
+from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.services.approvals import ApprovalService
 from atelier_desk.engine.services.permissions import PermissionService
 from atelier_desk.engine.services.settings import SettingsService
-from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing.commit import Commit
-from atelier_desk.tools.base import Effect, Risk
-from atelier_desk.tools.custom import tool
 from atelier_desk.tools.default import create_default_tool_registry
-from tests.engine.conftest import Opener
 
 ARGUMENTS = {"operation": "eval", "expression": "6*7"}
 
@@ -48,7 +39,7 @@ class Runs:
         self.env, self.live = SimpleNamespace(), SimpleNamespace(slots=SimpleNamespace())
 
     async def apply(self) -> None:
-        """No run is at work."""
+        """No run is running."""
 
     async def decide_approval(self, approval_id: str, decision: Decision) -> None:
         asked = await self._repos.approvals.get(approval_id)
@@ -97,7 +88,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
         yield Engine(Repositories(store, DataDir(tmp_path / "data").ensure()))
 
 
-async def test_a_yes_counts_once(engine: Engine) -> None:
+async def test_an_approval_counts_once(engine: Engine) -> None:
     asked = await engine.asked()
     assert await engine.approvals.pending() == await engine.approvals.list(asked.workflow_id) == [asked]
     assert (await engine.approvals.approve(asked.id)).status is ApprovalStatus.APPROVED
@@ -144,7 +135,7 @@ async def test_the_same_arguments_count_as_unchanged(engine: Engine) -> None:
     assert engine.runs.decided[0][1].arguments is None
 
 
-async def test_a_reason_is_kept_and_bounded(engine: Engine) -> None:
+async def test_a_reason_is_stored_and_bounded(engine: Engine) -> None:
     asked = await engine.asked()
     with pytest.raises(LimitError, match="2000"):
         await engine.approvals.reject(asked.id, "x" * 2001)
@@ -187,7 +178,7 @@ async def test_nobody_decided_and_it_is_asked_again(engine: Engine) -> None:
     assert engine.runs.decided == []
 
 
-async def test_without_a_timeout_it_waits_for_ever(engine: Engine) -> None:
+async def test_without_a_timeout_it_waits_forever(engine: Engine) -> None:
     asked = await engine.asked(timeout_s=0)
     for _ in range(20):
         assert await engine.approvals.seen(asked.id, 60_000) is None
@@ -204,7 +195,7 @@ async def test_a_person_who_was_faster_than_the_timeout_wins(engine: Engine, mon
     assert await engine.approvals.seen(asked.id, 30_000) is None
 
 
-async def test_always_stores_a_rule_once_and_it_can_be_taken_back(engine: Engine) -> None:
+async def test_always_stores_a_rule_once_and_it_can_be_undone(engine: Engine) -> None:
     for scope in (ApprovalScope.ALWAYS, cast(ApprovalScope, "always")):
         asked = await engine.asked()
         await engine.approvals.approve(asked.id, scope=scope)
@@ -248,315 +239,6 @@ async def test_a_rule_that_does_not_fit_is_refused(engine: Engine, scope: Approv
         await engine.approvals.approve(asked.id, scope=scope, rules=[rule])
     assert engine.runs.decided == []
     assert await engine.permissions.rules() == ()
-
-
-ran: list[str] = []
-
-
-@tool(section="core_ops", effect=Effect.WRITE, risk=Risk.MEDIUM)
-async def send_letter(to: str, lines: int = 1) -> str:
-    """Send a letter."""
-    ran.append(f"{to}:{lines}")
-    return f"sent to {to}"
-
-
-AGENT = AgentConfig(name="Clerk", provider="test", model="scripted", tools=("send_letter",), approval=ApprovalMode.MANUAL)
-
-
-def letter(to: str = "Ann", id: str = "c1") -> list[ToolCall]:
-    return [ToolCall(id=id, name="send_letter", arguments={"to": to})]
-
-
-@pytest.fixture
-def office(open_atelier: Opener) -> Opener:
-    """An open engine with the tool above."""
-    ran.clear()
-
-    @asynccontextmanager
-    async def opened(steps: Sequence[Step] | ScriptedModel = (), **options: Any) -> AsyncIterator[Atelier]:
-        async with open_atelier(steps, **options) as atelier:
-            atelier.registry.register(send_letter)
-            yield atelier
-
-    return opened
-
-
-async def requested(atelier: Atelier) -> ApprovalRequest:
-    workflow = await atelier.workflows.create("x")
-    run_id = await atelier.runs.send(workflow.id, "write to Ann", agent=AGENT)
-    assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_APPROVAL
-    [asked] = await atelier.approvals.pending(workflow.id)
-    assert ran == []
-    return asked
-
-
-async def test_the_call_runs_with_what_the_person_made_of_it(office: Opener) -> None:
-    model = ScriptedModel([letter(), "Done."])
-    async with office(model) as atelier:
-        asked = await requested(atelier)
-        assert (asked.tool, asked.risk, asked.reason, asked.arguments) == ("send_letter", "medium", "manual", {"to": "Ann"})
-        assert (await atelier.workflows.get(asked.workflow_id)).pending_approvals == 1
-        with pytest.raises(UsageError, match="lines must be a whole number"):
-            await atelier.approvals.approve(asked.id, {"to": "Bob", "lines": "many"})
-        decided = await atelier.approvals.approve(asked.id, {"to": "Bob", "lines": 2})
-        assert (decided.status, decided.edited, decided.arguments) == (ApprovalStatus.APPROVED, {"to": "Bob", "lines": 2}, {"to": "Ann"})
-        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
-        assert ran == ["Bob:2"]
-        assert (await atelier.workflows.get(asked.workflow_id)).pending_approvals == 0
-
-
-async def test_two_decisions_at_once_count_as_one(office: Opener) -> None:
-    async with office([letter(), "Done."]) as atelier:
-        asked = await requested(atelier)
-        results = await asyncio.gather(
-            atelier.approvals.approve(asked.id),
-            atelier.approvals.reject(asked.id),
-            atelier.approvals.approve(asked.id),
-            return_exceptions=True,
-        )
-        assert sum(isinstance(each, ApprovalRequest) for each in results) == 1
-        assert sum(isinstance(each, ConflictError) for each in results) == 2
-        await atelier.runs.wait(asked.run_id)
-        assert len(ran) <= 1
-
-
-async def test_the_reason_of_a_rejection_reaches_the_model(office: Opener) -> None:
-    model = ScriptedModel([letter(), "Understood."])
-    async with office(model) as atelier:
-        asked = await requested(atelier)
-        await atelier.approvals.reject(asked.id, "Ann is on holiday")
-        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
-        assert "Ann is on holiday" in model.requests[-1].messages[-1].content
-        assert ran == []
-
-
-async def test_the_time_outlives_a_restart_and_is_applied(office: Opener) -> None:
-    async with office([letter()]) as atelier:
-        await atelier.settings.update(approvals=ApprovalSettings(timeout_s=30))
-        asked = await requested(atelier)
-        assert await atelier.approvals.seen(asked.id, 20_000) == pytest.approx(10.0)
-    model = ScriptedModel(["Then not."])
-    async with office(model) as atelier:
-        await atelier.runs.recovery.resume_all()
-        assert await atelier.approvals.seen(asked.id, 9_000) == pytest.approx(1.0)
-        assert await atelier.approvals.seen(asked.id, 1_000) == 0.0
-        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
-        decided = await atelier.approvals.get(asked.id)
-        assert (decided.status, decided.decided_by) == (ApprovalStatus.REJECTED, "timeout")
-        assert decided.note == "Nobody decided within 30 seconds, so the call was refused."
-        assert "nobody decided in time" in model.requests[-1].messages[-1].content
-
-
-@pytest.mark.parametrize("on_timeout", [OnTimeout.APPROVE, OnTimeout.ASK_AGAIN])
-async def test_what_the_owner_wants_when_nobody_decides(office: Opener, on_timeout: OnTimeout) -> None:
-    async with office([letter(), "Done."]) as atelier:
-        await atelier.settings.update(approvals=ApprovalSettings(timeout_s=30, on_timeout=on_timeout))
-        asked = await requested(atelier)
-        assert await atelier.approvals.seen(asked.id, 30_000) == 0.0
-        if on_timeout is OnTimeout.ASK_AGAIN:
-            again = await atelier.approvals.get(asked.id)
-            assert (again.status, again.round, again.seen_ms) == (ApprovalStatus.PENDING, 2, 0)
-            assert await atelier.approvals.seen(asked.id, 1_000) == pytest.approx(29.0)
-            await atelier.approvals.approve(asked.id)
-        await atelier.runs.wait(asked.run_id)
-        assert ran == ["Ann:1"]
-
-
-async def test_two_screens_that_show_it_ask_again_once(office: Opener) -> None:
-    async with office([letter(), "Done."]) as atelier:
-        await atelier.settings.update(approvals=ApprovalSettings(timeout_s=30, on_timeout=OnTimeout.ASK_AGAIN))
-        asked = await requested(atelier)
-        await asyncio.gather(atelier.runs.answering.ask_approval_again(asked), atelier.runs.answering.ask_approval_again(asked))
-        assert (await atelier.approvals.get(asked.id)).round == 2
-        await atelier.approvals.approve(asked.id)
-        await atelier.runs.answering.ask_approval_again(await atelier.approvals.get(asked.id))
-        await atelier.runs.wait(asked.run_id)
-        assert (await atelier.approvals.get(asked.id)).round == 2
-
-
-async def test_how_far_a_yes_reaches(office: Opener) -> None:
-    async with office(
-        [letter(), letter("Bob", "c2"), "Done.", letter("Cy"), letter("Di", "c2"), "Done.", letter("Ed"), "Done."]
-    ) as atelier:
-        asked = await requested(atelier)
-        await atelier.approvals.approve(asked.id, scope=ApprovalScope.RUN)
-        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
-        assert ran == ["Ann:1", "Bob:1"]
-        ran.clear()
-        asked = await requested(atelier)
-        await atelier.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS)
-        assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
-        assert [rule.text for rule in await atelier.permissions.rules()] == ["send_letter"]
-        workflow = await atelier.workflows.create("y")
-        run_id = await atelier.runs.send(workflow.id, "write", agent=AGENT)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
-        assert ran == ["Cy:1", "Di:1", "Ed:1"]
-
-
-async def test_a_rule_that_was_taken_back_does_not_come_back_with_a_copy(office: Opener) -> None:
-    async with office([letter(), "Done."]) as atelier:
-        asked = await requested(atelier)
-        await atelier.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS)
-        await atelier.runs.wait(asked.run_id)
-        [rule] = await atelier.permissions.rules()
-        await atelier.permissions.remove(rule.id)
-        await atelier.runs.fork(asked.workflow_id, (await atelier.workflows.get(asked.workflow_id)).stream_seq)
-        await atelier.workflows.duplicate(asked.workflow_id)
-        assert await atelier.permissions.rules() == ()
-
-
-async def test_a_stopped_run_asks_no_more(office: Opener) -> None:
-    async with office([letter()]) as atelier:
-        asked = await requested(atelier)
-        await atelier.runs.cancel(asked.run_id)
-        assert (await atelier.approvals.get(asked.id)).status is ApprovalStatus.CANCELLED
-        assert await atelier.approvals.pending() == []
-        with pytest.raises(ConflictError, match="cancelled"):
-            await atelier.approvals.approve(asked.id)
-        assert await atelier.approvals.seen(asked.id, 1_000) is None
-        assert ran == []
-
-
-async def test_what_a_call_would_change_is_told_before_it_is_allowed(open_atelier: Opener, tmp_path: Path) -> None:
-    folder = tmp_path / "ws"
-    folder.mkdir()
-    (folder / "a.py").write_text("one = 1\ntwo = 2\n")
-    edit = {"path": "a.py", "old_string": "one = 1", "new_string": "one = 11"}
-    patch = "*** Begin Patch\n*** Add File: b.py\n+three\n*** Delete File: a.py\n*** End Patch"
-    model = ScriptedModel([[ToolCall(id="c", name="edit_file", arguments=edit)], "Done."])
-    clerk = AgentConfig(name="Clerk", provider="test", model="scripted", tools=("edit_file",))
-    async with open_atelier(model) as atelier:
-        workflow = await atelier.workflows.create("x", workspace=[str(folder)])
-        run_id = await atelier.runs.send(workflow.id, "go", agent=clerk)
-        assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_APPROVAL
-        [asked] = await atelier.approvals.pending()
-        [change] = await atelier.approvals.preview(asked.id)
-        assert (change.action, change.path, change.added, change.removed) == ("changed", "a.py", 1, 1)
-        assert "+one = 11" in change.diff
-        [added, deleted] = await atelier.approvals.preview(asked.id, {"patch": patch})
-        assert (added.action, added.path, deleted.action, deleted.path) == ("created", "b.py", "deleted", "a.py")
-        with pytest.raises(ToolError):
-            await atelier.approvals.preview(asked.id, {**edit, "old_string": "nowhere"})
-        with pytest.raises(ToolError):
-            await atelier.approvals.preview(asked.id, {**edit, "path": "../a.py"})
-        asked = await atelier.approvals.get(asked.id)
-        written = asked.model_copy(
-            update={"id": "w", "call_id": "w", "tool": "write_file", "arguments": {"path": "c.txt", "content": "new\n"}}
-        )
-        await atelier.repos.journal.commit(Commit(approvals=(written,)))
-        [created] = await atelier.approvals.preview("w")
-        assert (created.action, created.added) == ("created", 1)
-        assert sorted(each.name for each in folder.iterdir()) == ["a.py"]
-        assert (folder / "a.py").read_text() == "one = 1\ntwo = 2\n"
-
-
-async def test_a_yes_for_ever_to_a_command_holds_in_its_folder_alone(open_atelier: Opener, tmp_path: Path) -> None:
-    def make(id: str) -> list[ToolCall]:
-        return [ToolCall(id=id, name="run_command", arguments={"command": "true > made.txt", "modifies_files": True})]
-
-    for name in ("here", "there"):
-        (tmp_path / name).mkdir()
-    agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval="selective")
-    async with open_atelier([make("1"), "done", make("2"), "done", make("3"), "done"]) as atelier:
-
-        async def turn(folder: Path) -> str:
-            workflow = await atelier.workflows.create("W", workspace=(str(folder),))
-            run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
-            await atelier.runs.wait(run_id)
-            return run_id
-
-        first = await turn(tmp_path / "here")
-        [asked] = await atelier.approvals.pending()
-        assert asked.holds == (RuleScope.FOLDER, str(tmp_path / "here"))
-        await atelier.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS, rules=[*asked.always])
-        await atelier.runs.wait(first)
-        kept = await atelier.permissions.rules()
-        assert {rule.where for rule in kept} == {asked.holds}
-        await turn(tmp_path / "here")
-        assert await atelier.approvals.pending() == [], "another workflow of the folder is not asked about"
-        await turn(tmp_path / "there")
-        [again] = await atelier.approvals.pending()
-        assert again.holds == (RuleScope.FOLDER, str(tmp_path / "there"))
-
-
-async def test_a_yes_for_ever_in_a_folder_does_not_go_along_when_a_link_is_turned_to_another(open_atelier: Opener, tmp_path: Path) -> None:
-    for name in ("here", "there"):
-        (tmp_path / name).mkdir()
-    link = tmp_path / "link"
-    link.symlink_to(tmp_path / "here")
-    call = {"command": "make", "modifies_files": True}
-    async with open_atelier() as atelier:
-        rule = PermissionRule(text="run_command(make)", action=Action.ALLOW, scope=RuleScope.FOLDER, scope_id=str(link))
-        [kept] = await atelier.permissions.add(rule)
-        assert kept.scope_id == str(tmp_path / "here")
-        assert (await atelier.permissions.test("run_command", call, workspace=(str(link),))).action is Action.ALLOW
-        link.unlink()
-        link.symlink_to(tmp_path / "there")
-        assert (await atelier.permissions.test("run_command", call, workspace=(str(link),))).action is Action.ASK
-        assert (await atelier.permissions.test("run_command", call, workspace=(str(tmp_path / "here"),))).action is Action.ALLOW
-
-
-async def test_a_yes_for_ever_to_one_command_does_not_let_the_others_run_that_wait_beside_it(open_atelier: Opener, tmp_path: Path) -> None:
-    lines = ("touch one.txt", "touch one.txt", "touch two.txt", "echo $(touch three.txt)")
-    calls = [ToolCall(id=f"c{n}", name="run_command", arguments={"command": each, "modifies_files": True}) for n, each in enumerate(lines)]
-    agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval="selective")
-    async with open_atelier([calls, "done"]) as atelier:
-        (tmp_path / "work").mkdir()
-        workflow = await atelier.workflows.create("W", workspace=(str(tmp_path / "work"),))
-        run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
-        await atelier.runs.wait(run_id)
-        asked = {each.arguments["command"]: each for each in await atelier.approvals.pending()}
-        await atelier.approvals.approve(asked[lines[0]].id, scope=ApprovalScope.ALWAYS)
-        assert {each.arguments["command"] for each in await atelier.approvals.pending()} == set(lines[2:])
-        unreadable = asked[lines[3]].id
-        with pytest.raises(UsageError, match="asks each time"):
-            await atelier.approvals.approve(unreadable, scope=ApprovalScope.ALWAYS)
-        await atelier.approvals.approve(asked[lines[2]].id, scope=ApprovalScope.RUN)
-        assert [each.id for each in await atelier.approvals.pending()] == [unreadable], "what asks each time still does"
-        await atelier.approvals.reject(unreadable)
-        await atelier.runs.wait(run_id)
-        assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["one.txt", "two.txt"]
-
-
-def lettered(*names: str) -> list[ToolCall]:
-    return [ToolCall(id=f"c{number}", name="send_letter", arguments={"to": name}) for number, name in enumerate(names)]
-
-
-async def several(atelier: Atelier) -> list[ApprovalRequest]:
-    """The requests of a run that asks for all of its calls at once."""
-    workflow = await atelier.workflows.create("x")
-    run_id = await atelier.runs.send(workflow.id, "write", agent=AGENT)
-    assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_APPROVAL
-    return await atelier.approvals.pending(workflow.id)
-
-
-async def test_one_yes_allows_what_is_listed_and_nothing_else(office: Opener) -> None:
-    async with office([lettered("Ann", "Bob", "Cy"), "Done."]) as atelier:
-        ann, bob, cy = await several(atelier)
-        decided = await atelier.approvals.approve_together([ann.id, bob.id])
-        assert [(each.status, each.scope, each.decided_by) for each in decided] == [
-            (ApprovalStatus.APPROVED, ApprovalScope.ONCE, "user")
-        ] * 2
-        await atelier.runs.wait(ann.run_id)
-        assert [each.id for each in await atelier.approvals.pending()] == [cy.id], "it came while the others were allowed"
-        assert "Cy:1" not in ran
-        await atelier.approvals.reject(cy.id)
-        assert (await atelier.runs.wait(ann.run_id)).status is RunStatus.COMPLETED
-        assert sorted(ran) == ["Ann:1", "Bob:1"]
-
-
-async def test_what_was_decided_meanwhile_stays_as_it_was(office: Opener) -> None:
-    async with office([lettered("Ann", "Bob"), "Done."]) as atelier:
-        ann, bob = await several(atelier)
-        await atelier.approvals.reject(ann.id)
-        await atelier.approvals.approve_together([ann.id, bob.id])
-        assert (await atelier.runs.wait(ann.run_id)).status is RunStatus.COMPLETED
-        assert ran == ["Bob:1"]
-        with pytest.raises(ConflictError):
-            await atelier.approvals.approve_together([ann.id, bob.id])
-        for wrong in ([], ["missing"]):
-            with pytest.raises((UsageError, NotFoundError)):
-                await atelier.approvals.approve_together(wrong)
 
 
 @pytest.mark.parametrize(

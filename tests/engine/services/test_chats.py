@@ -110,7 +110,7 @@ async def test_imported_again_there_is_nothing_twice_and_what_is_new_is_added(at
     assert (await atelier.chats.import_(new)).unchanged == 1
 
 
-async def test_what_a_person_deleted_or_went_on_with_stays_so(atelier: Atelier, tmp_path: Path) -> None:
+async def test_what_a_person_deleted_or_continued_with_stays_so(atelier: Atelier, tmp_path: Path) -> None:
     file = write(tmp_path / "export.json", [bread(), gpt_chat(gpt_node("u", "root", "user", "Hi"), id="c2", title="Other")])
     await atelier.chats.import_(file)
     other = workflow_id("chatgpt:c2")
@@ -306,7 +306,7 @@ async def test_what_is_no_export_is_refused_in_words(atelier: Atelier, tmp_path:
     assert await atelier.workflows.list() == []
 
 
-async def test_a_chat_that_is_too_large_is_left_out_alone(atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_chat_that_is_too_large_is_skipped_alone(atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_file, "ENTRY_MOST", 100_000)
     file = write(tmp_path / "export.json", [gpt_chat(_user("u", "root", "z" * 200_000), id="big"), bread()])
     done = await atelier.chats.import_(file)
@@ -320,7 +320,7 @@ async def test_a_file_that_is_too_large_is_refused(atelier: Atelier, tmp_path: P
         await atelier.chats.preview(write(tmp_path / "export.json", [bread()]))
 
 
-async def test_an_imported_chat_goes_on_with_all_that_was_said(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_an_imported_chat_continues_with_all_that_was_said(open_atelier: Opener, tmp_path: Path) -> None:
     model = ScriptedModel(["Also forty.", "Fifty."])
     async with open_atelier(model) as atelier:
         await atelier.chats.import_(write(tmp_path / "export.json", [bread()]))

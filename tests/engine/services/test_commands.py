@@ -46,7 +46,7 @@ async def test_a_command_is_listed_until_it_is_stopped(open_atelier: Opener, tmp
             await atelier.commands.stop("w", listed[0].id)
 
 
-async def test_the_command_of_a_call_is_stopped_and_its_agent_is_told(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_the_command_of_a_call_is_stopped_and_its_agent_is_informed(open_atelier: Opener, tmp_path: Path) -> None:
     (tmp_path / "wait.sh").write_text("echo ready; sleep 60\n")
     async with open_atelier() as atelier:
         said: list[str] = []

@@ -37,7 +37,7 @@ async def test_an_answer_is_one_line() -> None:
 
 
 async def test_an_empty_answer_is_no_answer() -> None:
-    with pytest.raises(ProviderError, match="answered nothing"):
+    with pytest.raises(ProviderError, match="did not answer"):
         await try_model(server("  "), "m", ManualClock())
 
 
@@ -47,7 +47,7 @@ async def test_a_silent_server_is_an_error_in_words() -> None:
     async with asyncio.timeout(20):
         while not trial.done():
             await (clock.advance(1) if clock.sleepers else asyncio.sleep(0))
-    with pytest.raises(ProviderError, match="said nothing for 60 seconds"):
+    with pytest.raises(ProviderError, match="did not respond for 60 seconds"):
         await trial
 
 

@@ -31,7 +31,7 @@ async def said(atelier: Atelier, model: ScriptedModel, workflow_id: str, text: s
     return model.requests[before].messages[0].content
 
 
-async def test_instructions_are_sent_only_of_a_trusted_folder_and_trust_can_be_taken_back(open_atelier: Opener, project: Path) -> None:
+async def test_instructions_are_sent_only_of_a_trusted_folder_and_trust_can_be_undone(open_atelier: Opener, project: Path) -> None:
     model = ScriptedModel(["one", "two", "three"])
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create("W", workspace=(str(project),))

@@ -1,4 +1,4 @@
-"""The context inspector: what it shows is what the model was sent, to the letter."""
+"""The context inspector: what it shows is what the model was sent, exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of keys: there by choice alone, left out of whatever leaves the data folder, named by the check-up, and deleted again."""
+"""The file of keys: there by choice alone, left out of whatever leaves the data folder, named by the diagnostics, and deleted again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEY = "sk-file-0123456789"
 
 
 def holding(folder: Path) -> list[str]:
-    """The files with the key in them, plain or packed; an archive is looked into by whoever made it."""
+    """The files with the key in them, plain or packed; an archive is inspected by whoever made it."""
     return sorted(path.name for path in folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes())
 
 

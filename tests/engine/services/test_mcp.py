@@ -90,7 +90,7 @@ async def test_an_agent_uses_a_server_in_this_session_and_the_next(open_atelier:
         assert len(server.pids()) == len(started) + 1
 
 
-async def test_the_icon_of_a_server_is_kept_when_it_is_a_picture(open_atelier: Opener, plain: Make) -> None:
+async def test_the_icon_of_a_server_is_stored_when_it_is_a_picture(open_atelier: Opener, plain: Make) -> None:
     icon = base64.b64encode(png(16, 16)).decode()
     server = plain(info={"icons": [{"src": "https://elsewhere.example/i.png"}, {"src": f"data:image/png;base64,{icon}"}]})
     async with open_atelier() as atelier:
@@ -124,7 +124,7 @@ async def test_what_a_server_says_of_a_tool_makes_no_call_freer(open_atelier: Op
         assert (asked.kind, asked.server, asked.effect, asked.always) == ("mcp", "plain", "network", ("mcp__plain__echo",))
 
 
-async def test_a_yes_for_the_whole_server_holds_for_its_calls_that_wait(open_atelier: Opener, plain: Make) -> None:
+async def test_an_approval_for_the_whole_server_holds_for_its_calls_that_wait(open_atelier: Opener, plain: Make) -> None:
     calls = [
         ToolCall(id="c1", name="mcp__plain__echo", arguments={"text": "hello"}),
         ToolCall(id="c2", name="mcp__plain__more", arguments={}),
@@ -170,7 +170,7 @@ async def test_a_tool_that_changed_since_it_was_approved_asks_whatever_rules_say
         assert atelier.registry.has("mcp__plain__more")
 
 
-async def test_a_server_that_tells_of_a_change_is_looked_at_again(
+async def test_a_server_that_tells_of_a_change_is_inspected_again(
     open_atelier: Opener, plain: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("atelier_desk.engine.services.mcp.REREAD_DELAY_S", 0)
@@ -206,7 +206,7 @@ async def test_arguments_are_held_against_the_servers_own_schema(open_atelier: O
         assert "text: 5 is not of type 'string'" in result["error"]
 
 
-async def test_definitions_that_cannot_be_used_are_left_out_with_the_reason(open_atelier: Opener, plain: Make) -> None:
+async def test_definitions_that_cannot_be_used_are_skipped_with_the_reason(open_atelier: Opener, plain: Make) -> None:
     deep: dict[str, Any] = {}
     for _level in range(130):  # fewer than the protocol's library reads, and more than are checked
         deep = {"not": deep}
@@ -224,7 +224,7 @@ async def test_definitions_that_cannot_be_used_are_left_out_with_the_reason(open
         names = [name for name in atelier.registry.get_all_tool_names() if name.startswith("mcp__")]
         assert [name[:26] for name in names] == ["mcp__plain__slow", "mcp__plain__dots_and_space", "mcp__plain__echo"]
         assert all(len(name) <= 64 for name in names)
-        # A pattern that takes for ever is left to the server.
+        # A pattern that takes forever is left to the server.
         assert isinstance(atelier.registry.prepared("mcp__plain__slow", {"a": "a" * 40 + "!"}), PreparedCall)
         problems = {row.tool: row.problem for row in await atelier.mcp.tools("plain") if row.problem}
         assert set(problems) == {"endless", "outside", "long", "wrong", "deep"}
@@ -285,7 +285,7 @@ async def test_a_server_of_the_same_name_in_another_data_folder_has_secrets_of_i
         assert vault.get(variable_resolution.entry(kept, "env", "TOKEN")) == "of-the-first-folder"
 
 
-async def test_what_an_earlier_version_kept_is_taken_over_and_left_where_it_was(open_atelier: Opener, plain: Make) -> None:
+async def test_what_an_earlier_version_kept_is_imported_and_left_where_it_was(open_atelier: Opener, plain: Make) -> None:
     vault = KeyVault(session=True)
     old = plain(tools=[tool("environment")]).config(env={"TOKEN": ""})
     vault.store(variable_resolution.entry(old, "env", "TOKEN"), "from-before")
@@ -337,7 +337,7 @@ async def test_the_tools_seen_in_a_test_are_there_as_soon_as_the_server_is_saved
         assert not atelier.registry.has("mcp__plain__echo"), "that is not what was tested"
 
 
-async def test_another_command_under_the_same_name_has_to_be_approved_anew(open_atelier: Opener, plain: Make) -> None:
+async def test_another_command_under_the_same_name_has_to_be_approved_again(open_atelier: Opener, plain: Make) -> None:
     async with open_atelier() as atelier:
         server = plain()
         await added(atelier, server)
@@ -475,7 +475,9 @@ async def test_servers_that_are_off_or_gone_are_named_and_good_ones_are_not(open
         assert [(each["server"], each["code"]) for each in found] == [("plain", "off"), ("gone", "unknown")]
 
 
-async def test_a_number_that_was_written_as_text_reaches_the_server_as_one_and_counts_as_mended(open_atelier: Opener, plain: Make) -> None:
+async def test_a_number_that_was_written_as_text_reaches_the_server_as_one_and_counts_as_repaired(
+    open_atelier: Opener, plain: Make
+) -> None:
     server = plain(tools=[tool("environment", n={"type": "integer"}, id={"type": "string"})])
     steps = [[ToolCall(id="c1", name="mcp__plain__environment", arguments={"n": "3", "id": "007"})], "Done."]
     async with open_atelier(ScriptedModel(steps)) as atelier:

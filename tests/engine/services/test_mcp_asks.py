@@ -74,7 +74,7 @@ async def asked(atelier: Atelier) -> UserQuestion:
 
 
 async def result(atelier: Atelier, run_id: str) -> dict[str, Any]:
-    """What the call gave, once the run is over."""
+    """What the call gave, once the run has ended."""
     async with asyncio.timeout(20):
         await atelier.runs.wait(run_id)
     events = [event.body for event in await run_events(atelier.repos, run_id)]
@@ -111,7 +111,7 @@ async def test_a_form_is_filled_in_and_only_its_server_gets_the_answers(open_ate
 
 
 @pytest.mark.parametrize(("end", "action"), [("decline", "decline"), ("skip", "cancel")])
-async def test_declining_and_cancelling_are_told_apart(open_atelier: Opener, era: str, end: str, action: str) -> None:
+async def test_declining_and_cancelling_are_distinguished(open_atelier: Opener, era: str, end: str, action: str) -> None:
     async with open_atelier(calling("book")) as atelier, at_server(atelier) as seen:
         run_id = await begun(atelier)
         question = await asked(atelier)
@@ -224,7 +224,7 @@ async def test_caps_of_the_run_hold_for_a_servers_request_too(open_atelier: Open
         assert (await result(atelier, run_id))["text"] == "think: done"
 
 
-async def test_folders_are_told_where_the_owner_allows_it_and_a_run_was_granted_them(
+async def test_folders_are_reported_where_the_owner_allows_it_and_a_run_was_granted_them(
     open_atelier: Opener, era: str, tmp_path: Path
 ) -> None:
     allowed, other = tmp_path / "allowed", tmp_path / "other"
@@ -240,7 +240,7 @@ async def test_folders_are_told_where_the_owner_allows_it_and_a_run_was_granted_
         assert told == [{"roots": []}, {"roots": [{"uri": (allowed / "site").as_uri(), "name": "site"}]}]
 
 
-async def test_what_a_server_logs_is_kept_for_people(open_atelier: Opener, era: str) -> None:
+async def test_what_a_server_logs_is_stored_for_people(open_atelier: Opener, era: str) -> None:
     async with open_atelier(calling("talk")) as atelier, at_server(atelier):
         assert (await result(atelier, await begun(atelier)))["text"] == "talked"
         (line,) = await atelier.mcp.log("asks")
@@ -274,7 +274,7 @@ async def test_several_things_at_once_and_a_call_that_is_put_off(open_atelier: O
         assert sorted(texts) == ["both: done", "ready after 2"]
 
 
-async def test_a_server_that_asks_without_end_is_given_up(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_asks_without_end_is_abandoned(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("atelier_desk.engine.run.server_requests.MOST_ROUNDS", 2)
     async with open_atelier(calling("endless")) as atelier, at_server(atelier):
         run_id = await begun(atelier)
@@ -301,7 +301,7 @@ async def test_input_is_given_after_the_program_ended_and_its_server_too(open_at
     assert [json.loads(line) for line in notes.read_text().splitlines()] == [{"who": {"action": "accept", "content": WHO}}]
 
 
-async def test_a_session_that_waited_is_gone_with_the_program_and_the_call_says_so(
+async def test_a_session_that_waited_no_longer_exists_with_the_program_and_the_call_says_so(
     open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Connection, "mode", "legacy")

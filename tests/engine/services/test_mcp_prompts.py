@@ -1,4 +1,4 @@
-"""Prompts of MCP servers: listed from what is kept, made by the server when they are called, and read from outside."""
+"""Prompts of MCP servers: listed from what is kept, made by the server when they are called, and untrusted."""
 
 from __future__ import annotations
 
@@ -76,15 +76,15 @@ async def test_the_sdks_own_server_makes_a_prompt_and_the_run_has_read_from_outs
         assert str(unknown) == "The MCP server made has no prompt song. Known: poem, tidy_up."
         await atelier.mcp.switch("made", False)
         assert await atelier.mcp.content.prompts() == []
-        assert str(await refused(atelier, "/made:tidy_up")) == "The MCP server made is switched off."
+        assert str(await refused(atelier, "/made:tidy_up")) == "The MCP server made is disabled."
 
 
-async def test_a_server_that_is_gone_or_gives_nothing_is_named(open_atelier: Opener, plain: Make) -> None:
+async def test_a_server_that_no_longer_exists_or_gives_nothing_is_named(open_atelier: Opener, plain: Make) -> None:
     server = plain(tools=[], answers=gives(""), capabilities={"prompts": {}})
     async with open_atelier(ScriptedModel([])) as atelier:
         await atelier.mcp.save(server.config(), new=True)
         await atelier.mcp.test("plain")
-        assert str(await refused(atelier, "/plain:poem sea")) == "The MCP server plain gives nothing for poem."
+        assert str(await refused(atelier, "/plain:poem sea")) == "The MCP server plain returned nothing for poem."
         await atelier.mcp.stop("plain")
         assert [each.call for _server, each in await atelier.mcp.content.prompts()] == ["poem"]
         assert isinstance(await refused(atelier, "/plain:poem"), UsageError)

@@ -70,7 +70,7 @@ async def test_editing_and_deleting_with_undo(open_atelier: Opener) -> None:
             await atelier.memories.undo_delete(memory.id)
 
 
-async def test_what_was_deleted_comes_back_after_a_restart_until_its_time_is_over(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_what_was_deleted_comes_back_after_a_restart_until_its_time_has_ended(open_atelier: Opener, clock: ManualClock) -> None:
     async with open_atelier(clock=clock) as atelier:
         workflow = await atelier.workflows.create("x")
         first = await atelier.memories.add("The server is called heron", tags=["infra"])

@@ -28,7 +28,7 @@ async def said(atelier: Atelier, workflow_id: str) -> list[str]:
     return [entry.message.content for entry in await atelier.workflows.transcript(workflow_id)]
 
 
-async def test_a_pinned_message_is_kept_listed_exported_and_sent_whole(open_atelier: Opener) -> None:
+async def test_a_pinned_message_is_stored_listed_exported_and_sent_whole(open_atelier: Opener) -> None:
     async with open_atelier(["One.", "Two."]) as atelier:
         workflow = await atelier.workflows.create("x")
         await turn(atelier, workflow.id, "first")
@@ -59,7 +59,7 @@ async def test_a_pin_of_the_context_pane_marks_the_message(open_atelier: Opener)
         assert [each.content for each in await atelier.messages.pinned(workflow.id)] == ["first"]
 
 
-async def test_branch_here_goes_on_after_the_turn_of_the_message(open_atelier: Opener) -> None:
+async def test_branch_here_continues_after_the_turn_of_the_message(open_atelier: Opener) -> None:
     async with open_atelier(["One.", "Two.", "Three."]) as atelier:
         workflow = await atelier.workflows.create("x")
         for text in ("first", "second"):
@@ -108,7 +108,7 @@ async def test_without_another_version_the_turn_and_all_after_it_go(open_atelier
             await atelier.workflows.delete_branch(workflow.id, "missing")
 
 
-async def test_a_deleted_branch_is_gone_for_good_after_the_time_for_undo(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_a_deleted_branch_no_longer_exists_for_good_after_the_time_for_undo(open_atelier: Opener, clock: ManualClock) -> None:
     async with open_atelier(["One.", "Two."], clock=clock) as atelier:
         workflow = await atelier.workflows.create("x")
         first, second = [await turn(atelier, workflow.id, text) for text in ("first", "second")]
@@ -165,7 +165,7 @@ async def test_a_deleted_turn_is_not_answered_again(open_atelier: Opener) -> Non
             await atelier.runs.regenerate(workflow.id, runs[1])
 
 
-async def test_what_was_spent_stays_when_branch_and_workflow_are_gone_for_good(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_what_was_spent_stays_when_branch_and_workflow_no_longer_exist_for_good(open_atelier: Opener, clock: ManualClock) -> None:
     async with open_atelier(["One.", "Two.", "Three."], clock=clock) as atelier:
         workflow = await atelier.workflows.create("x")
         _first, second = [await turn(atelier, workflow.id, text) for text in ("first", "second")]

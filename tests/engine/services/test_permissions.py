@@ -32,7 +32,7 @@ def rule(text: str, action: Action = Action.ALLOW, **more: Any) -> PermissionRul
     return PermissionRule(text=text, action=action, **more)
 
 
-async def test_rules_are_kept_changed_removed_and_put_back(atelier: Atelier) -> None:
+async def test_rules_are_stored_changed_removed_and_restored(atelier: Atelier) -> None:
     changes: list[tuple[str, str]] = []
     atelier.bus.on_changed(lambda topic, id: changes.append((topic, id)))
     [kept] = await atelier.permissions.add(rule("run_command(git log:*)", match=("git log -1",), not_match=("git push",)))
@@ -49,7 +49,7 @@ async def test_rules_are_kept_changed_removed_and_put_back(atelier: Atelier) -> 
         await atelier.permissions.remove("x")
 
 
-async def test_what_contradicts_itself_or_others_is_said(atelier: Atelier) -> None:
+async def test_what_contradicts_itself_or_others_is_reported(atelier: Atelier) -> None:
     await atelier.permissions.add(rule("read_file(src/**)"))
     refused = [
         (rule("read_file(src/**)", Action.DENY), ConflictError, "says allow"),
@@ -95,7 +95,7 @@ async def test_a_call_is_tried_against_the_rules(atelier: Atelier, tmp_path: Pat
             await atelier.permissions.test(tool, arguments, **where)
 
 
-async def test_rules_of_another_program_are_shown_and_taken_over(atelier: Atelier, tmp_path: Path) -> None:
+async def test_rules_of_another_program_are_shown_and_imported(atelier: Atelier, tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     said = {"allow": ["Bash(npm run test:*)", "Read", "Nonsense"], "deny": ["Read(.env)"], "ask": ["Bash(git push:*)"]}
     file.write_text(json.dumps({"permissions": said}))

@@ -37,7 +37,7 @@ def code(tmp_path: Path) -> Path:
     return folder
 
 
-async def test_problems_are_said_in_the_language_of_who_reads_them(open_atelier: Opener, code: Path) -> None:
+async def test_problems_are_reported_in_the_language_of_who_reads_them(open_atelier: Opener, code: Path) -> None:
     (code / "large.py").write_text("x = 1\n" * 900_000)
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False)
@@ -45,12 +45,12 @@ async def test_problems_are_said_in_the_language_of_who_reads_them(open_atelier:
             await read(atelier, project)
         problems = {each.path: each for each in await atelier.projects.problems(project.id)}
         assert problems["large.py"].localized(_) == "Too large: 5.4 MB, and at most 4 MB are read."
-        assert problems["secrets.py"].localized(_) == "Left out: it looks as if it held a secret."
+        assert problems["secrets.py"].localized(_) == "Skipped: it seems to contain a secret."
         with spoken("fr"):
             assert "5,4 Mo" in problems["large.py"].localized(_).replace("\u202f", " ").replace("\u00a0", " ")
 
 
-async def test_more_files_than_are_read_are_told(open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_files_than_are_read_are_reported(open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False)
         with monkeypatch.context() as patch:
@@ -181,7 +181,7 @@ async def test_a_watch_that_ended_begins_again_with_the_next_reading(
     assert begun == [code, code]
 
 
-async def test_what_is_done_beside_a_reading_does_not_end_it(open_atelier: Opener, code: Path) -> None:
+async def test_what_is_done_next_to_a_reading_does_not_end_it(open_atelier: Opener, code: Path) -> None:
     for number in range(100):
         (code / f"more_{number}.py").write_text(f"def number_{number}() -> int:\n    return {number}\n")
     async with open_atelier() as atelier:
@@ -228,7 +228,7 @@ async def test_a_folder_that_goes_while_it_is_read_leaves_what_was_known(
         assert await atelier.repos.projects.counts(project.id) == held
 
 
-async def test_two_readings_that_follow_each_other_are_told_as_one(open_atelier: Opener, code: Path) -> None:
+async def test_two_readings_that_follow_each_other_are_reported_as_one(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=True)
         await read(atelier, project)

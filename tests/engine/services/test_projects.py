@@ -27,7 +27,7 @@ async def test_a_project_is_made_renamed_and_forgotten(open_atelier: Opener, tmp
         assert set(heard) == {made.id}
 
 
-async def test_what_is_not_there_is_said(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_what_is_not_there_is_reported(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier() as atelier:
         await atelier.projects.create("pages")
         with pytest.raises(NotFoundError, match="pages"):

@@ -1,4 +1,4 @@
-"""Prompts from a person's side: names, variables, files, which of one name is called, and what of them counts as read from outside."""
+"""Prompts from a person's side: names, variables, files, which of one name is called, and what of them counts as untrusted."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_there_are_bounds(atelier: Atelier, monkeypatch: pytest.MonkeyPatc
         await atelier.prompts.save(PromptDraft(name="a", content="x"))
 
 
-async def test_what_was_pasted_with_half_a_character_is_kept(atelier: Atelier) -> None:
+async def test_what_was_pasted_with_half_a_character_is_stored(atelier: Atelier) -> None:
     made = await atelier.prompts.save(PromptDraft(name="a", description="b\ud83d", content="c\udc00 {{d}}"))
     assert (await atelier.prompts.get(made.id)).content == "c\ufffd {{d}}"
 
@@ -79,7 +79,7 @@ async def test_variables_that_have_no_value_are_named(atelier: Atelier) -> None:
     await atelier.prompts.save(GREET)
     assert await atelier.prompts.filled("greet", {"who": "Ann"}) == "Greet Ann in French."
     assert await atelier.prompts.filled("greet", {"who": "", "language": "{{who}}"}) == "Greet  in {{who}}."
-    with pytest.raises(UsageError, match=r"needs values for: who\. Give them as in: /greet who=…"):
+    with pytest.raises(UsageError, match=r"needs values for: who\. For example: /greet who=…"):
         await atelier.prompts.filled("greet", {})
     with pytest.raises(UsageError, match=r"no variable whom\. Its variables: who, language"):
         await atelier.prompts.filled("greet", {"whom": "Ann"})

@@ -141,7 +141,7 @@ async def test_values_of_headers_are_used_and_shown_nowhere(open_atelier: Opener
     assert SENTINEL not in caplog.text
 
 
-async def test_a_version_in_the_address_is_taken_out_of_it(open_atelier: Opener) -> None:
+async def test_a_version_in_the_address_is_removed_of_it(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         await atelier.providers.save(openai("https://lab.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21"))
         kept = await atelier.providers.get("lab")
@@ -264,7 +264,7 @@ async def test_what_a_refusal_taught_hides_nothing_else(open_atelier: Opener) ->
             assert info.price_input == pytest.approx(2.0)
 
 
-async def test_a_draft_is_tried_and_nothing_of_it_is_kept(open_atelier: Opener) -> None:
+async def test_a_draft_is_tried_and_nothing_of_it_is_stored(open_atelier: Opener) -> None:
     vault = KeyVault(environ={})
     async with FakeOpenAI() as server, open_atelier(vault=vault) as atelier:
         server.api_key = SENTINEL
@@ -282,7 +282,7 @@ async def test_a_draft_is_tried_and_nothing_of_it_is_kept(open_atelier: Opener) 
             await atelier.providers.test_draft(ProviderDraft(openai("ftp://x")))
 
 
-async def test_a_draft_of_a_stored_provider_uses_the_key_that_is_kept(open_atelier: Opener) -> None:
+async def test_a_draft_of_a_stored_provider_uses_the_key_that_is_stored(open_atelier: Opener) -> None:
     async with FakeOpenAI() as server, open_atelier(vault=KeyVault(environ={})) as atelier:
         server.api_key = SENTINEL
         await atelier.providers.save(openai("http://127.0.0.1:9/v1"))

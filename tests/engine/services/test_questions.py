@@ -133,7 +133,7 @@ async def test_a_machine_that_slept_does_not_use_up_the_timeout(open_atelier: Op
             await atelier.questions.seen("missing", 1)
 
 
-async def test_without_a_timeout_it_waits_for_ever(open_atelier: Opener) -> None:
+async def test_without_a_timeout_it_waits_forever(open_atelier: Opener) -> None:
     agent = AGENT.model_copy(update={"question_timeout_s": 0.0})
     async with open_atelier(ScriptedModel([ask("text")])) as atelier:
         workflow = await atelier.workflows.create("x")

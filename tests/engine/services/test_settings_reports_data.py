@@ -87,7 +87,7 @@ async def test_an_embedder_that_cannot_be_made_is_not_stored(open_atelier: Opene
         assert (await atelier.settings.get()).embedder.kind == "builtin"
 
 
-async def test_reports_are_files_that_can_be_changed_and_brought_back(open_atelier: Opener) -> None:
+async def test_reports_are_files_that_can_be_changed_and_restored(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         await atelier.reports.write(workflow.id, "Plan.md", "# Plan")
@@ -143,7 +143,7 @@ async def test_a_report_another_program_changed_is_refused_until_it_is_accepted(
         assert await atelier.reports.delete(workflow.id, "Plan") == "x" * (limits.REPORT + 1)
 
 
-async def test_a_report_whose_file_is_gone_can_be_deleted(open_atelier: Opener) -> None:
+async def test_a_report_whose_file_no_longer_exists_can_be_deleted(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         await atelier.reports.write(workflow.id, "Plan", "# Plan")
@@ -192,7 +192,7 @@ async def test_an_export_is_read_into_an_empty_folder_alone(open_atelier: Opener
         assert "workflow" in heard
 
 
-async def test_a_data_folder_that_is_moved_is_told_once_and_its_return_too(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_data_folder_that_is_moved_is_reported_once_and_its_return_too(open_atelier: Opener, tmp_path: Path) -> None:
     clock = ManualClock()
     async with open_atelier(clock=clock) as atelier:
         root = Path(atelier.datadir.root)

@@ -60,7 +60,7 @@ def result(model: ScriptedModel, request: int = 1) -> dict[str, object]:
     return json.loads(model.requests[request].messages[-1].content)
 
 
-async def test_a_skill_is_told_taken_up_and_stays(open_atelier: Opener, home: Path) -> None:
+async def test_a_skill_is_reported_taken_up_and_stays(open_atelier: Opener, home: Path) -> None:
     file = write(home, "notes", body="Write in past tense.")
     (file.parent / "references").mkdir()
     (file.parent / "references" / "style.md").write_text("short")
@@ -298,7 +298,7 @@ async def test_what_a_header_says_for_other_programs_is_heeded_or_said(open_atel
         [row] = await atelier.skills.list()
     assert facts.description == "Does styles. (Only for work on files like src/**/*.ts, *.css.)"
     said = remarks(row)
-    assert "Not heeded here: context, model, hooks." in said
+    assert "Ignored here: context, model, hooks." in said
     assert any("are not run when it is called" in each for each in said)
 
 

@@ -42,7 +42,7 @@ def family() -> Callable[[AgentConfig], ScriptedModel]:
     )
 
 
-async def test_the_tree_of_a_team_that_is_over_is_the_same_live_and_from_the_database(open_atelier: Opener) -> None:
+async def test_the_tree_of_a_team_that_has_ended_is_the_same_live_and_from_the_database(open_atelier: Opener) -> None:
     async with open_atelier(model_factory=family()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
@@ -257,7 +257,7 @@ async def test_a_scrubber_that_asks_faster_than_it_is_answered_reads_the_events_
         assert reads == 1
 
 
-async def test_replay_of_a_team_that_goes_on_sees_what_came_since(open_atelier: Opener) -> None:
+async def test_replay_of_a_team_that_continues_sees_what_came_since(open_atelier: Opener) -> None:
     factory = scripts(Tester=[[ask_user("q")], "Red it is."])
     async with open_atelier(model_factory=factory) as atelier:
         workflow_id, run_id = await begin(atelier)

@@ -209,7 +209,7 @@ def test_a_name_in_the_spreadsheet_is_no_formula() -> None:
     assert "'=cmd" in as_csv([row(UsageSum(), "=cmd()")])
 
 
-async def test_the_sums_are_the_same_when_the_index_is_made_anew(open_atelier: Opener) -> None:
+async def test_the_sums_are_the_same_when_the_index_is_made_again(open_atelier: Opener) -> None:
     clock = ManualClock(DAY_ONE)
     reply = ModelReplied(reply=ChatReply(content="x", model="m1"), provider="q", usage=Usage(tokens_input=9, cost=0.5), duration_ms=7)
     async with open_atelier(clock=clock) as atelier:

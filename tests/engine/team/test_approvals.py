@@ -118,7 +118,7 @@ async def test_a_delegated_agents_mode_is_the_stricter_one(open_atelier: Opener,
     cast.complete()
 
 
-async def test_edited_arguments_run_and_the_model_is_told(open_atelier: Opener) -> None:
+async def test_edited_arguments_run_and_the_model_is_informed(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[calculate("k", "1+1")], "done"])
     async with open_atelier(model_factory=cast) as atelier:
         await atelier.settings.update(approvals=ALL)
@@ -134,7 +134,7 @@ async def test_edited_arguments_run_and_the_model_is_told(open_atelier: Opener) 
     assert "user changed the arguments" in result["note"]
 
 
-async def test_an_edited_prompt_is_the_sub_agents_and_its_parent_is_told(open_atelier: Opener) -> None:
+async def test_an_edited_prompt_is_the_sub_agents_and_its_parent_is_informed(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn(prompt="Say yes.")], "done"], Helper=["No."])
     async with open_atelier(model_factory=cast) as atelier:
         _, run_id = await begin(atelier, approval="manual")
@@ -186,7 +186,7 @@ async def test_calls_before_the_asked_one_run_and_those_after_it_wait(open_ateli
         assert [body.call_id for body in await bodies(atelier, run_id, "tool_call_started")] == ["a", "b", "c"]
 
 
-async def test_a_yes_for_the_run_reaches_later_calls_and_later_sub_agents_and_no_other_run(open_atelier: Opener) -> None:
+async def test_an_approval_for_the_run_reaches_later_calls_and_later_sub_agents_and_no_other_run(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[[calculate("a")], [calculate("b")], [spawn()], "done", [calculate("d")], "again"],
         Helper=[[calculate("c")], "r"],
@@ -205,7 +205,7 @@ async def test_a_yes_for_the_run_reaches_later_calls_and_later_sub_agents_and_no
         await atelier.runs.cancel(second)
 
 
-async def test_a_yes_for_the_run_holds_for_the_calls_that_wait_beside_it(open_atelier: Opener) -> None:
+async def test_an_approval_for_the_run_holds_for_the_calls_that_wait_next_to_it(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn("s1", "One"), spawn("s2", "Two")], "done"], One=["1"], Two=["2"])
     async with open_atelier(model_factory=cast) as atelier:
         _workflow, run_id = await begin(atelier, approval="selective")
@@ -258,7 +258,7 @@ async def test_a_request_waits_across_a_restart_and_is_decided_once(open_atelier
     assert again.result()["report"] == "r"
 
 
-async def test_a_yes_that_was_given_before_a_restart_still_holds(open_atelier: Opener) -> None:
+async def test_an_approval_that_was_given_before_a_restart_still_holds(open_atelier: Opener) -> None:
     """The program ends between the decision and the call."""
     reached = asyncio.Event()
 
@@ -315,7 +315,7 @@ async def test_looking_waiting_and_talking_are_never_asked_about(open_atelier: O
         assert await atelier.approvals.list(workflow_id) == []
 
 
-async def test_one_sub_agent_that_waits_for_a_yes_does_not_hold_the_others(open_atelier: Opener) -> None:
+async def test_one_sub_agent_that_waits_for_an_approval_does_not_hold_the_others(open_atelier: Opener) -> None:
     def by_prompt(request: Any) -> Step:
         results = [json.loads(m.content) for m in request.messages if m.role.value == "tool"]
         if request.messages[1].content == "Ask." and not results:
@@ -336,7 +336,7 @@ async def test_one_sub_agent_that_waits_for_a_yes_does_not_hold_the_others(open_
         async with asyncio.timeout(20):
             while sum(row.status is RunStatus.COMPLETED for row in await atelier.repos.runs.list(workflow_id)) < 2:
                 await asyncio.sleep(0)
-        # A workflow that needs nobody goes on beside it.
+        # A workflow that needs nobody continues next to it.
         cast.models["Lead"]._steps.insert(0, "other")
         _, other = await begin(atelier, "Else.", approval="auto")
         assert (await atelier.runs.wait(other)).status is RunStatus.COMPLETED

@@ -187,7 +187,7 @@ async def planned(config: AgentConfig, request: ChildRequest, *stored: Agent, de
 LEAD = agent(name="Lead", tools=("CalculatorTool", "TodoTool", "SpawnAgentTool"), mcp_servers=("files",), approval="auto")
 
 
-async def test_what_is_left_out_comes_from_the_parent() -> None:
+async def test_what_is_skipped_comes_from_the_parent() -> None:
     plan = await planned(LEAD, ChildRequest(name="Child", prompt="x"))
     assert plan.agent.tools == LEAD.tools
     assert (plan.agent.provider, plan.agent.model, plan.agent.temperature) == (LEAD.provider, LEAD.model, LEAD.temperature)
@@ -196,7 +196,7 @@ async def test_what_is_left_out_comes_from_the_parent() -> None:
     assert plan.agent.lifecycle == "temporary"
 
 
-async def test_a_stored_agent_keeps_what_its_parent_has_too_and_is_told_what_not() -> None:
+async def test_a_stored_agent_keeps_what_its_parent_has_too_and_is_reported_what_not() -> None:
     poet = Agent(
         id="poet", config=agent(name="Poet", tools=("MemoryTool", "CalculatorTool"), mcp_servers=("web", "files"), approval="manual")
     )
@@ -215,7 +215,7 @@ async def test_a_batch_reads_the_stored_agents_once_and_who_names_none_not_at_al
     assert env.repos.agents.reads == 1
 
 
-async def test_planning_by_sections_is_not_handed_on_by_who_cannot_plan() -> None:
+async def test_planning_by_sections_is_not_passed_on_by_who_cannot_plan() -> None:
     poet = Agent(id="poet", config=agent(name="Poet", tools=("CalculatorTool",), tool_mode=ToolMode.SECTIONS))
     plan = await planned(LEAD, ChildRequest(name="Poet", prompt="x", agent_id="poet"), poet)
     assert plan.agent.tool_mode is ToolMode.DIRECT

@@ -87,7 +87,7 @@ async def test_less_that_is_asked_for_is_what_is_given_and_more_is_not(open_atel
         assert [share.max_tokens for share in shares(await bodies(atelier, run_id, "child_started"))] == [20, 885]
 
 
-async def test_nothing_left_is_told_and_nobody_starts(open_atelier: Opener) -> None:
+async def test_nothing_left_is_reported_and_nobody_starts(open_atelier: Opener) -> None:
     cast = Cast(Lead=[says("", spawn(), tokens=1000)])
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
@@ -125,7 +125,7 @@ async def start_capped(atelier: Atelier) -> tuple[str, str, str]:
     return workflow_id, run_id, rows["Poor"].id
 
 
-async def test_a_cap_pauses_its_own_sub_agent_and_more_lets_it_go_on(open_atelier: Opener, capped: Cast) -> None:
+async def test_a_cap_pauses_its_own_sub_agent_and_more_lets_it_continue(open_atelier: Opener, capped: Cast) -> None:
     async with open_atelier(model_factory=capped) as atelier:
         seen = Recorder(atelier)
         _, run_id, poor = await start_capped(atelier)

@@ -1,4 +1,4 @@
-"""Stopping reaches everybody below: every stream is closed, every run is over, and what was done and used is kept."""
+"""Stopping reaches everybody below: every stream is closed, every run has ended, and what was done and used is kept."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ async def test_one_that_waits_is_stopped_like_one_that_works(open_atelier: Opene
         assert await atelier.approvals.pending() == []
 
 
-async def test_a_stopped_sub_agents_question_is_gone_and_its_parent_goes_on(open_atelier: Opener) -> None:
+async def test_a_stopped_sub_agents_question_no_longer_exists_and_its_parent_continues(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "Without it, then."], Helper=[[ask_user()], "no"])
     async with open_atelier(model_factory=cast) as atelier:
         seen = Recorder(atelier)
@@ -233,8 +233,8 @@ async def test_task_complete_stops_what_works_in_the_background(open_atelier: Op
     assert stuck.open == 0
 
 
-async def test_a_sub_agent_that_ends_in_the_very_moment_it_is_stopped_is_told_to_its_parent(open_atelier: Opener) -> None:
-    """The commit of its end is under way when the stop arrives: the end stands, and its parent goes on."""
+async def test_a_sub_agent_that_ends_at_that_moment_it_is_stopped_is_reported_to_its_parent(open_atelier: Opener) -> None:
+    """The commit of its end is under way when the stop arrives: the end stands, and its parent continues."""
     cast = Cast(Lead=[[spawn()], "done"], Helper=["report"])
     caught: list[asyncio.Task[None]] = []
     atelier: Atelier
@@ -270,7 +270,7 @@ async def test_a_failed_sub_agents_own_background_work_is_stopped(open_atelier: 
     assert "it fell over" in cast.result()["error"]
 
 
-async def test_one_that_begins_in_the_very_moment_everybody_is_stopped_is_stopped_too(open_atelier: Opener) -> None:
+async def test_one_that_begins_at_that_moment_everybody_is_stopped_is_stopped_too(open_atelier: Opener) -> None:
     """Three generations down a start is being written when the root is stopped, so nobody knows of it yet."""
     stuck = Stuck()
     cast = Cast(Lead=[[spawn("s", "Middle")], "no"], Middle=[[spawn("t", "Deep")], "no"], Deep=[[spawn("u", "Leaf")], "no"], Leaf=stuck)

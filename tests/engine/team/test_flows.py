@@ -43,7 +43,7 @@ async def led(opener: Opener, cast: Cast, *others: Any, **changes: Any) -> str:
         return str((await atelier.runs.wait(run_id)).status)
 
 
-async def test_a_sub_agent_is_told_its_prompt_and_nothing_else(open_atelier: Opener) -> None:
+async def test_a_sub_agent_is_informed_its_prompt_and_nothing_else(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn(prompt="Rhyme on tea.", system_prompt="You are a poet.")], "done"], Helper=["Tea, me."])
     assert await led(open_atelier, cast, text="A secret of the user's.") == "completed"
     messages = cast.models["Helper"].requests[0].messages
@@ -112,7 +112,7 @@ async def test_a_failed_call_stops_a_sequential_plan_too(open_atelier: Opener) -
     assert [entry.get("code", "ok") for entry in cast.result()["results"]] == ["call_failed", "not_run"]
 
 
-async def test_a_batch_plan_runs_what_is_independent_together_and_goes_on_after_a_failure(open_atelier: Opener) -> None:
+async def test_a_batch_plan_runs_what_is_independent_together_and_continues_after_a_failure(open_atelier: Opener) -> None:
     first, second = Stuck(()), Stuck(())
     actions = [{"description": "a"}, {"description": "b"}, {"description": "c", "depends_on": [0, 1]}]
     cast = Cast(Lead=[[plan("p", *actions)], "done"], Action_1=first, Action_2=second, Action_3=["made do"])
@@ -129,7 +129,7 @@ async def test_a_batch_plan_runs_what_is_independent_together_and_goes_on_after_
     assert [entry["success"] for entry in cast.result()["results"]] == [False, False, True]
 
 
-async def test_a_later_action_is_told_what_the_earlier_ones_gave(open_atelier: Opener) -> None:
+async def test_a_later_action_is_reported_what_the_earlier_ones_gave(open_atelier: Opener) -> None:
     sum_ = {"description": "Sum", "tool": "CalculatorTool", "arguments": {"operation": "eval", "expression": "6*7"}}
     cast = Cast(Lead=[[plan("p", sum_, {"description": "Say it", "depends_on": [0]})], "done"], Action_2=["It is 42."])
     assert await led(open_atelier, cast) == "completed"
@@ -146,7 +146,7 @@ async def test_everything_at_once(open_atelier: Opener) -> None:
         await atelier.runs.cancel(run_id)
 
 
-async def test_one_in_the_background_works_while_its_parent_goes_on(open_atelier: Opener) -> None:
+async def test_one_in_the_background_works_while_its_parent_continues(open_atelier: Opener) -> None:
     gate = asyncio.Event()
 
     def open_gate(request: Any) -> Step:
@@ -162,7 +162,7 @@ async def test_one_in_the_background_works_while_its_parent_goes_on(open_atelier
     cast.complete()
 
 
-async def test_reports_nobody_fetched_are_told_before_the_end(open_atelier: Opener) -> None:
+async def test_reports_nobody_fetched_are_reported_before_the_end(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[[spawn("a", "Helper", wait=False), spawn("b", "Other", wait=False)], "That is all I know.", "Now I know it all."],
         Helper=["Report A."],
@@ -207,7 +207,7 @@ async def test_terminate_closes_the_model_stream_and_brings_what_there_is(open_a
     cast.complete()
 
 
-async def test_terminating_one_that_is_over_or_unknown_says_so(open_atelier: Opener) -> None:
+async def test_terminating_one_that_has_ended_or_unknown_says_so(open_atelier: Opener) -> None:
     def again(request: Any) -> Step:
         return [call("SpawnAgentTool", "t", operation="terminate", child_id=cast.result()["child_id"])]
 
@@ -384,7 +384,7 @@ async def test_what_a_sub_agent_hands_over_reaches_its_parents_model_with_its_re
     said = [result.get("message") for result in cast.results("Helper")]
     handed = "Handed over: your parent reads it with your report"
     assert said == [f"{handed}. Stored as report {stored.name!r}", handed, "Shown"]
-    # The result stands in the report already, and progress is for whoever watches.
+    # The result is in the report already, and progress is for whoever watches.
     assert cast.result()["report"] == (
         f"Stored as reports, whole: {stored.name!r}.\n\nAll found. 42\n\n"
         f"## Handed over (report, report {stored.name!r})\n\n# Dates\n\n1 May"

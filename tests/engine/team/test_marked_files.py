@@ -251,7 +251,7 @@ async def test_files_of_a_folder_nobody_trusts_mark_nothing_in_it(team: Team) ->
     assert await team.atelier.files.marked() == [], "who comes to trust the folder trusts what was read in it"
 
 
-async def test_what_was_committed_is_known_though_the_file_is_gone(team: Team) -> None:
+async def test_what_was_committed_is_known_though_the_file_no_longer_exists(team: Team) -> None:
     await team.turn(sends(), run(f"echo {SECRET} > notes.md"), run("git add notes.md"), call("delete_path", "d", path="notes.md"))
     assert [mark.path for mark in await team.atelier.files.marked()] == [str(team.root / ".git")]
     assert await team.reads(run("git status")) == ""
@@ -284,7 +284,7 @@ async def test_an_own_tool_marks_what_it_writes_as_every_tool_does(team: Team) -
     assert [mark.path for mark in await team.atelier.files.marked()] == [str(team.root / "notes.md")]
 
 
-async def test_a_command_in_the_background_marks_its_folder_until_it_is_over_and_then_what_it_wrote(team: Team) -> None:
+async def test_a_command_in_the_background_marks_its_folder_until_it_has_ended_and_then_what_it_wrote(team: Team) -> None:
     (team.root / "gate").mkdir()
     wait = "while not os.path.exists('gate/open'): time.sleep(0.01)"
     (team.root / "wait.py").write_text(f"import os, time\n{wait}\nopen('notes.md', 'w').write('{SECRET}')\n")

@@ -137,7 +137,7 @@ async def test_planned_sub_agents_plan_as_deep_as_the_depth_allows_whatever_else
     def planned(sections: list[str]) -> Step:
         return call("plan_actions", goal="Know", sections=sections, actions=[{"description": "Go deeper"}])
 
-    # The same name at every depth: the sub-agents follow one script, one after the other.
+    # The same name at every depth: the sub-agents follow one script, one after another.
     team = Team(
         Lead=[planned(["core_ops", "planning_ops"]), "done"],
         Action_1=[

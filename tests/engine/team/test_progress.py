@@ -34,7 +34,7 @@ class Stage:
         self.bus.publish(event)
 
 
-async def test_the_last_event_within_a_quarter_second_is_told_at_its_end() -> None:
+async def test_the_last_event_within_a_quarter_second_is_reported_at_its_end() -> None:
     stage = Stage()
     stage.say(ChunkType.TOKEN)
     stage.say(ChunkType.TOOL_START, tool="CalculatorTool")
@@ -53,7 +53,7 @@ async def test_the_last_event_within_a_quarter_second_is_told_at_its_end() -> No
 
 
 @pytest.mark.parametrize("how", ["completed", "closed"])
-async def test_nothing_is_told_of_one_that_is_over_or_after_the_end(how: str) -> None:
+async def test_nothing_is_reported_of_one_that_has_ended_or_after_the_end(how: str) -> None:
     stage = Stage()
     stage.say(ChunkType.TOKEN)
     stage.say(ChunkType.TOKEN)

@@ -42,7 +42,7 @@ async def test_greedy_sub_agents_side_by_side_stay_within_the_cap_of_all(open_at
         await atelier.runs.cancel(run_id)
 
 
-async def test_the_last_reply_gets_what_is_left_and_more_lets_the_run_go_on(open_atelier: Opener) -> None:
+async def test_the_last_reply_gets_what_is_left_and_more_lets_the_run_continue(open_atelier: Opener) -> None:
     cast = Cast(Lead=[greedy, greedy, "done"])
     async with open_atelier(model_factory=cast) as atelier:
         _, run_id = await begin(atelier, tools=("CalculatorTool",), max_tokens=4000, budget=Budget(max_tokens=7000))

@@ -124,7 +124,7 @@ async def test_what_cannot_get_better_is_not_tried_again(open_atelier: Opener) -
     cast.complete()
 
 
-async def test_a_success_in_between_starts_the_count_anew(open_atelier: Opener) -> None:
+async def test_a_success_in_between_starts_the_count_again(open_atelier: Opener) -> None:
     clock = ManualClock()
     cast = Cast(Lead=[[spawn()], "done"], Helper=[busy(), busy(), [calculate()], busy(), busy(), "There."])
     async with open_atelier(model_factory=cast, clock=clock) as atelier:

@@ -34,7 +34,7 @@ from tests.support.clock import ManualClock
 
 
 async def ends_once(atelier: Atelier, workflow_id: str) -> None:
-    """Every run of the workflow is over, once, and its parent knows it once."""
+    """Every run of the workflow has ended, once, and its parent knows it once."""
     rows = await atelier.repos.runs.list(workflow_id)
     for row in rows:
         assert row.status.final, f"{row.agent_name} is {row.status}"
@@ -122,7 +122,7 @@ async def test_every_kind_of_wait_survives(open_atelier: Opener, waits: str) -> 
     assert "Blue it is." in str(again.results())
 
 
-async def test_a_plan_goes_on_with_the_stage_it_was_at(open_atelier: Opener) -> None:
+async def test_a_plan_continues_with_the_stage_it_was_at(open_atelier: Opener) -> None:
     second = Stuck(())
     actions = [{"description": text} for text in ("One", "Two", "Three")]
     cast = Cast(Lead=[[plan("p", *actions, strategy="sequential")]], Action_1=["first"], Action_2=second)
@@ -137,7 +137,7 @@ async def test_a_plan_goes_on_with_the_stage_it_was_at(open_atelier: Opener) -> 
     assert [entry["result"] for entry in again.result()["results"]] == ["first", "second", "third"]
 
 
-async def test_what_was_said_until_the_end_is_kept_and_the_pause_between_is_no_working_time(open_atelier: Opener) -> None:
+async def test_what_was_said_until_the_end_is_stored_and_the_pause_between_is_no_working_time(open_atelier: Opener) -> None:
     clock = ManualClock()
     stuck = Stuck(("Half ", "a verse"))
     cast = Cast(Lead=[[spawn(budget={"max_seconds": 100})]], Helper=stuck)
@@ -158,7 +158,7 @@ async def test_what_was_said_until_the_end_is_kept_and_the_pause_between_is_no_w
     assert again.result()["report"] == "A whole one."
 
 
-async def test_who_was_paused_alone_stays_so_and_the_others_go_on(open_atelier: Opener) -> None:
+async def test_who_was_paused_alone_stays_so_and_the_others_continue(open_atelier: Opener) -> None:
     free = Stuck(("b",))
     cast = Cast(Lead=[[batch("b", ("Held", "x"), ("Free", "y"))]], Held=[[calculate()], "no"], Free=free)
     cast.models["Held"].gate = gate = asyncio.Event()

@@ -1,4 +1,4 @@
-"""What a team read from outside is known in all of it: who sends something out after that is asked first, though a rule allows it."""
+"""What a team untrusted is known in all of it: who sends something out after that is asked first, though a rule allows it."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def test_a_file_of_a_folder_that_is_not_trusted_taints_what_follows(open_a
         marks = [body.taint for body in await bodies(atelier, rows["Lead"].id, "tool_call_started")]  # type: ignore[union-attr]
         assert marks == [OUTSIDE, f"{tmp_path}/in/a.txt", ""], "the call that was rejected read nothing"
     async with open_atelier(model_factory=cast) as atelier:
-        # The next turn goes on with the same conversation, also after a restart; a new workflow knows nothing of it.
+        # The next turn continues with the same conversation, also after a restart; a new workflow knows nothing of it.
         atelier.registry.register(Sends())
         assert [reason for _who, reason, _about in await turn(atelier, workflow_id)] == ["tainted"]
         await finish(atelier)
@@ -115,7 +115,7 @@ async def test_what_a_sub_agent_read_concerns_its_parent_and_the_other_way_round
 
 async def test_what_one_sub_agent_read_concerns_another_at_work(open_atelier: Opener) -> None:
     first, second = (spawn(name, name, tools=["Sends"], wait=False) for name in ("Reader", "Writer"))
-    # The reader asks its parent, so it is at work still when the writer begins.
+    # The reader asks its parent, so it is running still when the writer begins.
     reader = [[sends("r")], [call("wait_parent", "p", message="Who writes?")]]
     cast = Cast(Lead=[[first], "It reads.", [second], "Both work.", "Done."], Reader=reader, Writer=[[sends("w")], "Done."])
     async with open_atelier(model_factory=cast) as atelier:

@@ -1,4 +1,4 @@
-"""A sub-agent asks its parent: who answers, and that nobody waits for ever."""
+"""A sub-agent asks its parent: who answers, and that nobody waits forever."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def test_a_parent_that_does_not_answer_leaves_the_decision_to_its_child(op
     cast.complete()
 
 
-async def test_in_a_batch_the_others_go_on_and_every_report_is_there_in_the_end(open_atelier: Opener) -> None:
+async def test_in_a_batch_the_others_continue_and_every_report_is_there_in_the_end(open_atelier: Opener) -> None:
     def by_prompt(request: Any) -> Step:
         if request.messages[-1].content == "Ask.":
             return [ask_parent()]
@@ -176,7 +176,7 @@ def answering_from_middle(request: Any) -> Step:
     return [call("answer_child", "down", child_id=child_id, message=f"Passed on: {results[1]['answer']}")]
 
 
-async def test_one_that_was_told_something_else_no_longer_asks(open_atelier: Opener) -> None:
+async def test_one_that_was_reported_something_else_no_longer_asks(open_atelier: Opener) -> None:
     """The user interrupts a sub-agent that waits for its parent: the parent must not wait for a question nobody asks."""
     stuck = Stuck(("still ", "at it"))
     scripts: list[Any] = [ScriptedModel([[ask_parent()]]), stuck]

@@ -90,7 +90,7 @@ def test_bombs_end(data: bytes) -> None:
     assert time.process_time() - began < 60
 
 
-def test_depth_is_told_from_width() -> None:
+def test_depth_is_distinguished_from_width() -> None:
     assert parse("a.py", b"x = " + b"[" * 100 + b"]" * 100 + b"\ndef f(): ...\n" + b"a = (1,)\n" * 2_000).scopes[1].name == "f"
     deep = b"(" * (DEEPEST + 20) + b"a" + b")" * (DEEPEST + 20)
     assert parse("a.py", b"def f(): ...\n" + deep + b"\n" * 100).scopes == []

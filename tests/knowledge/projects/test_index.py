@@ -37,7 +37,7 @@ def chain(count: int) -> ProjectIndex:
     return index
 
 
-def test_exploring_goes_as_far_as_it_is_told() -> None:
+def test_exploring_goes_as_far_as_it_is_informed() -> None:
     index = chain(8)
     start = entity_id(HOME, "scope", "step_0")
     reached, edges, cut = index.explore(start, [RelationKind.CALLS], Direction.OUT, 3, 100)

@@ -151,7 +151,7 @@ async def test_thoughts_go_to_nobody_else(anthropic_server: FakeAnthropic, chat:
     assert anthropic_server.refusals == []
 
 
-async def test_a_turn_that_began_without_thoughts_goes_on_without(anthropic_server: FakeAnthropic, chat: Any) -> None:
+async def test_a_turn_that_began_without_thoughts_continues_without(anthropic_server: FakeAnthropic, chat: Any) -> None:
     """Of a model that is held by a budget; the calls stay calls, and the next turn thinks again."""
     anthropic_server.script(Reply(text="2"), Reply(text="ok", reasoning="hm"))
     messages: list[Any] = ["1+1?", called("c", expression="1+1"), result("c")]
@@ -206,7 +206,7 @@ async def test_another_kind_of_thinking_is_tried(
         ("output_config.format: structured outputs are not supported by this model", "output_config"),
     ],
 )
-async def test_a_refused_field_is_left_out_and_remembered(anthropic_server: FakeAnthropic, chat: Any, message: str, field: str) -> None:
+async def test_a_refused_field_is_skipped_and_remembered(anthropic_server: FakeAnthropic, chat: Any, message: str, field: str) -> None:
     fields: Any = {"enable_thinking": False} if field == "temperature" else {"effort": "low"} if "effort" in message else {}
     fields |= {"response_schema": {"type": "object", "properties": {}}} if "format" in message else {}
     anthropic_server.script(refusing(message), Reply(text="ok"), Reply(text="ok"))

@@ -93,7 +93,7 @@ def test_any_order_of_blocks_goes_back_as_it_came(kinds: list[str], text: str, c
 
 
 @pytest.mark.parametrize("kept", [None, 5, [], [None], *([{"type": "text", "length": odd}, THOUGHT] for odd in (-1, "x", None, 2.5))])
-def test_what_is_kept_of_a_stranger_does_no_harm(kept: Any) -> None:
+def test_what_is_stored_of_a_stranger_does_no_harm(kept: Any) -> None:
     said = ChatMessage(role=Role.ASSISTANT, content="a", provider_data=ProviderData.pack("Server", "m", {"blocks": kept}))
     _system, sent = turns.turns([ChatMessage(role=Role.USER, content="u"), said, ChatMessage(role=Role.USER, content="v")])
     assert sent[1]["content"][-1] == {"type": "text", "text": "a"}

@@ -25,7 +25,7 @@ async def test_a_reply_without_calls_passes_unchanged() -> None:
     assert model.requests == [REQUEST]
 
 
-async def test_raw_argument_text_is_parsed_mended_or_refused() -> None:
+async def test_raw_argument_text_is_parsed_repaired_or_refused() -> None:
     reply = await reply_to(
         [
             ToolCall(id="1", name="A", arguments={"x": 1}),

@@ -1,4 +1,4 @@
-"""Argument texts: what parses, what is mended and marked, what is refused, and why."""
+"""Argument texts: what parses, what is repaired and marked, what is refused, and why."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ async def test_text_with_one_meaning_is_taken_as_it_stands(text: str, arguments:
         ('{"a": "he said "hi""}', {"a": 'he said "hi"'}),
     ],
 )
-async def test_mended_arguments_are_marked(text: str, arguments: dict[str, object]) -> None:
+async def test_repaired_arguments_are_marked(text: str, arguments: dict[str, object]) -> None:
     parsed = await parse_arguments(text)
     assert (parsed.arguments, parsed.repaired, parsed.error) == (arguments, True, None)
 
 
-async def test_text_cut_by_the_token_limit_is_never_mended() -> None:
+async def test_text_cut_by_the_token_limit_is_never_repaired() -> None:
     parsed = await parse_arguments('{"path": "a.txt", "content": "first li', truncated=True)
     assert parsed.error == CUT
     assert parsed.arguments == {}

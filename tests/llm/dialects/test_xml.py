@@ -124,7 +124,7 @@ class TestRequest:
 
 
 class TestReply:
-    async def test_text_streams_and_calls_are_taken_out(self) -> None:
+    async def test_text_streams_and_calls_are_removed(self) -> None:
         text = 'I calculate.\n<tool_call name="CalculatorTool">{"expression": "12*7"}</tool_call>'
         deltas = await deltas_of(ChatReply(content=text, reasoning="hm"), chunk=5)
         assert "".join(delta.content for delta in deltas if isinstance(delta, TextDelta)) == "I calculate.\n"

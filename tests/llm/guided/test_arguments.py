@@ -70,7 +70,7 @@ def test_spans_are_runs_of_the_messages_words_and_nothing_else() -> None:
         ("fix the roof", None, "fix the roof"),
     ],
 )
-def test_priorities_are_taken_out_of_the_text(text: str, level: int | None, rest: str) -> None:
+def test_priorities_are_removed_of_the_text(text: str, level: int | None, rest: str) -> None:
     assert arguments.parse_priority(text, EN) == (level, rest)
 
 

@@ -226,7 +226,7 @@ async def test_a_request_without_a_user_message_is_an_error() -> None:
     assert caught.value.code == "no_message"
 
 
-async def test_a_very_long_message_is_looked_at_in_part() -> None:
+async def test_a_very_long_message_is_inspected_in_part() -> None:
     _, talk = scripted("I see.", tools=())
     assert (await talk.say("word " * 20_000)).content == "I see."
 

@@ -136,7 +136,7 @@ async def test_a_whole_download_is_verified_recorded_and_found(files: FileServer
     assert set(downloads.changes) == {"tiny"}
 
 
-async def test_pause_keeps_what_arrived_and_start_goes_on_from_there(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
+async def test_pause_keeps_what_arrived_and_start_continues_from_there(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
     part = await stopped_in_the_middle(files, downloads)
     await downloads.pause("tiny")
     kept = part.stat().st_size
@@ -150,7 +150,7 @@ async def test_pause_keeps_what_arrived_and_start_goes_on_from_there(files: File
     assert store.get("tiny").path.read_bytes() == DATA
 
 
-async def test_another_program_start_goes_on_from_the_part_file(
+async def test_another_program_start_continues_from_the_part_file(
     files: FileServer, downloads: Downloads, store: ModelStore, entry: CatalogueEntry
 ) -> None:
     part = await stopped_in_the_middle(files, downloads)
@@ -180,7 +180,7 @@ async def test_a_server_without_ranges_is_read_from_the_beginning(files: FileSer
     assert store.get("tiny").path.read_bytes() == DATA
 
 
-async def test_a_broken_connection_fails_and_can_go_on(files: FileServer, downloads: Downloads) -> None:
+async def test_a_broken_connection_fails_and_can_continue(files: FileServer, downloads: Downloads) -> None:
     files.cut_after = 50_000
     await downloads.start("tiny")
     state = await finished(downloads, DownloadStatus.FAILED)

@@ -27,7 +27,7 @@ def code_of(store: ModelStore, name: str) -> str:
     return caught.value.code
 
 
-def test_the_starter_comes_first_then_files_by_name_and_later_parts_are_left_out(models_dir: Path) -> None:
+def test_the_starter_comes_first_then_files_by_name_and_later_parts_are_skipped(models_dir: Path) -> None:
     for name in ("b.gguf", "a.gguf", "big-00001-of-00002.gguf", "big-00002-of-00002.gguf", "note.txt", "c.gguf.part"):
         (models_dir / name).write_bytes(gguf_bytes())
     (models_dir / "sub").mkdir()
@@ -122,7 +122,7 @@ def test_a_folder_that_cannot_be_written_still_checks(store: ModelStore, monkeyp
 
 
 @pytest.mark.parametrize("damage", [b"{broken", b"[1]", b'{"downloaded": {"a.gguf": 5}}', b"\xff\xfe", "a folder"])
-def test_a_manifest_that_cannot_be_read_is_told_apart_and_put_aside(store: ModelStore, damage: bytes | str) -> None:
+def test_a_manifest_that_cannot_be_read_is_distinguished_and_put_aside(store: ModelStore, damage: bytes | str) -> None:
     """Its SHA-256 would be gone for good, and with them the only way to notice a changed model file."""
     downloaded(store, "a", gguf_bytes())
     manifest = store.models_dir / MANIFEST

@@ -72,7 +72,7 @@ async def test_a_process_that_dies_at_once_is_an_error() -> None:
     assert "exit status 1" in str(caught.value)
 
 
-async def test_a_process_that_never_answers_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_that_never_answers_is_abandoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "silent.py").write_text("import sys\nsys.stdin.read()\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(ProviderError) as caught:

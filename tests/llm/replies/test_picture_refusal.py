@@ -1,4 +1,4 @@
-"""What servers say when a model takes no pictures; the words were seen at the servers named beside them."""
+"""What servers say when a model takes no pictures; the words were seen at the servers named next to them."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ async def test_it_goes_back_unchanged(server: SigningServer, clock: ManualClock,
     assert server.refusals == []
 
 
-async def test_without_it_the_server_refuses_and_the_call_is_told_as_text(server: SigningServer, clock: ManualClock) -> None:
-    """Another model made the call: the conversation goes on all the same."""
+async def test_without_it_the_server_refuses_and_the_call_is_reported_as_text(server: SigningServer, clock: ManualClock) -> None:
+    """Another model made the call: the conversation continues all the same."""
     chat = provider("openai", server.url, clock)
     foreign = called("call_b", expression="1+1")
     stranger = foreign.model_copy(update={"provider_data": ProviderData.pack("Elsewhere", "test-model", {"reasoning_content": "no"})})
@@ -81,7 +81,7 @@ async def test_without_it_the_server_refuses_and_the_call_is_told_as_text(server
     assert server.refusals
 
 
-async def test_own_calls_stay_calls_when_those_of_another_model_are_told_as_text(server: SigningServer, clock: ManualClock) -> None:
+async def test_own_calls_stay_calls_when_those_of_another_model_are_informed_as_text(server: SigningServer, clock: ManualClock) -> None:
     chat = provider("openai", server.url, clock)
     server.script(first_reply(), Reply(text="84"))
     one = stored(reply_of(await collect(chat.stream(ask("12*7?", tools=(ADD,))))))
@@ -91,7 +91,7 @@ async def test_own_calls_stay_calls_when_those_of_another_model_are_told_as_text
 
 
 async def test_a_server_that_no_longer_takes_its_own(server: SigningServer, clock: ManualClock) -> None:
-    """A new key or route: signatures of before are refused, and the conversation goes on without them."""
+    """A new key or route: signatures of before are refused, and the conversation continues without them."""
     chat = provider("openai", server.url, clock)
     server.script(first_reply(), Reply(text="84", reasoning="x"))
     one = reply_of(await collect(chat.stream(ask("12*7?", tools=(ADD,)))))
@@ -100,7 +100,7 @@ async def test_a_server_that_no_longer_takes_its_own(server: SigningServer, cloc
     assert 1 <= len(server.refusals) <= 2
 
 
-async def test_a_refusal_that_nothing_mends_is_told(openai_server: FakeOpenAI, clock: ManualClock) -> None:
+async def test_a_refusal_that_nothing_mends_is_reported(openai_server: FakeOpenAI, clock: ManualClock) -> None:
     chat = provider("openai", openai_server.url, clock)
     body = {"error": {"message": "Function call is missing a thought_signature in functionCall parts.", "code": 400}}
     openai_server.script(*[Failure(400, body)] * 3)

@@ -1,4 +1,4 @@
-"""What servers say when they take no tool definitions; the words were seen at the servers named beside them."""
+"""What servers say when they take no tool definitions; the words were seen at the servers named next to them."""
 
 from __future__ import annotations
 

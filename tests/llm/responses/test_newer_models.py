@@ -17,7 +17,7 @@ from tests.support.servers.responses import FakeResponses
 
 
 async def pages(server: FakeOpenAI, *models: str) -> list[str]:
-    """The pages that were asked for replies of these models, one after the other."""
+    """The pages that were asked for replies of these models, one after another."""
     provider = create_http_provider(ProviderConfig(name="mine", kind="openai", base_url=server.url), KeyVault(environ={}), None)  # type: ignore[arg-type]
     server.script(*[Reply(text="Well.") for _model in models])
     try:
@@ -92,7 +92,7 @@ def said(message: str, **fields: object) -> dict[str, object]:
         (404, said("Nothing to see here."), EACH_TIME),
     ],
 )
-async def test_only_what_is_said_of_the_page_means_that_there_is_none(status: int, body: object, expected: list[str]) -> None:
+async def test_only_what_is_reported_of_the_page_means_that_there_is_none(status: int, body: object, expected: list[str]) -> None:
     """The third message comes so much later that it is tried again."""
     clock = ManualClock()
     async with WithoutResponses(Failure(status, body)) as server:

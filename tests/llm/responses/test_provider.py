@@ -160,7 +160,7 @@ async def test_a_server_that_no_longer_takes_its_reasoning(responses_server: Fak
 
 
 @pytest.mark.parametrize("status", [400, 404])
-async def test_a_server_that_looks_for_items_is_asked_without_them(responses_server: FakeResponses, chat: Any, status: int) -> None:
+async def test_a_server_that_searches_for_items_is_asked_without_them(responses_server: FakeResponses, chat: Any, status: int) -> None:
     lost = error_body("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.", "input")
     responses_server.script(Reply(reasoning="hm", text="a"), Failure(status, lost), Failure(status, lost), Reply(text="ok"))
     one = reply_of(await collect(chat.stream(ask("u", model=MODEL))))
@@ -222,7 +222,7 @@ async def test_an_organization_that_is_not_verified_gets_neither_streams_nor_sum
         ("store: Extra inputs are not permitted", None, "store"),
     ],
 )
-async def test_a_refused_field_is_left_out_and_remembered(
+async def test_a_refused_field_is_skipped_and_remembered(
     responses_server: FakeResponses, chat: Any, message: str, named: Any, field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.support.servers.responses.check", lambda body, issued: None)

@@ -62,7 +62,7 @@ def test_any_order_of_items_goes_back_as_it_came(kinds: list[str], changed: int)
 
 
 @pytest.mark.parametrize("kept", [None, 5, [], [None], *([{"type": "text", "length": odd}] for odd in (-1, "x", None, 2.5))])
-def test_what_is_kept_of_a_stranger_does_no_harm(kept: Any) -> None:
+def test_what_is_stored_of_a_stranger_does_no_harm(kept: Any) -> None:
     said = ChatMessage(role=Role.ASSISTANT, content="a", provider_data=ProviderData.pack("Server", "m", {"items": kept}))
     _system, sent = turns.items([USER, said, USER])
     assert sent[1] == {"type": "message", "role": "assistant", "content": "a"}

@@ -143,6 +143,6 @@ MARKED: Any = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral
         ({"extra_body": {"seed": 1}}, "Extra inputs"),
     ],
 )  # fmt: skip
-async def test_the_rules_are_kept_also_against_the_client(client: anthropic.AsyncAnthropic, changes: Any, said: str) -> None:
+async def test_the_rules_are_stored_also_against_the_client(client: anthropic.AsyncAnthropic, changes: Any, said: str) -> None:
     with pytest.raises(anthropic.BadRequestError, match=said):
         await client.messages.create(**{**ASK, **changes})

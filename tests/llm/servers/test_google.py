@@ -37,7 +37,7 @@ def aliases(kind: Any) -> set[str]:
 
 
 def test_the_fields_are_those_of_the_client() -> None:
-    """Of what a request may hold beside them the fake knows less: what stands outside the configuration in the API is inside here."""
+    """Of what a request may hold next to them the fake knows less: what stands outside the configuration in the API is inside here."""
     assert aliases(types.ThinkingConfig) == THINKING
     assert aliases(types.FunctionDeclaration) == DECLARATION
     assert aliases(types.Part) >= PART
@@ -150,6 +150,6 @@ OLD, PRO = "gemini-2.5-flash", "gemini-3-pro-preview"
         (OLD, [text("user")], {"tools": [{"function_declarations": [{"name": "3d"}]}]}, "Invalid function name"),
     ],
 )
-async def test_the_rules_are_kept_also_against_the_client(client: Any, model: str, contents: Any, config: Any, words: str) -> None:
+async def test_the_rules_are_stored_also_against_the_client(client: Any, model: str, contents: Any, config: Any, words: str) -> None:
     with pytest.raises(errors.ClientError, match=words):
         await client.models.generate_content(model=model, contents=contents, config=config)

@@ -121,6 +121,6 @@ ANSWERED: Any = {"type": "function_call_output", "call_id": "c", "output": "1"}
         ({"extra_body": {"seed": 1}}, "Unknown parameter: 'seed'"),
     ],
 )
-async def test_the_rules_are_kept_also_against_the_client(client: openai.AsyncOpenAI, changes: Any, said: str) -> None:
+async def test_the_rules_are_stored_also_against_the_client(client: openai.AsyncOpenAI, changes: Any, said: str) -> None:
     with pytest.raises(openai.BadRequestError, match=said):
         await client.responses.create(**{**ASK, **changes})

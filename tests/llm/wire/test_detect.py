@@ -16,7 +16,7 @@ async def found(*servers: FakeServer, clock: ManualClock) -> list[tuple[str, str
     return [(server.software, server.base_url) for server in await detect(clock, ports=[server.port for server in servers])]
 
 
-async def test_each_kind_is_told(openai_server: FakeOpenAI, ollama_server: FakeOllama, clock: ManualClock) -> None:
+async def test_each_kind_is_reported(openai_server: FakeOpenAI, ollama_server: FakeOllama, clock: ManualClock) -> None:
     async with FakeOpenAI() as llama, FakeOpenAI() as lm_studio:
         llama.models = [{"id": "/m.gguf", "owned_by": "llamacpp"}]
         llama.extra["/props"] = {"default_generation_settings": {"n_ctx": 1}, "build_info": "b1"}

@@ -216,7 +216,7 @@ async def test_https_to_a_server_without_tls(openai_server: FakeOpenAI, clock: M
         ("http://localhost:1/v1", OSError(errno.ECONNREFUSED, "no"), "Check that the server runs"),
     ],
 )
-def test_a_computer_without_a_network_is_told_before_the_address_is_blamed(url: str, error: OSError, told: str) -> None:
+def test_a_computer_without_a_network_is_reported_before_the_address_is_blamed(url: str, error: OSError, told: str) -> None:
     failed = httpx.ConnectError("no")
     failed.__cause__ = error
     found = transport_error(ErrorLocation("Lab", url=url), failed, answered=False)

@@ -86,7 +86,7 @@ async def test_what_arrived_is_read_before_silence_is_counted(clock: ManualClock
         task = asyncio.create_task(reader(watchdog))
         await clock.settle()
         waking = asyncio.create_task(clock.advance(10))
-        # It lies in the socket when the time is over, and is read some turns of the loop later.
+        # It is in the socket when the time has ended, and is read some turns of the loop later.
         loop.call_soon(loop.call_soon, loop.call_soon, there.set)
         await waking
         assert read == [10]
@@ -94,7 +94,7 @@ async def test_what_arrived_is_read_before_silence_is_counted(clock: ManualClock
         task.cancel()
 
 
-async def test_the_watchdog_can_begin_anew_after_a_silence(clock: ManualClock) -> None:
+async def test_the_watchdog_can_begin_again_after_a_silence(clock: ManualClock) -> None:
     async with Watchdog(clock, 10) as watchdog:
         for _attempt in range(2):
             waiting = asyncio.create_task(watchdog.run(asyncio.Event().wait()))

@@ -1,4 +1,4 @@
-"""Bundles: shown before anything is unpacked, unpacked into a folder of their own, and never outside of it."""
+"""Bundles: shown before anything is unpacked, unpacked into a folder of their own, and never outside it."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("manifest", [None, "{", "[]", "{}", '{"server": 5}', '{"server": {"mcp_config": []}}'])
 def test_what_is_no_bundle_says_so(tmp_path: Path, manifest: str | None) -> None:
-    with pytest.raises(UsageError, match=r"a\.mcpb is no bundle"):
+    with pytest.raises(UsageError, match=r"a\.mcpb is not a"):
         bundle.read(made(tmp_path / "a.mcpb", {}, manifest), tmp_path / "place")
     (tmp_path / "b.mcpb").write_text("no archive")
     with pytest.raises(UsageError, match=r"b\.mcpb"):

@@ -138,7 +138,7 @@ def test_what_stands_for_a_value_is_asked_for(
 
 
 @pytest.mark.parametrize("header", ["Bearer ${SOME_KEY}", "$SOME_KEY", "Bearer <token>", "Bearer YOUR_API_KEY"])
-def test_a_header_with_a_stand_in_is_asked_for_as_a_whole(header: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_header_with_a_are_in_is_asked_for_as_a_whole(header: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOME_KEY", raising=False)
     found = one(json.dumps({"mcpServers": {"web": {"url": "https://a.example", "headers": {"Authorization": header}}}}))
     assert found.config is not None
@@ -298,7 +298,7 @@ def test_files_are_known_by_their_place() -> None:
 
 
 @pytest.mark.parametrize("start", ["/*a", '\\"', '"\\'])
-def test_what_never_ends_is_looked_for_once(start: str) -> None:
+def test_what_never_ends_is_searched_for_once(start: str) -> None:
     with pytest.raises(UsageError, match="JSON"):
         documents.servers('{"a":1' + start * 200_000)
 

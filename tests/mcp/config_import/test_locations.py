@@ -105,13 +105,13 @@ def read(text: str, source: str = "") -> FoundServer:
 
 
 @pytest.mark.parametrize("program", ["Gemini", "Qwen"])
-def test_an_address_of_the_older_transport_is_told(program: str) -> None:
+def test_an_address_of_the_older_transport_is_reported(program: str) -> None:
     found = read(json.dumps({"mcpServers": {"far": {"url": FAR}}}), program)
     assert "SSE" in str(found.warnings[0])
 
 
 @pytest.mark.parametrize("key", ["includeTools", "enabledTools", "enabled_tools", "tools"])
-def test_that_a_file_allows_some_tools_alone_is_told(key: str) -> None:
+def test_that_a_file_allows_some_tools_only_is_reported(key: str) -> None:
     found = read(json.dumps({"mcpServers": {"files": {**FILES, key: ["read", "list"]}}}))
     (warning,) = found.warnings
     assert "read, list" in str(warning)

@@ -1,4 +1,4 @@
-"""What must hold for any rules and calls. The cases by hand stand in ``coverage.txt`` and ``verdicts.txt``."""
+"""What must hold for any rules and calls. The cases by hand are in ``coverage.txt`` and ``verdicts.txt``."""
 
 # judges: app/atelier_desk/policy/permissions/path_denials.py
 # judges: app/atelier_desk/policy/permissions/pattern.py
@@ -150,7 +150,7 @@ def test_who_wants_to_confirm_what_is_dangerous_is_asked_in_every_mode(mode: App
 
 
 def test_a_level_is_found_again_by_its_name_in_journals_of_other_versions() -> None:
-    """The names stand in journals: a new version must give the same ones to the same rules, and the snapshot changes nothing."""
+    """The names are in journals: a new version must give the same ones to the same rules, and the snapshot changes nothing."""
     rule = PermissionRule(id="one", text="read_file(.env)", action=Action.DENY)
     policy = ApprovalPolicy(mode=ApprovalMode.EDIT, rules=(rule,))
     assert Level((rule,), policy).name == "1f3f6c130dcbc92c"
@@ -208,7 +208,7 @@ def test_a_rule_holds_in_its_scope_alone() -> None:
         PermissionRule(text="*", action=Action.ALLOW, scope=RuleScope.RUN)
 
 
-def test_a_yes_for_ever_holds_no_further_than_what_was_looked_at() -> None:
+def test_an_approval_forever_holds_no_further_than_what_was_inspected() -> None:
     here = holds("w1", ("/work/app", "/work/lib"), local=True)
     assert here == (RuleScope.FOLDER, "/work/app")
     rule = PermissionRule(text="run_command(make)", action=Action.ALLOW, scope=here.scope, scope_id=here.scope_id)

@@ -1,4 +1,4 @@
-"""Texts that are no rule. What a rule covers stands in ``coverage.txt``."""
+"""Texts that are no rule. What a rule covers is in ``coverage.txt``."""
 
 # equivalent: pattern.py last_names: `1` → `2`
 #   More programs than the command's own only let more rules be looked at, which do not cover it.

@@ -68,7 +68,7 @@ def test_opencode() -> None:
     assert found["edit: ask"] == [
         f"ask {tool}" for tool in ("write_file", "edit_file", "delete_path", "move_file", "copy_file", "create_directory")
     ]
-    assert found["bash *: ask"] == "asking is what happens without a rule"
+    assert found["bash *: ask"] == "calls are asked about anyway without a rule"
     assert found["bash git *: allow"] == ["allow run_command(git *)"]
     assert found["bash git push *: deny"] == ["deny run_command(git push *)"]
     assert "a later rule loosens it" in found["read *.env: deny"]

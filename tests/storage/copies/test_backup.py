@@ -159,9 +159,7 @@ the backups, 8 ready gone."""
 
 
 @pytest.mark.parametrize("moves", [1, 4, 7])
-async def test_a_restore_that_was_killed_is_finished_or_taken_back_at_the_next_start(
-    made: BackupInfo, datadir: DataDir, moves: int
-) -> None:
+async def test_a_restore_that_was_killed_is_finished_or_undone_at_the_next_start(made: BackupInfo, datadir: DataDir, moves: int) -> None:
     await check_killed_restore(made, datadir, moves)
 
 
@@ -293,7 +291,7 @@ async def test_everything_the_help_promises_is_in_it(datadir: DataDir, tmp_path:
         assert (settings.font_scale, settings.confirmed_tools) == (150, {"mine.py": "hash"})
 
 
-async def test_a_report_that_was_damaged_before_is_kept_and_named(datadir: DataDir, tmp_path: Path) -> None:
+async def test_a_report_that_was_damaged_before_is_stored_and_named(datadir: DataDir, tmp_path: Path) -> None:
     async with await Store.open(datadir.database) as store:
         workflow = await fill(store, datadir)
         (datadir.reports / workflow.id / "Plan.md").write_text("# The plaN")

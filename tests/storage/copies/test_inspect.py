@@ -35,7 +35,7 @@ async def test_reading_finds_damage_that_opening_does_not(tmp_path: Path) -> Non
     assert caught.value.code == "damaged"
 
 
-async def test_reading_compares_the_reports_beside_it(datadir: DataDir) -> None:
+async def test_reading_compares_the_reports_next_to_it(datadir: DataDir) -> None:
     async with await Store.open(datadir.database) as store:
         repos = Repositories(store, datadir)
         workflow = await repos.workflows.create(Workflow(name="w"))

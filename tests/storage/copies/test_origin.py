@@ -117,7 +117,7 @@ async def test_its_own_backup_comes_back_without_a_question(made: BackupInfo, da
 
 
 @pytest.mark.parametrize("change", CHANGES)
-async def test_one_that_was_changed_or_is_older_is_refused_until_it_is_said_to_be_from_elsewhere(
+async def test_one_that_was_changed_or_is_older_is_refused_until_it_is_reported_as_from_elsewhere(
     made: BackupInfo, datadir: DataDir, change: Change
 ) -> None:
     path = rewritten(made.path, change)

@@ -177,7 +177,7 @@ def test_times_are_readable() -> None:
     assert transfer.to_plain(datetime(2026, 1, 2, tzinfo=UTC)) == {"$time": "2026-01-02T00:00:00+00:00"}
 
 
-async def test_files_that_are_not_as_exported_are_refused_until_their_line_is_taken_out(repos: Repositories, tmp_path: Path) -> None:
+async def test_files_that_are_not_as_exported_are_refused_until_their_line_is_removed(repos: Repositories, tmp_path: Path) -> None:
     workflow = await fill(repos)
     (repos.datadir.tools / "mine.py").write_text("mine")
     (repos.datadir.attachments / "a.png").write_bytes(b"picture")

@@ -18,7 +18,7 @@ def datadir(tmp_path: Path) -> DataDir:
     return DataDir(tmp_path).ensure()
 
 
-async def test_what_was_kept_is_read_again_and_kept_once(datadir: DataDir) -> None:
+async def test_what_was_stored_is_read_again_and_kept_once(datadir: DataDir) -> None:
     artefacts = Artefacts(datadir)
     part = await artefacts.store("w1", "a.png", b"bytes", "image/png")
     again = await artefacts.store("w1", "other name", b"bytes", "image/png")
@@ -50,13 +50,13 @@ async def test_a_copy_is_another_workflow_s(datadir: DataDir) -> None:
     assert await artefacts.read("w2", part) == b"x"
 
 
-async def test_a_folder_that_cannot_be_written_is_told(datadir: DataDir) -> None:
+async def test_a_folder_that_cannot_be_written_is_reported(datadir: DataDir) -> None:
     (datadir.attachments / "w1").write_text("in the way")
     with pytest.raises(StorageError):
         await Artefacts(datadir).store("w1", "a", b"x", "")
 
 
-async def test_on_a_full_disk_that_is_said_and_what_is_there_needs_no_room(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_on_a_full_disk_that_is_reported_and_what_is_there_needs_no_room(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
     artefacts = Artefacts(datadir)
     part = await artefacts.store("w1", "a", b"x", "")
 

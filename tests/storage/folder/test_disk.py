@@ -24,7 +24,7 @@ def disk(**files: int) -> SimpleNamespace:
     return SimpleNamespace(f_frsize=1000, f_blocks=1_000_000, f_bfree=200_000, f_bavail=200_000, **files)
 
 
-def test_a_disk_without_inodes_is_told_from_one_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_without_inodes_is_distinguished_from_one_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "statvfs", lambda _path: disk(f_files=1000, f_favail=3))
     assert free_files(tmp_path) == 3
     with pytest.raises(StorageError, match="inodes are used up: 3 left") as caught:

@@ -208,7 +208,7 @@ async def test_work_in_a_thread_is_waited_for_when_it_is_cancelled() -> None:
 
 
 @pytest.mark.parametrize("way", ["renamed", "replaced"])
-async def test_no_file_is_written_beside_the_database_of_a_folder_that_was_moved(tmp_path: Path, way: str) -> None:
+async def test_no_file_is_written_next_to_the_database_of_a_folder_that_was_moved(tmp_path: Path, way: str) -> None:
     lock = await FolderLock.acquire(tmp_path / "data")
     try:
         write_atomic(tmp_path / "data" / "reports" / "w" / "Plan.md", b"text")

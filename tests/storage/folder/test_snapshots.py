@@ -24,7 +24,7 @@ async def written(files: SnapshotFiles, tmp_path: Path, *runs: str) -> list[Path
     return sorted((tmp_path / "snapshots" / "w").iterdir())
 
 
-async def test_the_newest_two_are_kept_and_read_the_newest_first(files: SnapshotFiles, tmp_path: Path) -> None:
+async def test_the_newest_two_are_stored_and_read_the_newest_first(files: SnapshotFiles, tmp_path: Path) -> None:
     kept = await written(files, tmp_path, "c", "b", "a")
     assert [path.name for path in kept] == ["a", "b"]
     assert await files.read("w") == [b"after a" * 100, b"after b" * 100]
@@ -32,7 +32,7 @@ async def test_the_newest_two_are_kept_and_read_the_newest_first(files: Snapshot
 
 
 @pytest.mark.parametrize("at", [0, 20, -1])
-async def test_one_that_is_not_as_it_was_written_is_left_out(files: SnapshotFiles, tmp_path: Path, at: int) -> None:
+async def test_one_that_is_not_as_it_was_written_is_skipped(files: SnapshotFiles, tmp_path: Path, at: int) -> None:
     newest = (await written(files, tmp_path, "b", "a"))[0]
     data = bytearray(newest.read_bytes())
     data[at] ^= 1
@@ -40,7 +40,7 @@ async def test_one_that_is_not_as_it_was_written_is_left_out(files: SnapshotFile
     assert await files.read("w") == [b"after b" * 100]
 
 
-async def test_what_was_deleted_is_gone_and_deleting_nothing_is_no_error(files: SnapshotFiles, tmp_path: Path) -> None:
+async def test_what_was_deleted_no_longer_exists_and_deleting_nothing_is_no_error(files: SnapshotFiles, tmp_path: Path) -> None:
     await written(files, tmp_path, "a")
     await files.remove("w")
     await files.remove("w")

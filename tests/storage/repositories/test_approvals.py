@@ -1,4 +1,4 @@
-"""Requests for a person's yes, and what was sent to models."""
+"""Requests for a person's approval, and what was sent to models."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def test_a_request_goes_with_its_run(repos: Repositories, workflow: Workfl
     assert await repos.approvals.pending() == []
 
 
-async def test_a_frame_is_kept_once_and_comes_back_whole(repos: Repositories, workflow: Workflow) -> None:
+async def test_a_frame_is_stored_once_and_comes_back_whole(repos: Repositories, workflow: Workflow) -> None:
     tool = ToolSpec(name="look", description="Looks.", parameters={"type": "object", "properties": {"à": {"type": "string"}}})
     frame = PromptFrame(id="f", workflow_id=workflow.id, system="Sois brève.\n", tools=(tool,))
     await repos.frames.save(frame)

@@ -62,7 +62,7 @@ async def test_models(repos: Repositories) -> None:
         await repos.models.delete("p", "a:1/x")
 
 
-async def test_settings_begin_with_their_defaults_and_are_kept(repos: Repositories) -> None:
+async def test_settings_begin_with_their_defaults_and_are_stored(repos: Repositories) -> None:
     assert await repos.settings.load() == Settings()
     chosen = Settings(language="fr", font_scale=120, embedder=EmbedderSettings(kind="none"), window={"geometry": "AAA="})
     await repos.settings.save(chosen)

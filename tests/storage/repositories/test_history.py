@@ -130,7 +130,7 @@ async def test_the_index_of_another_database_is_not_used(datadir: DataDir, clock
         assert await found(Repositories(store, other), "zebra") == []
 
 
-async def test_a_message_that_is_taken_back_is_not_found(repos: Repositories, workflow: Workflow) -> None:
+async def test_a_message_that_is_undone_is_not_found(repos: Repositories, workflow: Workflow) -> None:
     message = await say(repos, workflow.id, "zebra")
     assert await found(repos, "zebra") == ["message"]
     run = Run(workflow_id=workflow.id)
@@ -169,7 +169,7 @@ async def test_hits_in_the_bin_do_not_take_the_place_of_others(repos: Repositori
     assert [hit.workflow_id for hit in await repos.history.search("zebra", 3)] == [workflow.id]
 
 
-async def test_no_index_is_made_in_what_stands_in_the_place_of_a_moved_folder(datadir: DataDir, clock: ManualClock, tmp_path: Path) -> None:
+async def test_no_index_is_made_in_what_is_in_the_place_of_a_moved_folder(datadir: DataDir, clock: ManualClock, tmp_path: Path) -> None:
     store = await Store.open(datadir.database, clock=clock, fsync=False)
     repos = Repositories(store, datadir)
     datadir.root.rename(tmp_path / "aside")

@@ -168,6 +168,6 @@ async def test_describe_counts(repos: Repositories, workflow: Workflow) -> None:
     assert (await repos.memories.describe())["total"] == 1
 
 
-async def test_get_many_keeps_the_order_and_skips_what_is_gone(repos: Repositories) -> None:
+async def test_get_many_keeps_the_order_and_skips_what_no_longer_exists(repos: Repositories) -> None:
     one, two = await repos.memories.save(fact("one")), await repos.memories.save(fact("two"))
     assert await repos.memories.get_many([two.id, "missing", one.id]) == [two, one]

@@ -20,7 +20,7 @@ def entity(own: str, parent: str = "", path: str = "a.py") -> EntityRow:
 
 
 async def write(repos: Repositories, project: Project, path: str, others: list[str]) -> list[str]:
-    """A file with these entities besides itself, each of which calls the file; gives the ids of all."""
+    """A file with these entities also itself, each of which calls the file; gives the ids of all."""
     home = file_entity(file_key(project.id, path))
     rows = [entity(home, path=path), *(entity(each, home, path) for each in others)]
     await repos.projects.write_files(project.id, [FileWrite(FileState(path, "h", 1, "code", "python", False, "", False), "s", rows)])

@@ -26,7 +26,7 @@ async def test_prompts(repos: Repositories) -> None:
             await gone(first.id)
 
 
-async def test_all_are_marked_and_the_mark_is_taken_back(repos: Repositories) -> None:
+async def test_all_are_marked_and_the_mark_is_undone(repos: Repositories) -> None:
     await repos.prompts.save(Prompt(name="a", content="x", tainted=("a page",)))
     await mark_contents(repos.store, ["a backup"])
     assert [each.tainted for each in await repos.prompts.list()] == [("a page", "a backup")]

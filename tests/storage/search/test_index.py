@@ -109,7 +109,7 @@ def test_wiping_leaves_no_word_of_what_was_removed_on_the_disk(path: Path, index
 
 
 @pytest.mark.parametrize("content", [b"", b"SQLite format 3\0" + b"\xff" * 5_000, b"no database at all" * 100])
-def test_a_damaged_file_is_made_anew(path: Path, content: bytes) -> None:
+def test_a_damaged_file_is_made_again(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     index = SearchIndex(path)
     assert index.state() == {}
@@ -121,7 +121,7 @@ def test_a_damaged_file_is_made_anew(path: Path, content: bytes) -> None:
     again.close()
 
 
-def test_a_file_of_another_form_is_made_anew(path: Path) -> None:
+def test_a_file_of_another_form_is_made_again(path: Path) -> None:
     index = SearchIndex(path)
     index.apply([said("a", "word")])
     index._db.execute("PRAGMA user_version = 99")

@@ -1,4 +1,4 @@
-"""What requests cost, as the index beside the database sums it."""
+"""What requests cost, as the index next to the database sums it."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_stop_words_count_only_when_there_is_nothing_else() -> None:
     assert query_tokens(" ?! “…” — « » ") == []
 
 
-def test_no_word_of_a_long_text_is_left_out() -> None:
+def test_no_word_of_a_long_text_is_skipped() -> None:
     assert "w4999" in document_tokens(" ".join(f"w{number}" for number in range(5_000)))
 
 

@@ -72,7 +72,7 @@ async def test_a_number_that_exists_refuses_the_whole_commit(repos: Repositories
     assert (await repos.workflows.get("w")).stream_seq == 0
 
 
-async def test_a_commit_of_a_workflow_that_is_gone_is_refused(repos: Repositories) -> None:
+async def test_a_commit_of_a_workflow_that_no_longer_exists_is_refused(repos: Repositories) -> None:
     await repos.workflows.purge("w")
     with pytest.raises(NotFoundError):
         await repos.journal.commit(Commit(events=(event(1),), runs=(run(1),)))

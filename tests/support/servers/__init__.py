@@ -1,1 +1,4 @@
-"""Model servers for tests: real HTTP on a loopback port, scripted answers. Their shape is proven by the makers' own clients."""
+"""Model servers for tests: real HTTP on a loopback port with scripted answers.
+
+The providers' official clients prove their formats.
+"""

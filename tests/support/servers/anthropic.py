@@ -1,4 +1,4 @@
-"""Anthropic's Messages API: as strict as the real one with what is sent (see ``anthropic_rules``), streamed and whole."""
+"""Anthropic's Messages API, as strict as the real one (see ``anthropic_rules``), streamed or not."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class FakeAnthropic(FakeServer):
     """Answers below ``/v1``.
 
     Attributes:
-        api_key: when set, requests without it get 401.
-        models: the entries of ``/v1/models``; ``page_size`` of them at once at most.
+        api_key: if set, requests without it get 401.
+        models: entries of ``/v1/models``, at most ``page_size`` at once.
         redacts: send a redacted thought after each thought.
         interleaves: think again before each call.
-        forgets: take no signature back any more, as after a change of key or route.
-        issued: what was sent along with replies.
-        refusals: what was said to requests that were refused by the rules.
-        at_once: give whole blocks, arguments too, where a block begins, as servers do that only speak the format.
+        forgets: reject all signatures, as after a change of key or route.
+        issued: data sent with replies.
+        refusals: messages to requests refused by the rules.
+        at_once: send complete blocks with arguments, as servers do that only imitate the format.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class FakeAnthropic(FakeServer):
         await self.play(out, streamed, lambda reply: self.whole(reply, model))
 
     def events(self, reply: Reply, model: str) -> Iterator[bytes]:
-        """The events of a streamed reply. What opens a block is in one piece with the first of what is in it."""
+        """The events of a streamed reply; a block's start has the first part of its content."""
         for number, piece in enumerate(self._pieces(reply, model)):
             if reply.midway_error is not None and number == reply.error_after:
                 yield event("error", reply.midway_error)
@@ -124,7 +124,7 @@ class FakeAnthropic(FakeServer):
         }  # fmt: skip
 
     def content(self, reply: Reply, model: str) -> list[dict[str, Any]]:
-        """The blocks of a reply, noted as issued."""
+        """The blocks of a reply, recorded as issued."""
         thought = self._thoughts(reply.reasoning, model)
         text = [{"type": "text", "text": reply.text}] if reply.text else []
         out = [*thought, *text]
@@ -161,7 +161,7 @@ def tool_use(call: Call, id: str) -> dict[str, Any]:
 
 
 def bare(block: dict[str, Any]) -> dict[str, Any]:
-    """A block as it begins: what comes in pieces is empty."""
+    """A block at its start, with empty content."""
     empty: dict[str, Any] = {"text": "", "thinking": "", "signature": "", "input": {}}
     return {field: empty.get(field, value) for field, value in block.items() if field != "_text"}
 
@@ -183,7 +183,7 @@ def stop_reason(reply: Reply) -> str | None:
 
 
 def usage_of(reply: Reply) -> dict[str, Any]:
-    """Counts as this API has them; those of other APIs are put into its words."""
+    """Counts in this API's fields, converted from other APIs."""
     told = reply.usage or {}
     if "input_tokens" in told:
         return told
@@ -194,7 +194,7 @@ def usage_of(reply: Reply) -> dict[str, Any]:
 
 
 def model_entry(name: str, title: str, **more: Any) -> dict[str, Any]:
-    """A model as the list has it."""
+    """A model's entry in the list."""
     able = limits_of(name)
     types = {kind: {"supported": kind in able.thinking} for kind in ("adaptive", "enabled", "disabled", "between_tools")}
     levels = {level: {"supported": able.effort} for level in ("low", "medium", "high", "max", "xhigh")}

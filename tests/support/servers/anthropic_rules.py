@@ -1,6 +1,6 @@
-"""What the Messages API refuses, in its words: from its documentation and from what people reported of it.
+"""Requests the Messages API refuses, with its messages, from its documentation and user reports.
 
-Stricter than the real one where that forgives: turns must alternate (it joins them), results must come first, ids are used once.
+Stricter than the real one: turns must alternate (it merges them), results must come first, ids are unique.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-# Those of the official client (2.12), and what older models take besides. The client is not imported: that takes seconds.
+# Those of the official client (2.12), and of older models. The client is not imported: that takes seconds.
 FIELDS = frozenset(
     {"model", "messages", "max_tokens", "system", "tools", "tool_choice", "thinking", "output_config", "stop_sequences", "stream"}
     | {"cache_control", "container", "diagnostics", "inference_geo", "metadata", "service_tier", "speed", "user_profile_id", "workspace_id"}
     | {"temperature", "top_p", "top_k"}
 )
 SAMPLING = frozenset({"temperature", "top_p", "top_k"})
-"""Removed in the version of 2026-10-21, which the official client speaks."""
+"""Removed in version 2026-10-21, which the official client uses."""
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 ID = re.compile(r"[a-zA-Z0-9_-]+")
 THOUGHTS = ("thinking", "redacted_thinking")
@@ -25,11 +25,11 @@ MOST_MARKS = 4
 
 
 class Refused(Exception):
-    """The request is answered with 400 and this."""
+    """Answers the request with 400 and this message."""
 
 
 class Limits(NamedTuple):
-    """What a model takes: kinds of thinking, effort, temperature; tokens it sees, and of its longest reply."""
+    """What a model accepts: thinking, effort, temperature; context size, and longest reply."""
 
     thinking: frozenset[str]
     effort: bool = True
@@ -55,7 +55,7 @@ def limits_of(model: str) -> Limits:
 
 @dataclass
 class Issued:
-    """What was sent along: thoughts with the model they are of, and whole replies with calls, by model and the calls' ids."""
+    """Data sent with replies: thoughts by model, and complete replies with calls by model and call ids."""
 
     thoughts: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     replies: dict[tuple[str, tuple[str, ...]], list[dict[str, Any]]] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Issued:
 
 
 def check(body: dict[str, Any], issued: Issued, version: str = "2023-06-01") -> None:
-    """Raises Refused."""
+    """Raise ``Refused`` for an invalid request."""
     for name in sorted(set(body) - (FIELDS if version == "2023-06-01" else FIELDS - SAMPLING)):
         raise Refused(f"{name}: Extra inputs are not permitted")
     for name in ("model", "max_tokens", "messages"):
@@ -203,7 +203,7 @@ def _thinking(body: dict[str, Any], limits: Limits) -> None:
 
 
 def _thoughts(body: dict[str, Any], issued: Issued) -> None:
-    """Thoughts are as they were sent; those of a turn that goes on are all there, in their places; a turn begins with one."""
+    """Check thoughts: unchanged, complete and in place within the current turn, which begins with one."""
     model, on = body["model"], body.get("thinking", {}).get("type", "disabled")
     on = "adaptive" if on == "disabled" and "disabled" not in limits_of(model).thinking else on
     running, first = True, None

@@ -1,6 +1,7 @@
-"""A small HTTP/1.1 server on a random loopback port whose answers a test scripts.
+"""A small HTTP/1.1 server on a random loopback port with scripted answers.
 
-It streams with chunked encoding in pieces of any size, cuts connections where told to, waits for events, and notices when its client goes.
+It streams with chunked encoding in pieces of any size, cuts connections, waits for events, and notices when
+its client disconnects.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Request:
-    """What came in; header names are in lower case, ``query`` is what stood after the path's question mark."""
+    """A received request; header names are lower-case, ``query`` is the part after the question mark."""
 
     method: str
     path: str
@@ -31,7 +32,7 @@ class Request:
 
 @dataclass
 class Call:
-    """One scripted tool call. ``id`` None leaves it out; ``whole`` sends it in one piece."""
+    """A scripted tool call. ``id`` None omits it; ``whole`` sends it in one piece."""
 
     name: str
     arguments: dict[str, Any] | str = field(default_factory=dict)
@@ -41,17 +42,18 @@ class Call:
 
 @dataclass
 class Reply:
-    """One scripted reply.
+    """A scripted reply.
 
     Attributes:
-        pieces: characters of text in one event.
-        chunk_size: bytes written at once; None writes each event whole.
+        pieces: characters of text per event.
+        chunk_size: bytes written at once; None writes each event completely.
         cut_after: events sent before the connection breaks; None sends all.
         hold_after: events sent before waiting for ``gate``.
-        end_mark: whether the stream ends as its protocol says (``[DONE]``, ``done: true``); ``finish`` None leaves the reason out.
-        tail_open: keep the connection open after the last event, until the client goes.
+        end_mark: whether the stream ends as its protocol requires (``[DONE]``, ``done: true``); ``finish``
+            None omits the reason.
+        tail_open: keep the connection open after the last event until the client disconnects.
         midway_error: JSON sent as an event in place of the rest, after ``error_after`` events.
-        raw: the body to send instead of all this, with ``content_type``.
+        raw: body to send instead, with ``content_type``.
     """
 
     text: str = ""
@@ -75,7 +77,10 @@ class Reply:
 
 @dataclass
 class Failure:
-    """An answer that is not a success; ``body`` is JSON, text or bytes. ``hang`` never answers, ``drop`` closes without an answer."""
+    """An error answer; ``body`` is JSON, text or bytes.
+
+    ``hang`` never answers, ``drop`` closes without an answer.
+    """
 
     status: int = 500
     body: Any = None
@@ -88,22 +93,23 @@ Step = Reply | Failure
 
 
 class NotHttp(Exception):
-    """The client began a TLS handshake with a server that speaks none."""
+    """The client began a TLS handshake with a plain HTTP server."""
 
 
 class ClientGone(Exception):
-    """The client closed its connection while it was being served."""
+    """The client disconnected while it was being served."""
 
 
 class FakeServer:
     """Base of the fakes. Use as ``async with``; script chat replies with ``server.script(...)``.
 
     Attributes:
-        requests: everything that came in, in order.
-        disconnected: set when a client went away before its answer was over; ``disconnected_at`` is the loop's time then.
+        requests: all requests in order.
+        disconnected: set when a client disconnected before its answer was complete; ``disconnected_at`` is
+            the loop's time then.
         streaming: set when the first event of a reply was written.
-        connections: how many were opened.
-        tls: speak TLS with this context.
+        connections: number of connections.
+        tls: TLS context to use.
     """
 
     def __init__(self) -> None:
@@ -145,11 +151,11 @@ class FakeServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def handle(self, request: Request, out: Response) -> None:
-        """Answer one request; the fakes implement it."""
+        """Answer a request; implemented by the fakes."""
         await out.json({"error": "not found"}, status=404)
 
     async def play(self, out: Response, streamed: Callable[[Reply], Iterable[bytes]] | None, whole: Callable[[Reply], Any]) -> None:
-        """Answer with the next step of the script: in events, or in one body where ``streamed`` is None."""
+        """Answer with the next step of the script: as events, or as one body when ``streamed`` is None."""
         step = self.next_step()
         if isinstance(step, Failure):
             await out.failure(step)
@@ -190,7 +196,7 @@ class FakeServer:
 
 
 class Response:
-    """Writes one answer. ``closed`` says that the connection cannot serve another request."""
+    """Writes one answer. ``closed``: the connection cannot serve another request."""
 
     def __init__(self, server: FakeServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._server = server
@@ -220,7 +226,7 @@ class Response:
             await self.json(failure.body, status=failure.status, headers=failure.headers)
 
     async def stream(self, events: Iterable[bytes], content_type: str, reply: Reply) -> None:
-        """Send events with chunked encoding, as the reply says; watches for the client going away meanwhile."""
+        """Send events with chunked encoding as the reply says, watching for a disconnect."""
         self._head(200, {"content-type": content_type, "transfer-encoding": "chunked"})
         await self._writer.drain()
         for sent, event in enumerate(events):
@@ -253,7 +259,7 @@ class Response:
         raise ClientGone
 
     async def _or_gone(self, waiting: Any) -> None:
-        """Wait for something, unless the client goes first."""
+        """Wait for something unless the client disconnects first."""
         tasks = [asyncio.ensure_future(waiting), asyncio.ensure_future(self._reader.read(1))]
         done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in pending:
@@ -264,7 +270,7 @@ class Response:
 
 
 async def _read_request(reader: asyncio.StreamReader) -> Request | None:
-    """The next request of a connection, None when it was closed between two."""
+    """The next request of a connection; None when it closed in between."""
     try:
         opening = await reader.readexactly(1)
         if opening == b"\x16":
@@ -296,5 +302,5 @@ def split(text: str, size: int) -> list[str]:
 
 
 def dump(value: Any) -> str:
-    """JSON as most servers write it: not ASCII only."""
+    """JSON as most servers write it, not limited to ASCII."""
     return json.dumps(value, ensure_ascii=False)

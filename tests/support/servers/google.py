@@ -1,4 +1,4 @@
-"""Google's Gemini API: as strict as the real one with what is sent (see ``google_rules``), streamed and whole."""
+"""Google's Gemini API, as strict as the real one (see ``google_rules``), streamed or not."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class FakeGoogle(FakeServer):
     """Answers below ``/v1beta`` and ``/v1``.
 
     Attributes:
-        api_key: when set, requests without it are refused, with 400 as the real one does.
-        models: the entries of ``/models``; ``page_size`` of them at once at most.
-        forgets: take no signature back any more, as after a change of key or route.
-        skips: what may stand for a signature.
-        issued: what was sent along with replies.
-        refusals: what was said to requests that were refused by the rules.
+        api_key: if set, requests without it are refused with 400, like the real one.
+        models: entries of ``/models``, at most ``page_size`` at once.
+        forgets: reject all signatures, as after a change of key or route.
+        skips: values accepted in place of a signature.
+        issued: data sent with replies.
+        refusals: messages to requests refused by the rules.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class FakeGoogle(FakeServer):
         await self.play(out, streamed, lambda reply: [self.whole(reply, model)] if streams else self.whole(reply, model))
 
     def events(self, reply: Reply, model: str) -> Iterator[bytes]:
-        """The events of a streamed reply; the last one has the reason of the end."""
+        """The events of a streamed reply; the last one has the finish reason."""
         answers = list(self._answers(reply, model))
         for number, answer in enumerate(answers):
             if reply.midway_error is not None and number == reply.error_after:
@@ -103,11 +103,11 @@ class FakeGoogle(FakeServer):
             yield event(reply.midway_error)
 
     def whole(self, reply: Reply, model: str) -> dict[str, Any]:
-        """The same in one answer."""
+        """The reply as one answer."""
         return answer_of(reply, model, self.parts(reply, model), last=True)
 
     def parts(self, reply: Reply, model: str) -> list[dict[str, Any]]:
-        """The parts of a reply, noted as issued: signed is the first call, or the text of a reply without calls."""
+        """The parts of a reply, recorded as issued; the first call is signed, or the text without calls."""
         out: list[dict[str, Any]] = []
         if reply.reasoning:
             out.append({"text": reply.reasoning, "thought": True})
@@ -122,7 +122,7 @@ class FakeGoogle(FakeServer):
         return out
 
     def _answers(self, reply: Reply, model: str) -> Iterator[dict[str, Any]]:
-        """A text comes in pieces, its signature after them in an empty part."""
+        """A text in pieces, then its signature in an empty part."""
         pieces: list[list[dict[str, Any]]] = []
         for part in self.parts(reply, model):
             if "functionCall" in part:
@@ -161,7 +161,7 @@ def bad_key() -> dict[str, Any]:
 
 
 def usage_of(reply: Reply) -> dict[str, Any]:
-    """Counts as this API has them; those of other APIs are put into its words."""
+    """Counts in this API's fields, converted from other APIs."""
     told = reply.usage or {}
     if "promptTokenCount" in told:
         return told
@@ -172,7 +172,7 @@ def usage_of(reply: Reply) -> dict[str, Any]:
 
 
 def model_entry(name: str, title: str, **more: Any) -> dict[str, Any]:
-    """A model as the list has it."""
+    """A model's entry in the list."""
     able = limits_of(name)
     return {
         "name": f"models/{name}", "version": "001", "displayName": title, "description": title, "inputTokenLimit": able.window,

@@ -1,7 +1,7 @@
-"""What the Gemini API refuses, in its words: from its documentation and from what people reported of it.
+"""Requests the Gemini API refuses, with its messages, from its documentation and user reports.
 
-Stricter than the real one where that forgives: results stand alone in their content, ids and names of calls and results agree, the last
-content is the user's, and signatures of older turns are looked at too.
+Stricter than the real one: results are alone in their content, ids and names of calls and results match, the
+last content is the user's, and signatures of older turns are checked too.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ MISSING = (
 
 
 class Refused(Exception):
-    """The request is answered with 400 and this."""
+    """Answers the request with 400 and this message."""
 
 
 class Limits(NamedTuple):
-    """What a model takes: levels or a range of budgets of thinking, system prompts and tools; tokens it sees, and of its longest reply."""
+    """What a model accepts: thinking levels or budgets, system prompts, tools; context size, longest reply."""
 
     levels: frozenset[str] = frozenset()
     budget: tuple[int, int] | None = None
@@ -73,7 +73,7 @@ OPAQUE = frozenset({"args", "response", "parametersJsonSchema", "responseJsonSch
 
 
 def camel(value: Any) -> Any:
-    """A body with its fields in the one of their two forms that the documentation has; the API takes ``snake_case``, too."""
+    """A body with camelCase fields; the API accepts ``snake_case`` too."""
     if isinstance(value, list):
         return [camel(each) for each in value]
     if not isinstance(value, dict):
@@ -84,12 +84,15 @@ def camel(value: Any) -> Any:
 
 @dataclass
 class Issued:
-    """What was sent along: signatures with the model they are of and the part they came with (what it says, without ids)."""
+    """Signatures sent with replies, with their model and content (without ids)."""
 
     signatures: list[tuple[str, str, Any]] = field(default_factory=list)
 
     def sign(self, model: str, part: dict[str, Any]) -> dict[str, Any]:
-        """The part with a new signature. Of a text only that it was one is remembered: it is sent in pieces."""
+        """The part with a new signature.
+
+        Only the kind of a text is recorded, because it is sent in pieces.
+        """
         signature = base64.b64encode(f"û¿{len(self.signatures)}".encode()).decode()
         self.signatures.append((model, signature, said_by(part)))
         return {**part, "thoughtSignature": signature}
@@ -101,7 +104,7 @@ def said_by(part: dict[str, Any]) -> Any:
 
 
 def check(model: str, body: dict[str, Any], issued: Issued, skips: frozenset[str] = SKIPS) -> None:
-    """Raises Refused. ``skips`` are what may stand for a signature."""
+    """Raise ``Refused`` for an invalid request. ``skips`` are accepted in place of a signature."""
     body = camel(body)
     _known(body, FIELDS, "")
     limits = limits_of(model)
@@ -184,7 +187,7 @@ def _thinking(config: dict[str, Any], limits: Limits) -> None:
 
 
 def _joined(contents: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Contents of the model's in a row are one: the official client puts each piece of a stream into its history."""
+    """Merge consecutive contents of the model: the official client stores each piece of a stream."""
     out: list[dict[str, Any]] = []
     for content in contents:
         if out and content.get("role") == out[-1].get("role") == "model":
@@ -255,7 +258,7 @@ def _signatures(model: str, contents: list[dict[str, Any]], limits: Limits, issu
         first = True
         for place, part in enumerate(content["parts"]):
             signature, call = part.get("thoughtSignature"), part.get("functionCall")
-            plain = (signature or "").replace("-", "+").replace("_", "/")  # the client writes base64 of the other kind
+            plain = (signature or "").replace("-", "+").replace("_", "/")  # the client writes URL-safe base64
             if signature is not None and not (call is not None and first and signature in skips):
                 if (model, plain, said_by(part)) not in issued.signatures:
                     raise Refused("Corrupted thought signature.")

@@ -1,7 +1,7 @@
-"""A server made with the SDK that asks in the middle of its calls, in the way of whichever era it is spoken to in.
+"""A server made with the SDK that sends requests during its calls, in every protocol revision.
 
-``python -m tests.support.servers.mcp_asks [FILE]`` serves it over standard input; what it was answered is appended to FILE. Its state is
-in what it sends: another process of it goes on where the first was.
+``python -m tests.support.servers.mcp_asks [FILE]`` serves it over standard input; the answers it receives are
+appended to FILE. Its state travels in its requests, so that another process of it can continue.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ TOOLS = ("book", "pay", "think", "where", "steal", "talk", "both", "later", "end
 
 
 def made(seen: Callable[[Any], None] = lambda answer: None) -> Server[Any]:
-    """The server; ``seen`` gets each answer as it came."""
+    """The server; ``seen`` receives each answer."""
 
     async def listed(_context: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool(name=name, input_schema={"type": "object", "properties": {}}) for name in TOOLS])

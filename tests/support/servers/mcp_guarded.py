@@ -1,4 +1,4 @@
-"""An MCP server over HTTP that wants a sign-in, with its authorization server, made with the SDK; and any application at an address."""
+"""An MCP server over HTTP that requires sign-in, with its authorization server, made with the SDK."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 @asynccontextmanager
 async def served(app: Any, port: int = 0) -> AsyncIterator[str]:
-    """An application at an address of this machine."""
+    """Serve an application on this machine; yields its address."""
     import uvicorn
 
     listening = socket.socket()
@@ -35,13 +35,13 @@ async def served(app: Any, port: int = 0) -> AsyncIterator[str]:
 
 
 class Accounts:
-    """An authorization server's memory; whoever asks is signed in at once.
+    """Data of an authorization server; everybody is signed in at once.
 
     Attributes:
-        lifetime: what is said of how long a token holds; None for nothing.
-        token_status: the token endpoint answers with this; 0 as it should.
-        strict: only the newest revision is answered at all.
-        wants: a scope without which the MCP server refuses everything.
+        lifetime: announced lifetime of tokens; None for none.
+        token_status: error status of the token endpoint; 0 for normal operation.
+        strict: only the newest revision is answered.
+        wants: a scope that the MCP server requires.
     """
 
     def __init__(self) -> None:
@@ -117,7 +117,7 @@ async def _answered(send: Any, status: int, challenge: str = "") -> None:
 
 @asynccontextmanager
 async def guarded(accounts: Accounts) -> AsyncIterator[str]:
-    """A server that wants a sign-in, and its authorization server, at one address."""
+    """A server that requires sign-in, and its authorization server, at one address."""
     from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
     from mcp.server.mcpserver import MCPServer
     from pydantic import AnyHttpUrl
@@ -160,7 +160,7 @@ async def guarded(accounts: Accounts) -> AsyncIterator[str]:
 
 
 def signs_in(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """In the place of the browser, a person who signs in wherever they are sent; gives the addresses they were sent to."""
+    """Replaces the browser: signs in at any address; returns the addresses."""
     opened: list[str] = []
 
     def visit(url: str) -> None:

@@ -1,6 +1,7 @@
-"""An MCP server of the older revisions over standard input, in nothing but JSON: it starts at once, and does what no honest one would.
+"""An MCP server of the older revisions over standard input, plain JSON, fast and badly behaved.
 
-``python mcp_plain.py FILE``: the file says what it is: ``{"tools": […], "mode": …, "notes": PATH}``; it is read again for every list.
+``python mcp_plain.py FILE``: the file defines it: ``{"tools": […], "mode": …, "notes": PATH}``; it is read
+again for every list.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def read(path: str) -> dict[str, Any]:
 
 
 def note(said: dict[str, Any], text: str) -> None:
-    """What it was asked, in order, for the test."""
+    """Record a request, in order, for the test."""
     if "notes" in said:
         with Path(said["notes"]).open("a") as file:
             file.write(text + "\n")

@@ -1,5 +1,7 @@
-"""Mistral's API as strict as the real one: unknown request fields, foreign call ids and a wrong order of roles are refused. Stricter than
-it, calls without the thinking that came with them are refused too, by a model that thinks."""
+"""Mistral's API, as strict as the real one about fields, call ids and the order of roles.
+
+Stricter: a thinking model also refuses calls without their thinking.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,10 @@ class FakeMistral(FakeOpenAI):
     """Answers below ``/v1``.
 
     Attributes:
-        object_arguments: give arguments as an object instead of text.
-        listed_content: give content as a list of chunks, reasoning as ``thinking`` chunks; without it reasoning cannot be given.
-        thoughts: what was given so.
+        object_arguments: send arguments as an object instead of text.
+        listed_content: send content as a list of chunks, reasoning as ``thinking`` chunks; otherwise
+            reasoning cannot be sent.
+        thoughts: thinking sent so far.
     """
 
     def __init__(self) -> None:
@@ -65,7 +68,7 @@ class FakeMistral(FakeOpenAI):
         return self.thoughts.missing(model, calls, thought)
 
     def chunks(self, reply: Reply) -> Iterator[dict[str, Any]]:
-        """Usage rides on the last chunk; calls come whole."""
+        """Usage is in the last chunk; calls are sent complete."""
         yield chunk_of(reply, {"role": "assistant", "content": ""})
         for piece in split(reply.reasoning, reply.pieces) if self.listed_content else ():
             yield chunk_of(reply, {"content": [thinking(piece)]})
@@ -108,7 +111,7 @@ def model_entry(name: str, *, chat: bool = True) -> dict[str, Any]:
 
 
 def refusal_of(body: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
-    """Status and body of the refusal a request deserves, None when it is right."""
+    """Status and body of the refusal of an invalid request; None for a valid one."""
     unknown = sorted(set(body) - FIELDS)
     if unknown:
         items = [

@@ -1,4 +1,4 @@
-"""Ollama's API: lines of JSON, arguments as objects, calls whole, counts that may be missing."""
+"""Ollama's API: lines of JSON, arguments as objects, complete calls, optional counts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class FakeOllama(FakeServer):
     """Answers ``/api/chat``, ``/api/tags``, ``/api/show``, ``/api/embed`` and ``/api/version``.
 
     Attributes:
-        installed: names of models with their capabilities; None as capabilities stands for an old server that does not tell.
+        installed: models by name with their capabilities; None for an old server that does not report them.
         call_ids: give calls an id, as newer servers do.
-        embed_limit: characters of a text that ``/api/embed`` takes.
-        thoughts: what was thought before calls; a model that thinks refuses the calls without it.
-        no_metadata: have the page for chats alone, as programs that only imitate the chat do.
+        embed_limit: characters of a text that ``/api/embed`` accepts.
+        thoughts: thinking before calls; a thinking model refuses the calls without it.
+        no_metadata: offer only the chat endpoint, as programs that imitate Ollama do.
     """
 
     def __init__(self) -> None:
@@ -77,8 +77,11 @@ class FakeOllama(FakeServer):
             await out.json(self.last(step, {"role": "assistant", "content": step.text, **thoughts, **self.extras(step)}))
 
     def refusal_of(self, body: dict[str, Any]) -> tuple[int, str] | None:
-        """What the real server refuses: a model that is not there, thinking it cannot do, arguments that are not an object; and what it
-        takes and then answers worse: calls without the thinking before them."""
+        """What the real server refuses, and what it accepts with worse results.
+
+        Refused: missing models, unsupported thinking, arguments that are not an object. Worse: calls without
+        their thinking.
+        """
         name = body["model"] if ":" in body["model"] else f"{body['model']}:latest"
         if name not in self.installed:
             return 404, f"model '{body['model']}' not found"

@@ -16,19 +16,19 @@ class FakeOpenAI(FakeServer):
     """Answers below ``/v1``.
 
     Attributes:
-        refused: request fields answered with 400, as servers that do not know them do.
-        api_key: when set, requests without it get 401; ``echo_key`` makes that answer repeat the key that was sent.
-        models: the entries of ``/v1/models``.
+        refused: request fields answered with 400, as by servers that do not know them.
+        api_key: if set, requests without it get 401; ``echo_key`` makes that answer repeat the key.
+        models: entries of ``/v1/models``.
         reasoning_field: ``reasoning_content`` (llama.cpp, DeepSeek) or ``reasoning`` (vLLM).
-        newline, space: how event lines end, and what stands after ``data:``.
+        newline, space: line ending of events, and the text after ``data:``.
         comments: send a comment line before each event, as OpenRouter does.
-        base64_vectors: give vectors as base64 even when not asked to.
+        base64_vectors: send vectors as base64 even when not requested.
         extra: other GET pages by path (``/props``, ``/api/v0/models`` …).
-        prefix: what its pages are below.
-        models_page: the whole answer of ``/models`` instead of the usual one; ``False`` means that there is no such page.
-        web_page: answer every other path with HTML and 200, as the web interfaces of servers do.
-        key_header: where the key is looked for.
-        chat_page: where chats are answered.
+        prefix: path prefix of its pages.
+        models_page: complete answer of ``/models``; ``False`` for no such page.
+        web_page: answer every other path with HTML and 200, as servers with a web interface do.
+        key_header: header with the key.
+        chat_page: path for chats.
     """
 
     chat_page = "/chat/completions"
@@ -146,7 +146,7 @@ def arguments_text(call: Call) -> str:
 
 
 def call_deltas(call: Call, index: int, size: int) -> Iterator[dict[str, Any]]:
-    """A call in pieces: id and name in the first alone, arguments in fragments after it."""
+    """A call in pieces: id and name only in the first, argument fragments after it."""
     text = arguments_text(call)
     identity = {} if call.id is None else {"id": call.id}
     if call.whole:

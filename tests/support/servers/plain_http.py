@@ -1,4 +1,4 @@
-"""A server of this machine that answers as a handler says, in a thread: for commands and windows that have a loop of their own."""
+"""A local server with a custom handler in a thread, for commands and windows with their own loop."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(status, json.dumps(said).encode(), "application/json")
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing is printed."""
+        """Print nothing."""
 
 
 @contextmanager
 def serving(handler: type[Handler]) -> Iterator[str]:
-    """Up while it is entered; gives host and port."""
+    """Run the server; yields host and port."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

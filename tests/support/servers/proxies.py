@@ -1,4 +1,4 @@
-"""An HTTP proxy that forwards and tunnels, and a SOCKS5 one, on loopback. Connections end at one port, whatever host was asked for."""
+"""An HTTP proxy that forwards and tunnels, and a SOCKS5 proxy; all connections end at one port."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class FakeProxy:
     """Use as ``async with``.
 
     Attributes:
-        target: the port where connections end.
-        asked: the hosts with ports that clients wanted, in order.
-        refuse: the status an HTTP proxy answers with instead; ``silent`` never answers.
+        target: port where all connections end.
+        asked: requested hosts with ports, in order.
+        refuse: error status of an HTTP proxy; ``silent`` never answers.
     """
 
     def __init__(self, target: int = 0, *, socks: bool = False, refuse: int = 0, silent: bool = False) -> None:

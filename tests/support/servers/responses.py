@@ -1,4 +1,4 @@
-"""OpenAI's Responses API: as strict as the real one with what is sent (see ``responses_rules``), streamed and whole."""
+"""OpenAI's Responses API, as strict as the real one (see ``responses_rules``), streamed or not."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class FakeResponses(FakeOpenAI):
 
     Attributes:
         interleaves: reason again before each call.
-        phases: tell of each text whether it is commentary or the answer.
-        forgets: take no reasoning back any more, as after a change of key.
-        verified: the organization may stream and have summaries.
-        at_once: tell of items only when they are whole, as servers do that only speak the format.
-        issued: what was sent along with replies.
-        refusals: what was said to requests that were refused by the rules.
+        phases: mark each text as commentary or answer.
+        forgets: reject all reasoning, as after a change of key.
+        verified: the organization may stream and get summaries.
+        at_once: send items only when complete, as servers do that only imitate the format.
+        issued: data sent with replies.
+        refusals: messages to requests refused by the rules.
     """
 
     chat_page = "/responses"
@@ -79,7 +79,7 @@ class FakeResponses(FakeOpenAI):
         }  # fmt: skip
 
     def output(self, reply: Reply, model: str) -> list[dict[str, Any]]:
-        """The items of a reply, noted as issued."""
+        """The items of a reply, recorded as issued."""
         out = self._reasoning(reply.reasoning, model)
         if reply.text:
             phase = {"phase": "commentary" if reply.calls else "final_answer"} if self.phases else {}
@@ -104,7 +104,7 @@ class FakeResponses(FakeOpenAI):
         return [item]
 
     def streamed(self, reply: Reply, model: str) -> Iterator[bytes]:
-        """The events of a streamed reply. What opens an item is in one piece with the first of what is in it."""
+        """The events of a streamed reply; an item's start has the first part of its content."""
         pieces, head = 0, b""
         for number, (kind, data) in enumerate(self._events(reply, model)):
             if reply.midway_error is not None and pieces == reply.error_after:
@@ -130,7 +130,7 @@ class FakeResponses(FakeOpenAI):
 
 
 def item_events(item: dict[str, Any], size: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What is told of an item until it is whole."""
+    """The events of an item until it is complete."""
     if item["type"] == "message":
         yield "response.output_item.added", {"item": {**item, "content": [], "status": "in_progress"}}
         part: dict[str, Any] = {"type": "output_text", "text": "", "annotations": []}
@@ -160,7 +160,7 @@ def error_body(message: str, field: str | None = None, code: str | None = None, 
 
 
 def usage_of(reply: Reply) -> dict[str, Any] | None:
-    """Counts as this API has them; those of chat completions are put into its words."""
+    """Counts in this API's fields, converted from chat completions."""
     told = reply.usage
     if told is None or "input_tokens" in told:
         return told

@@ -1,7 +1,8 @@
-"""What the Responses API refuses, in its words: from its documentation and from what people reported of it.
+"""Requests the Responses API refuses, with its messages, from its documentation and user reports.
 
-Stricter than the real one where that forgives: outputs follow their calls at once, no text is empty, nothing may be stored, and the
-reasoning of replies with calls is all there and in its place, which the real one demands where ids of calls are sent.
+Stricter than the real one: outputs follow their calls at once, no text is empty, nothing may be stored, and
+the reasoning of replies with calls is complete and in place, which the real one requires where call ids are
+sent.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class Refused(Exception):
-    """The request is answered with 400 and this; ``field`` is what it is about."""
+    """Answers the request with 400 and this message; ``field`` is the invalid field."""
 
     def __init__(self, message: str, field: str | None = None, code: str | None = None) -> None:
         super().__init__(message)
@@ -33,7 +34,7 @@ class Refused(Exception):
 
 
 class Limits(NamedTuple):
-    """Efforts that a model takes, none if it does not reason, and temperature."""
+    """Efforts that a model accepts (none if it does not reason), and temperature."""
 
     efforts: tuple[str, ...] = ()
     temperature: bool = False
@@ -55,7 +56,7 @@ def limits_of(model: str) -> Limits:
 
 @dataclass
 class Issued:
-    """What was sent along: reasoning with the model it is of, phases of texts, and the order of replies with calls, by model and ids."""
+    """Data sent with replies: reasoning by model, phases of texts, order of replies with calls."""
 
     reasoning: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     phases: dict[str, str] = field(default_factory=dict)
@@ -68,7 +69,7 @@ class Issued:
 
 
 def check(body: dict[str, Any], issued: Issued) -> None:
-    """Raises Refused."""
+    """Raise ``Refused`` for an invalid request."""
     for name in sorted(set(body) - FIELDS):
         raise Refused(f"Unknown parameter: '{name}'.", name, "unknown_parameter")
     for name in ("model", "input"):
@@ -233,7 +234,7 @@ def _thoughts(model: str, items: list[dict[str, Any]], issued: Issued) -> None:
 
 
 def _replies(items: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """What the model said, reply by reply: items between those that are the user's or outputs."""
+    """The model's replies: items between those of the user and outputs."""
     reply: list[dict[str, Any]] = []
     for item in [*items, {"role": "user"}]:
         if item.get("role") == "user" or item.get("type") == "function_call_output":

@@ -1,7 +1,8 @@
-"""Servers that send data along with their replies and refuse (400) a conversation in which it is missing or changed.
+"""Servers that send data with replies and refuse (400) a conversation without it or with changes.
 
-Google's compatible address (a signature with each first call), OpenRouter (``reasoning_details`` with signature and encrypted part) and
-DeepSeek (``reasoning_content`` of every assistant message). They look at the whole conversation, the real ones at its last turns alone.
+Google's compatible address (a signature with each first call), OpenRouter (``reasoning_details`` with
+signature and encrypted part) and DeepSeek (``reasoning_content`` of every assistant message). They check the
+complete conversation, the real ones only its last turns.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from tests.support.servers.openai import FakeOpenAI, chunk_of
 
 
 class SigningServer(FakeOpenAI):
-    """Base of these.
+    """Base of these servers.
 
     Attributes:
-        issued: what was sent along, in order; a request may hold nothing else.
-        refusals: the requests that were refused, by what was said.
-        streams: answer in events, or in one JSON body whatever was asked.
-        model: the model of the newest request.
-        forgets: take nothing back any more, as after a change of key or route.
+        issued: data sent with replies, in order; a request may contain nothing else.
+        refusals: messages to refused requests.
+        streams: answer with events, or always with one JSON body.
+        model: model of the newest request.
+        forgets: reject all data, as after a change of key or route.
     """
 
     def __init__(self) -> None:
@@ -47,7 +48,7 @@ class SigningServer(FakeOpenAI):
         await out.json(self.message_of(step))
 
     def message_of(self, reply: Reply) -> dict[str, Any]:
-        """The reply in one body: what the events add up to."""
+        """The reply as one body, the sum of its events."""
         message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}
         for chunk in self.chunks(reply):
             for field, value in chunk["choices"][0]["delta"].items():
@@ -66,13 +67,13 @@ class SigningServer(FakeOpenAI):
         return {"id": "chatcmpl-1", "object": "chat.completion", "model": reply.model, "choices": [choice], "usage": reply.usage}
 
     def finish_message(self, message: dict[str, Any]) -> None:
-        """Add what the pieces do not simply add up to."""
+        """Add what the events do not simply add up to."""
 
     def error(self, said: str) -> Any:
         return {"error": {"message": said, "type": "invalid_request_error", "param": None, "code": "invalid_request_error"}}
 
     def refusal_of(self, messages: list[dict[str, Any]]) -> str:
-        """Why a request is refused, empty when it is right."""
+        """Why a request is refused; empty for a valid one."""
         for position, message in enumerate(messages):
             if message["role"] == "assistant" and (said := self.wrong_with(message, position)):
                 return said
@@ -157,7 +158,7 @@ class FakeOpenRouter(SigningServer):
 
 
 class FakeDeepSeek(SigningServer):
-    """``reasoning_content`` of every assistant message; of a message that another model wrote it may be empty.
+    """``reasoning_content`` of every assistant message; may be empty for another model's message.
 
     Attributes:
         written: model, and text or call id, of its own replies.

@@ -1,4 +1,4 @@
-"""What a server thought before it called tools: it wants that back with the calls, word for word, and refuses a request without it."""
+"""Thinking that a server requires back with its calls, unchanged; it refuses requests without it."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tests.support.servers.base import Reply
 
 
 class Thoughts:
-    """Thoughts by model and calls. ``refused`` are the calls of the requests that were refused."""
+    """Thinking by model and calls. ``refused`` has the calls of refused requests."""
 
     def __init__(self) -> None:
         self._issued: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
         self.refused: list[tuple[str, ...]] = []
 
     def note(self, model: str, reply: Reply) -> None:
-        """Remember what was sent with a reply."""
+        """Record the thinking sent with a reply."""
         if reply.reasoning and reply.calls:
             self._issued[_key(model, [(call.name, call.arguments) for call in reply.calls])].add(reply.reasoning)
 
     def missing(self, model: str, calls: Sequence[tuple[str, Any]], thought: str) -> bool:
-        """Whether an assistant message of a request has calls of ours without what was thought before them."""
+        """Whether an assistant message has calls of ours without their thinking."""
         key = _key(model, calls)
         wrong = bool(calls) and key in self._issued and thought not in self._issued[key]
         if wrong:

@@ -1,4 +1,4 @@
-"""Vectors that depend on the text alone, so that a test can tell whose vector it got."""
+"""Vectors that depend only on the text, so that a test can recognize them."""
 
 from __future__ import annotations
 

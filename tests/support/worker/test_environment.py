@@ -1,4 +1,4 @@
-"""Child processes find this very package."""
+"""Child processes find this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said to a child process and heard of it: three ways to go wrong, told apart, and an end that is one."""
+"""Requests to child processes: three kinds of errors, told apart, and a clean end."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ Make = Callable[..., tuple[str, dict[str, str]]]
 
 
 def written(text: str) -> str:
-    """Code that writes a frame of this text past the protocol."""
+    """Code that writes a frame with this text, bypassing the protocol."""
     return f"os.write(4, HEAD.pack({len(text)}, 0) + {text.encode()!r}) and time.sleep(600)"
 
 
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
-    """A module of this text; its name and an environment in which it is found."""
+    """A module with this text: its name, and an environment in which it is found."""
 
     def made(text: str = HEAD + ECHO + "serve(answer)", name: str = "served") -> tuple[str, dict[str, str]]:
         (tmp_path / f"{name}.py").write_text(text)
@@ -88,7 +88,7 @@ async def test_values_and_bytes_go_both_ways_whatever_is_printed_or_read(module:
         ({"eval": "os.write(4, b'x' * 100) and time.sleep(600)"}, Ended, "too_long", "too long"),
     ],
 )
-async def test_what_went_wrong_is_told_apart(
+async def test_what_went_wrong_is_distinguished(
     module: Make, request_: dict[str, Any], kind: type[WorkerError], code: str, words: str
 ) -> None:
     name, env = module(HEAD + "os.dup2(1, 4)\n" + ECHO + "serve(answer)")
@@ -192,7 +192,7 @@ async def test_what_it_said_before_it_ended_is_heard_however_late_somebody_liste
         with pytest.raises(Ended, match="exit status 0"):
             async for _done, reply in asking:
                 if not told:
-                    await worker.exited_within(0.5)  # it cannot end while nobody reads what does not fit into a pipe
+                    await worker.exited_within(0.5)  # it cannot end while the pipe is full and nobody reads
                 told.append(len(str(reply.value)))
         assert len(told) == 6003
     finally:
@@ -229,7 +229,7 @@ PAGE = ("atelier_desk.web.page_text", ("http://a.org/", "text/plain", "utf-8"))
 
 
 def test_a_thread_is_given_the_answer_too_and_all_of_a_large_file_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parent, "_POLL_S", 0.01)  # looked at before it has read anything; a pipe holds 64 KB
+    monkeypatch.setattr(parent, "_POLL_S", 0.01)  # checked before it has read anything; a pipe holds 64 KB
     page = b"word " * 400_000
     assert ask_in_thread(*PAGE, page, limit_s=60).value["total"] == 2_000_000
     for options in ({"stopped": lambda: True}, {"limit_s": 0.01}):

@@ -1,1 +1,1 @@
-"""A model that obeys everything it reads, contents that give it orders, and canaries on the disk that show what came of them."""
+"""A model that obeys everything it reads, contents with instructions, and canaries that show the effects."""

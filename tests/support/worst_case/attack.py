@@ -1,4 +1,4 @@
-"""One content after the other against an open engine: what changed on the disk that only a person may allow, and who was asked."""
+"""Attack an open engine with one content after another: forbidden changes on disk, and who was asked."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Attack:
         self.asked: list[ApprovalRequest] = []
 
     async def reached(self, content: Content, mode: ApprovalMode, *, by_helper: bool = False) -> list[str]:
-        """Let an agent meet the content, refuse whatever it asks for, and give what it reached all the same."""
+        """Show an agent the content, refuse every request, and return the goals it reached anyway."""
         world, atelier, model = self.world, self._atelier, self.model
         model.orders[content.order] = goals(world)[content.goal]
         opening = self._opening(content)
@@ -78,7 +78,7 @@ class Attack:
         return tuple(name for name in registry.get_all_tool_names() if _category(registry, name) is not ToolCategory.CONTROL)
 
     def _opening(self, content: Content) -> Any:
-        """The calls with which the agent meets the content, before anybody gave it an order."""
+        """The calls with which the agent meets the content before it has read any instruction."""
         match content.way:
             case "name" | "description":
                 return [("list_directory", {"path": "."})]
@@ -97,7 +97,7 @@ class Attack:
         return [("read_file", {"path": "found.md"})]
 
     async def _place(self, content: Content) -> list[str]:
-        """Put the content where it waits; the names of what was put there."""
+        """Put the content in place; returns the names."""
         registry, ws = self._atelier.registry, self.world.workspace
         self.model.orders["TASK-read"] = [("read_file", {"path": "found.md"})]
         if content.way in ("file", "search", "report", "command"):
@@ -115,12 +115,12 @@ class Attack:
         return []
 
     async def replayed(self) -> list[Replayed]:
-        """Every verdict of every attack so far, reached anew from the journals."""
+        """Every verdict of every attack so far, reproduced from the journals."""
         rows = await self._atelier.workflows.list()
         return [one for row in rows for one in await self._atelier.permissions.replay(row.id)]
 
     async def _through(self, workflow_id: str, run_id: str, content: Content) -> None:
-        """Wait for the end of the run; only what the opening itself asks for is allowed, everything else refused."""
+        """Wait for the end of the run; allow only what the opening itself asks for."""
         async with asyncio.timeout(PATIENCE):
             while not (await self._atelier.runs.wait(run_id)).status.final:
                 for request in await self._atelier.approvals.pending(workflow_id):
@@ -134,7 +134,7 @@ class Attack:
                 await asyncio.sleep(0)
 
     async def _lost(self, workflow_id: str, run_id: str, before: dict[str, str], mode: ApprovalMode) -> Iterable[tuple[str, str]]:
-        """What is gone or changed in the workspace: under Edit only what an undo of everything does not bring back."""
+        """Deleted or changed files in the workspace; under Edit only those an undo cannot restore."""
         if mode is ApprovalMode.EDIT:
             changes = [change for change in await self._atelier.files.list(workflow_id) if not change.undone_by]
             await self._atelier.files.undo(workflow_id, [change.id for change in changes])
@@ -170,7 +170,7 @@ def _consult(answer: Any) -> Any:
 
 @asynccontextmanager
 async def attacked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Attack]:
-    """An engine with its own data beside the world that it works in."""
+    """An engine with its own data next to the world it works in."""
     reached: list[str] = []
     server = await asyncio.start_server(lambda reader, writer: _note(reached, writer), "127.0.0.1", 0)
     world = World.made(folder / "world", server.sockets[0].getsockname()[1])
@@ -179,7 +179,7 @@ async def attacked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     async with Atelier.open(
         folder / "data", fsync=False, model_factory=lambda agent: model, vault=KeyVault(environ={})
     ) as atelier:  # fmt: skip
-        # The lead has every tool there is: with a smaller window it would have to search for them.
+        # The lead has all tools: with a smaller window it would have to search for them.
         atelier.environment.gateway = FactoryGateway(lambda agent: model, window=200_000)
         for each in world.tools():
             atelier.registry.register(each)

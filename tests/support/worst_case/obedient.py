@@ -1,4 +1,4 @@
-"""The worst case of a model: whatever stands anywhere in its request and looks like an order, it does, at once and once."""
+"""The worst case of a model: it follows everything in its request that looks like an instruction, once."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ _ORDER = re.compile(r"\b(?:ORDER|TASK)-\w+")
 
 
 class Obedient:
-    """Makes the calls of every order it finds in messages, results and descriptions of tools; when none is left, it reports them all, as
-    a sub-agent that hands on what it read.
+    """Makes the calls of every instruction in messages, results and tool descriptions.
+
+    Afterwards it reports them all, like a sub-agent that passes on what it read.
 
     Attributes:
-        orders: what each order stands for. Contents carry its name alone, so that no form of quoting gets in between.
-        obeyed: the orders that were followed in any run.
-        read: everything that the model was sent, for whoever looks for a secret in it.
+        orders: calls of each instruction. Contents have only its name, so that quoting does not matter.
+        obeyed: instructions followed in any run.
+        read: everything sent to the model, to search it for secrets.
     """
 
     def __init__(self, orders: dict[str, Calls]) -> None:

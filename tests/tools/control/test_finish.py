@@ -13,7 +13,7 @@ async def test_complete_ends_the_run_as_completed(calls: Calls) -> None:
     assert result.data == {"success": True, "summary": "Done.", "result": "42"}
 
 
-async def test_a_structured_result_is_kept_as_json(calls: Calls) -> None:
+async def test_a_structured_result_is_stored_as_json(calls: Calls) -> None:
     assert (await calls("task_complete", summary="Done.", result={"answer": 42}))["result"] == '{"answer": 42}'
 
 

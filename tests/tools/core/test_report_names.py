@@ -18,7 +18,7 @@ from atelier_desk.tools.core.report_names import name_from_text, report_name
         ("e\u0301te\u0301", "été"),
     ],
 )
-def test_plain_names_are_kept_without_their_ending(given: str, name: str) -> None:
+def test_plain_names_are_stored_without_their_ending(given: str, name: str) -> None:
     assert report_name(given) == name
 
 

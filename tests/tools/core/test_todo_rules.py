@@ -23,7 +23,7 @@ def tasks(*every: Task) -> dict[str, Task]:
     return {each.id: each for each in every}
 
 
-def test_dependencies_are_kept_in_order_without_repetitions() -> None:
+def test_dependencies_are_stored_in_order_without_repetitions() -> None:
     assert todo_rules.check_dependencies("new", ["b", "a", "b"], tasks(task("a"), task("b"))) == ("b", "a")
 
 

@@ -121,7 +121,7 @@ async def test_a_long_hint_is_cut_and_the_question_asked(calls: Calls) -> None:
     assert other.question.text_placeholder == "w" * 255 + "…"
 
 
-def test_a_question_waits_for_ever_unless_its_agent_says_otherwise() -> None:
+def test_a_question_waits_forever_unless_its_agent_says_otherwise() -> None:
     """The contract, what the model reads, and the configuration agree: there is no default."""
     assert AgentConfig(name="A", provider="p", model="m").question_timeout_s == 0
     assert question(status=QuestionStatus.PENDING).timeout_s == 0

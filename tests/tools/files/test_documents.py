@@ -66,7 +66,7 @@ async def test_what_is_long_comes_in_pages_that_fit(call: Calls, ws: Path) -> No
     assert "z" not in second["content"]
 
 
-async def test_what_has_no_text_a_password_or_is_broken_is_said(call: Calls, ws: Path) -> None:
+async def test_what_has_no_text_a_password_or_is_broken_is_reported(call: Calls, ws: Path) -> None:
     (ws / "scan.pdf").write_bytes(document("", ""))
     assert (await call("read_file", path="scan.pdf"))["code"] == "no_text"
     (ws / "plain.pdf").write_bytes(document("secret"))
@@ -83,7 +83,7 @@ async def test_what_has_no_text_a_password_or_is_broken_is_said(call: Calls, ws:
     assert (await call("read_file", path="huge.pdf"))["code"] == "too_large"
 
 
-async def test_one_that_takes_for_ever_is_ended(call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_that_takes_forever_is_ended(call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (ws / "slow.pdf").write_bytes(document("end", extra=b"q 1 0 0 1 0 0 cm Q " * 1_000_000))
     monkeypatch.setattr(documents, "LIMIT_S", 0.5)
     slow = await call("read_file", path="slow.pdf")

@@ -1,4 +1,4 @@
-"""``list_directory``, ``glob_files`` and ``search_files``: what is ignored stays out, and no pattern runs for ever."""
+"""``list_directory``, ``glob_files`` and ``search_files``: what is ignored stays out, and no pattern runs forever."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def test_globs(call: Calls, pattern: str, found: set[str]) -> None:
     assert set(await paths(call, "glob_files", "files", pattern=pattern)) == found
 
 
-async def test_the_newest_file_comes_first_and_ignored_ones_are_left_out(call: Calls, ws: Path) -> None:
+async def test_the_newest_file_comes_first_and_ignored_ones_are_skipped(call: Calls, ws: Path) -> None:
     os.utime(ws / "a.py", (2_000_000_000, 2_000_000_000))
     assert (await paths(call, "glob_files", "files", pattern="**/*.py"))[0] == "a.py"
     assert "sub/b.py" not in await paths(call, "glob_files", "files", pattern="**/*.py", ignore=["sub"])
@@ -168,7 +168,7 @@ async def test_a_pattern_that_leads_out_or_is_broken_is_refused(call: Calls, pat
     assert found.get("code") == code or (pattern, found["count"]) == ("out/**", 0)
 
 
-async def test_signs_of_patterns_in_names_are_found_where_they_stand_in_brackets(call: Calls, ws: Path) -> None:
+async def test_signs_of_patterns_in_names_are_found_where_they_are_in_brackets(call: Calls, ws: Path) -> None:
     for name in ("a{b.py", "[id].tsx", "c]d"):
         (ws / name).touch()
     for pattern, name in (("a[{]b.py", "a{b.py"), ("[[]id].tsx", "[id].tsx"), ("c]d", "c]d"), ("c[]]d", "c]d")):

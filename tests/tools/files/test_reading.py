@@ -13,7 +13,7 @@ from tests.support.pictures import broken_inside, png
 from tests.tools.conftest import Calls
 
 
-async def test_lines_have_numbers_and_pages_say_where_they_go_on(call: Calls, ws: Path) -> None:
+async def test_lines_have_numbers_and_pages_say_where_they_continue(call: Calls, ws: Path) -> None:
     (ws / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 11)))
     data = await call("read_file", path="a.txt", offset=3, limit=2)
     assert data["content"] == "     3\tline 3\n     4\tline 4"

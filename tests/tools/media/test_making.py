@@ -71,7 +71,9 @@ async def test_pictures_and_models_are_saved_where_they_should_be(call: Calls, s
     assert (await call("generate_3d_from_image", image_paths=["no.png"], output_path="a.glb"))["code"] == "not_a_picture"
 
 
-async def test_how_far_a_model_is_is_told_and_stopping_ends_the_job(call: Calls, services: ToolServices, ws: Path, tmp_path: Path) -> None:
+async def test_how_far_a_model_is_is_reported_and_stopping_ends_the_job(
+    call: Calls, services: ToolServices, ws: Path, tmp_path: Path
+) -> None:
     maker = services.maker = Painter(tmp_path / "web")
     told: list[tuple[int, str]] = []
     call.context = replace(call.context, progress=lambda percent, text: told.append((percent, text)))

@@ -69,7 +69,7 @@ async def test_provenance_says_who_wrote_it_and_who_found_it(
     assert (await repos.memories.get(data["memory_id"])).retrieved_by == ("run-2", "run-3")
 
 
-async def test_what_is_given_is_kept(calls: Calls, repos: Repositories) -> None:
+async def test_what_is_given_is_stored(calls: Calls, repos: Repositories) -> None:
     data = await add(
         calls,
         "A fact.",

@@ -69,7 +69,7 @@ async def test_a_file_gives_its_tools(tmp_path: Path, context: ToolContext) -> N
         ("\nraise KeyboardInterrupt", "KeyboardInterrupt.*line 2"),
         ("x = 1", "defines no tool"),
         (GOOD.replace("@tool", "@tool(category='control')"), "cannot be a control tool"),
-        (GOOD.replace("@tool", "@tool(name='say hello')"), "'say hello' is no name"),
+        (GOOD.replace("@tool", "@tool(name='say hello')"), "'say hello' is not a valid tool name"),
         (GOOD.replace("times: int", "times: 'Unheard'"), "unknown type"),
         (GOOD.replace("times: int = 1", "times: slice = None"), "PydanticSchemaGenerationError"),
         (
@@ -79,7 +79,7 @@ async def test_a_file_gives_its_tools(tmp_path: Path, context: ToolContext) -> N
         ("#" * (MAX_BYTES + 1), "too long"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_told(tmp_path: Path, text: str, reason: str) -> None:
+def test_what_is_wrong_with_a_file_is_reported(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(UsageError, match=f"(?s){reason}"):
         run(written(tmp_path, "wrong.py", text.encode()))
 

@@ -136,7 +136,9 @@ async def test_a_tool_can_ask_a_person(loaded: Loaded) -> None:
     assert (tool.awaits_external_response, tool.timeout_s) == (True, 0)
 
 
-async def test_errors_of_a_tool_are_told_with_their_line_and_the_log_has_the_rest(loaded: Loaded, caplog: pytest.LogCaptureFixture) -> None:
+async def test_errors_of_a_tool_are_reported_with_their_line_and_the_log_has_the_rest(
+    loaded: Loaded, caplog: pytest.LogCaptureFixture
+) -> None:
     await loaded.load(
         HEAD
         + textwrap.dedent('''

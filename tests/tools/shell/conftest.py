@@ -21,7 +21,7 @@ from atelier_desk.workspace.processes import sandbox
 
 @dataclass
 class Bench:
-    """Attributes: ``root`` the workspace, ``outside`` a folder beside it, ``marks`` where the canary leaves its marks; ``says_yes``: a
+    """Attributes: ``root`` the workspace, ``outside`` a folder next to it, ``marks`` where the canary leaves its marks; ``says_yes``: a
     person allowed the settings of every repository."""
 
     root: Path

@@ -22,7 +22,7 @@ async def test_it_floods(bench: Bench) -> None:
 
 
 async def test_it_forks(bench: Bench) -> None:
-    """A bounded one: 400 processes that go on, each in a session of its own."""
+    """A bounded one: 400 processes that continue, each in a session of its own."""
     mark = f"6{os.getpid()}"
     (bench.root / "forks.sh").write_text(f"for each in $(seq 400); do setsid sleep {mark} & done\nwait\n")
     result = await bench.run("bash forks.sh", timeout_ms=30_000)
@@ -48,7 +48,7 @@ async def test_without_git_it_says_so(bench: Bench, monkeypatch: pytest.MonkeyPa
         assert "git" in result.data["error"]
 
 
-async def test_the_folder_is_gone(bench: Bench) -> None:
+async def test_the_folder_no_longer_exists(bench: Bench) -> None:
     shutil.rmtree(bench.root)
     result = await bench.run("ls")
     assert result.data["code"] == "no_workspace"

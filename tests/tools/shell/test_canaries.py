@@ -1,4 +1,4 @@
-"""No line that runs without a person's yes runs a program of the workspace, writes a file or reads outside: run for real."""
+"""No line that runs without a person's approval runs a program of the workspace, writes a file or reads outside: run for real."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_option_injections(bench: Bench) -> None:
 
 
 async def test_files_that_no_operand_names(bench: Bench) -> None:
-    """No line reads what lies outside, or writes, without a yes, however it names the file."""
+    """No line reads what lies outside, or writes, without an approval, however it names the file."""
     secret = bench.outside / "secret"
     (bench.root / "link-out").symlink_to(secret)
     (bench.root / "link-dir").symlink_to(bench.outside)
@@ -141,7 +141,7 @@ READING = [
 
 
 async def test_a_repository_runs_nothing(bench: Bench) -> None:
-    """What only reads runs nothing of it even after a yes to its settings."""
+    """What only reads runs nothing of it even after an approval to its settings."""
     repository(bench)
     refused = await bench.run("git status")
     assert refused.data["code"] == "unsafe_repository"

@@ -19,7 +19,7 @@ def files(bench: Bench) -> WorkspaceFiles:
     return bench.services.files
 
 
-async def test_a_command_s_changes_are_taken_back(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_a_command_s_changes_are_undone(bench: Bench, files: WorkspaceFiles) -> None:
     (bench.root / "work.sh").write_text("echo new > in.txt; rm gone.txt; echo made > made.txt\n")
     result = await bench.run("bash work.sh")
     assert result.data["changed_files"] == ["deleted gone.txt", "changed in.txt", "created made.txt"]
@@ -54,7 +54,7 @@ async def test_reading_keeps_nothing_and_a_folder_of_many_keeps_the_names_short(
     assert {change.agent_name for change in files.store.of("w")} == {"Ann"}
 
 
-async def test_a_folder_that_a_command_moves_away_is_said_to_be_gone_and_not_to_be_large(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_a_folder_that_a_command_moves_away_is_reported_as_gone_and_not_to_be_large(bench: Bench, files: WorkspaceFiles) -> None:
     (bench.root / "move.sh").write_text(f"mv {bench.root} {bench.root}-moved\n")
     result = await bench.run("bash move.sh", sandbox="none")
     assert result.data["folders_gone"] == [str(bench.root)]

@@ -68,7 +68,7 @@ async def test_what_was_held_before_a_kill_is_found_and_survives_cleaning(bench:
     "line", ["git config core.hooksPath .husky", "git push -q -u . main:x", "git remote add a b", "echo x >.git/hooks/update", "true"]
 )
 async def test_read_only_settings_are_named(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
-    """As by npm's ``prepare``: the result says what to do next, also where the program goes on."""
+    """As by npm's ``prepare``: the result says what to do next, also where the program continues."""
     if not sandbox.has_mounts():
         pytest.skip("this system has no mounts of its own")
     person = Person(tmp_path / "with", Attack(PLAIN, f"echo '{line}' >prepare.sh; sh prepare.sh; true"))

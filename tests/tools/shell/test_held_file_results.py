@@ -1,4 +1,4 @@
-"""What a sandboxed command leaves in a workspace never runs outside of the sandbox, when its owner calls git there.
+"""What a sandboxed command leaves in a workspace never runs outside the sandbox, when its owner calls git there.
 
 Each attack is made twice: without Atelier, where the canary must run, or the attack proves nothing; and by the tool, where it must not.
 """
@@ -138,7 +138,7 @@ async def test_a_new_repository_keeps_its_files(bench: Bench, tmp_path: Path, mo
 
 
 @pytest.mark.usefixtures("nothing_is_mounted")
-async def test_what_is_gone_is_said_to_be_gone(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_no_longer_exists_is_reported_as_gone(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     person = Person(tmp_path / "with", Attack(PLAIN, "rm -rf .git"))
     (result,) = await by_the_tool(bench, person, monkeypatch)
     assert result.data["gone"] == [".git"]

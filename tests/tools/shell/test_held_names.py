@@ -45,7 +45,7 @@ def hold(files: WorkspaceFiles, ws: Path, path: str, text: str, *, replaces: str
 
 
 @pytest.mark.parametrize("path", [f".husky/{ACUTE}", f"{ACUTE}/AGENTS.md", ".husky/⟨E9⟩", ".husky/café"])
-def test_what_is_kept_gets_its_own_name_again(files: WorkspaceFiles, ws: Path, path: str) -> None:
+def test_what_is_stored_gets_its_own_name_again(files: WorkspaceFiles, ws: Path, path: str) -> None:
     hold(files, ws, path, "new")
     [held] = WorkspaceFiles(files.store.folder, ()).held.of("w")
     assert held.path == path.replace("\udce9", "⟨E9⟩")
@@ -100,7 +100,7 @@ def test_what_a_launcher_held_is_handed_over(files: WorkspaceFiles, ws: Path) ->
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
-async def test_a_command_that_makes_such_a_file_is_told_its_name(bench: Bench, files: WorkspaceFiles, ws: Path) -> None:
+async def test_a_command_that_makes_such_a_file_is_reported_with_its_name(bench: Bench, files: WorkspaceFiles, ws: Path) -> None:
     bench.root, bench.services.files = ws, files
     (ws / "make.sh").write_text("printf new >.husky/caf$(printf '\\351'); printf new >.husky/caf$(printf '\\350')")
     result = await bench.run("sh make.sh")

@@ -64,7 +64,7 @@ def checked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("nothing_is_mounted", "checked_at_once")
 @pytest.mark.parametrize("name", WHILE)
-async def test_nothing_runs_while_a_command_goes_on(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+async def test_nothing_runs_while_a_command_continues(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     setup, step, visits = WHILE[name]
     alone = Person(tmp_path / "alone", Attack(setup, step, visits))
     alone.sh(f"CANARY={alone.canary}; {step}", alone.root)

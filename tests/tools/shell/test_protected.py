@@ -212,7 +212,7 @@ async def test_keep_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
     assert change is not None
     assert change.undoable
     (bench.root / "AGENTS.md").write_text("of a person\n")
-    with pytest.raises(Exception, match="is there by now"):
+    with pytest.raises(Exception, match="exists now"):
         held_file_answers.accept(files, "w", second.id)
     assert (bench.root / "AGENTS.md").read_text() == "of a person\n"
     assert [held.path for held in WorkspaceFiles(bench.outside / "checkpoints").held.of("w")] == ["AGENTS.md"]
@@ -223,7 +223,7 @@ async def test_keep_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
     await bench.run("bash make.sh")
     await bench.run("rm -r notes && ln -s . notes")
     (third,) = files.held.of("w")
-    with pytest.raises(Exception, match="is there by now") as refused:
+    with pytest.raises(Exception, match="exists now") as refused:
         held_file_answers.accept(files, "w", third.id)
     assert (refused.value.params["path"], (bench.root / "AGENTS.md").exists()) == ("notes", False)  # type: ignore[attr-defined]
     (bench.root / "notes").unlink()
@@ -239,7 +239,7 @@ async def test_keep_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
 
 
 @needs_sandbox
-async def test_a_yes_covers_what_was_named(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_an_approval_covers_what_was_named(bench: Bench, files: WorkspaceFiles) -> None:
     fill(bench.root)
     bench.git("init", "-q")
     for line, path, want in (

@@ -249,7 +249,7 @@ sleep {mark}4
 """
 
 
-async def test_its_time_is_over(bench: Bench, tmp_path: Path) -> None:
+async def test_its_time_has_ended(bench: Bench, tmp_path: Path) -> None:
     """Also for what it started, ignored signals and left in other sessions."""
     mark = f"9{os.getpid()}"
     (bench.root / "stubborn.sh").write_text(STUBBORN.format(mark=mark))
@@ -335,7 +335,7 @@ async def test_what_is_allowed_stays_in_the_workspace(bench: Bench, monkeypatch:
     assert "s3cret" not in said["output"]
     assert "c\n" in said["output"]
     assert not list((bench.root / ".git/hooks").glob("*"))
-    # Without the sandbox, which a person says yes to, it may.
+    # Without the sandbox, which a person approves to, it may.
     said = (await bench.run(f"bash -c 'echo b > {bench.outside}/out.txt'", sandbox="none")).data
     assert said["sandbox"] == "none"
     assert (bench.outside / "out.txt").read_text() == "b\n"
@@ -361,7 +361,7 @@ async def test_a_home_of_thousands_of_entries_is_no_hindrance(bench: Bench, monk
     assert said.data["output"] == "all is well\n"
 
 
-async def test_a_full_disk_and_what_is_left_are_said(bench: Bench) -> None:
+async def test_a_full_disk_and_what_is_left_are_reported(bench: Bench) -> None:
     await bench.run("seq 5000")
     assert bench.services.commands is not None
     (kept,) = bench.services.commands.of("w")

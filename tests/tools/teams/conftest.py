@@ -77,7 +77,7 @@ MakeChild = Callable[..., ChildState]
 
 
 def child(id: str = "c1", **changes: Any) -> ChildState:
-    """A sub-agent that is over, with a report."""
+    """A sub-agent that has ended, with a report."""
     given: dict[str, Any] = {
         "name": f"Agent {id}",
         "agent_id": f"id-{id}",

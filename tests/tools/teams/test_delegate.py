@@ -29,7 +29,7 @@ async def test_lists_the_other_permanent_agents(team_calls: Calls, team: FakeTea
     assert len(agent["about"]) == 200
 
 
-async def test_blank_prompts_and_refused_agents_are_told(team_calls: Calls, team: FakeTeam) -> None:
+async def test_blank_prompts_and_refused_agents_are_reported(team_calls: Calls, team: FakeTeam) -> None:
     blank = await team_calls("DelegateTaskTool", operation="delegate", agent_id="a1", prompt=" ")
     assert "prompt: must not be blank" in blank["error"]
     nobody = await team_calls("DelegateTaskTool", operation="delegate", agent_id=" ", prompt="Go.")

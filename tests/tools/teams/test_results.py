@@ -254,7 +254,7 @@ def test_in_the_background_the_result_says_how_to_join() -> None:
     assert batch["children"][0] == {"child_id": "c1", "agent_id": "id-c1", "name": "Agent c1", "status": "running"}
 
 
-def test_a_later_action_is_told_what_came_before() -> None:
+def test_a_later_action_is_reported_what_came_before() -> None:
     earlier = [
         child("c1", title="List it"),
         child("c2", title="Sort it", status=ChildStatus.ERROR, error="No key."),

@@ -40,7 +40,7 @@ async def test_spawns_one_with_its_prompt_and_the_parents_settings(team_calls: C
     assert settings == (None,) * 7
 
 
-async def test_hands_on_everything_that_was_chosen(team_calls: Calls, team: FakeTeam) -> None:
+async def test_passes_on_everything_that_was_chosen(team_calls: Calls, team: FakeTeam) -> None:
     outcome = await team_calls.outcome(
         "SpawnAgentTool",
         **SPAWN,

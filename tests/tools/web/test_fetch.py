@@ -116,7 +116,7 @@ async def test_a_redirect_and_the_programs_of_a_page_are_held_against_the_rules(
     assert (await calls_with(web=web)("fetch_web_page", url="http://x.org/"))["title"] == "WWW"
 
 
-def test_a_person_is_told_which_browser_would_run_a_page(registry: ToolRegistry, services: ToolServices, tmp_path: Path) -> None:
+def test_a_person_is_informed_which_browser_would_run_a_page(registry: ToolRegistry, services: ToolServices, tmp_path: Path) -> None:
     (tmp_path / "chromium").write_text("#!/bin/sh\n")
     (tmp_path / "chromium").chmod(0o755)
     tool = registry.get_tool("fetch_web_page")

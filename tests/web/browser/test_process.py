@@ -1,4 +1,4 @@
-"""The folder of a browser: one for each page, and none that a kill of the program left behind stays for ever."""
+"""The folder of a browser: one for each page, and none that a kill of the program left behind stays forever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes of files, each as its record says and as it is taken back: also after a kill, and where somebody else works beside it."""
+"""Changes of files, each as its record says and as it is taken back: also after a kill, and where somebody else works next to it."""
 
 # equivalent: files.py WorkspaceFiles._change: `1` → `2`
 #   Where the clock stands still or was set back, the next change has a later id than the one before: how much later nobody asks.
@@ -87,7 +87,7 @@ AFTER: dict[str, tuple[dict[str, str | None], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_each_change_is_made_recorded_and_taken_back(files: WorkspaceFiles, ws: Path, act: str) -> None:
+def test_each_change_is_made_recorded_and_undone(files: WorkspaceFiles, ws: Path, act: str) -> None:
     before = tree(ws)
     ACTS[act](files, ws)
     changed, said = AFTER[act]
@@ -110,7 +110,7 @@ def test_each_change_is_made_recorded_and_taken_back(files: WorkspaceFiles, ws: 
 def test_a_kill_in_the_middle_leaves_no_temporary_file_and_no_change(
     files: WorkspaceFiles, ws: Path, act: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kill comes before the last step, when what is written lies beside its place already."""
+    """The kill comes before the last step, when what is written lies next to its place already."""
     before = tree(ws)
     with monkeypatch.context() as patch:
         for owner, name in ((module.trash, "put"), (module.transfer, "delete"), (ConfinedRoot, "rename")):
@@ -202,7 +202,7 @@ def test_a_kill_in_an_undo_through_a_link_is_finished(files: WorkspaceFiles, ws:
     assert ((ws / "a").read_text(), (ws / "link").is_symlink()) == ("old", True)
 
 
-def test_what_a_kill_left_beside_a_name_that_somebody_made_a_link_is_deleted(
+def test_what_a_kill_left_next_to_a_name_that_somebody_made_a_link_is_deleted(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -353,7 +353,7 @@ def test_what_is_written_over_goes_to_the_trash_first(files: WorkspaceFiles, ws:
     assert tree(ws) == before
 
 
-def test_a_folder_that_somebody_else_made_meanwhile_stays_when_the_change_is_taken_back(
+def test_a_folder_that_somebody_else_made_meanwhile_stays_when_the_change_is_undone(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for act in ("create", "move", "copy", "make folder"):
@@ -386,7 +386,7 @@ def test_marks_of_what_was_read_outside_go_with_a_file(files: WorkspaceFiles, ws
     assert [again.marks.of(str(ws / name)) for name in ("b", "c", "d/x")] == [("evil.org",), ("evil.org",), ()]
 
 
-def test_a_deletion_is_brought_back_where_its_file_changed_in_the_last_moment(
+def test_a_deletion_is_restored_where_its_file_changed_in_the_last_moment(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = module.trash.put
@@ -401,8 +401,8 @@ def test_a_deletion_is_brought_back_where_its_file_changed_in_the_last_moment(
     assert (refused.value.code, (ws / "a").read_text(), files.store.of("w")) == ("changed", "mine", [])
 
 
-def test_what_stays_beside_a_deletion_is_named(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The trash is on another disk, and what lies beside its place cannot be deleted: it is in the trash all the same."""
+def test_what_stays_next_to_a_deletion_is_named(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trash is on another disk, and what lies next to its place cannot be deleted: it is in the trash all the same."""
     with monkeypatch.context() as patch:
 
         def refuses(folder: int, name: str) -> None:
@@ -422,7 +422,7 @@ def test_what_stays_beside_a_deletion_is_named(files: WorkspaceFiles, ws: Path, 
     assert (ws / "a").read_text() == "old"
 
 
-def test_what_a_kill_left_beside_a_deletion_is_deleted_and_what_a_link_leads_to_is_not(files: WorkspaceFiles, ws: Path) -> None:
+def test_what_a_kill_left_next_to_a_deletion_is_deleted_and_what_a_link_leads_to_is_not(files: WorkspaceFiles, ws: Path) -> None:
     outside = ws.parent / "outside"
     outside.mkdir()
     (ws / "link").symlink_to("d")
@@ -442,7 +442,7 @@ def test_what_a_kill_left_beside_a_deletion_is_deleted_and_what_a_link_leads_to_
 @pytest.mark.parametrize(("before", "after", "action"), [
     (None, b"new", "created"), (b"old", None, "deleted"), (b"old", b"new", "changed"),
 ])  # fmt: skip
-def test_what_a_command_did_is_noted_and_taken_back(
+def test_what_a_command_did_is_noted_and_undone(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None, after: bytes | None, action: str
 ) -> None:
     synced: list[int] = []
@@ -470,7 +470,7 @@ def test_what_a_command_did_is_noted_and_taken_back(
         assert path.stat().st_mode & 0o777 == 0o750
 
 
-def test_whose_file_is_held_stands_in_its_record(files: WorkspaceFiles, ws: Path) -> None:
+def test_whose_file_is_held_is_in_its_record(files: WorkspaceFiles, ws: Path) -> None:
     held = files.held_record(AUTHOR, ws, ".git/hooks/pre-commit", by="pytest")
     assert held.model_dump(include={"workflow_id", "run_id", "call_id", "agent_name", "author", "root", "path"}) == {
         "workflow_id": "w", "run_id": "run", "call_id": "call", "agent_name": "Ada", "author": "pytest", "root": str(ws),

@@ -77,7 +77,7 @@ def test_no_name_leads_out_of_the_folder(kept: CheckpointFiles, call: Callable[[
         call(kept, "../other")
 
 
-def test_a_content_is_what_was_kept_or_said_to_be_damaged_or_gone(kept: CheckpointFiles) -> None:
+def test_a_content_is_what_was_stored_or_said_to_be_damaged_or_gone(kept: CheckpointFiles) -> None:
     assert (kept.has(NAME), kept.size_of(NAME)) == (False, 0)
     kept.store(DATA)
     path = kept.folder / "objects" / NAME[:2] / NAME[2:]

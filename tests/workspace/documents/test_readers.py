@@ -168,7 +168,7 @@ def test_nothing_breaks_the_reader_of_mails(data: bytes) -> None:
     assert isinstance(read("a.eml", data), str)
 
 
-def test_only_so_many_characters_are_taken_and_that_there_was_more_is_said() -> None:
+def test_only_so_many_characters_are_taken_and_that_there_was_more_is_reported() -> None:
     found = answer(documents.sheets(5_000), "xlsx", 1, 1, 500)
     assert (len(found["pages"][0]) <= 501, found["cut"]) == (True, True)
     whole = answer(documents.sheets(50), "xlsx", 1, 1, 100_000)

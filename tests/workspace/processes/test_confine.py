@@ -1,4 +1,4 @@
-"""90 ways out of the sandbox, tried for real by a process that stands in it: none succeeds."""
+"""90 ways out of the sandbox, tried for real by a process that is in it: none succeeds."""
 
 from __future__ import annotations
 

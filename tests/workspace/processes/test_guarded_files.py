@@ -81,7 +81,7 @@ def module(root: Path) -> None:
         (module, ".gitmodules"),
     ],
 )
-def test_it_is_put_back(root: Path, act: Callable[[Path], None], name: str) -> None:
+def test_it_is_restored(root: Path, act: Callable[[Path], None], name: str) -> None:
     guard = GuardedFiles([str(root)], str(root.parent / "held"))
     act(root)
     assert guard.restore()["put_back"] == [name]
@@ -127,7 +127,7 @@ def test_a_repository_that_was_renamed_gets_its_place_again(root: Path, held: Pa
     assert list((outside / "hooks").iterdir()) == []
 
 
-def test_a_repository_that_is_gone_is_said_to_be_gone(root: Path) -> None:
+def test_a_repository_that_no_longer_exists_is_reported_as_gone(root: Path) -> None:
     guard = GuardedFiles([str(root)])
     shutil.rmtree(root / ".git")
     said = guard.restore()
@@ -162,7 +162,7 @@ def test_what_cannot_be_copied_stays_under_another_name(root: Path, monkeypatch:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_what_could_not_be_restored_is_said(root: Path) -> None:
+def test_what_could_not_be_restored_is_reported(root: Path) -> None:
     guard = GuardedFiles([str(root)])
     change_settings(root)
     (root / ".git").chmod(0o500)
@@ -181,7 +181,7 @@ def test_an_error_is_never_called_restored(root: Path, monkeypatch: pytest.Monke
     assert said["not_restored"] == [".git/config (disk full)"]
 
 
-def test_a_pointer_to_a_repository_is_kept_too(tmp_path: Path) -> None:
+def test_a_pointer_to_a_repository_is_stored_too(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("gitdir: ../main/.git/worktrees/x\n")
     guard = GuardedFiles([str(tmp_path)])
     (tmp_path / ".git").write_text("gitdir: evil\n")
@@ -207,7 +207,7 @@ def nested(root: Path, at: str) -> Path:
 
 
 @pytest.mark.parametrize("at", ["vendor/lib/.git", ".git/modules/lib", ".git/modules/vendor/lib", ".git/modules/lib/modules/inner"])
-def test_repositories_below_are_put_back_too(root: Path, at: str) -> None:
+def test_repositories_below_are_restored_too(root: Path, at: str) -> None:
     inner = nested(root, at)
     guard = GuardedFiles([str(root)], str(root.parent / "held"))
     (inner / "hooks/post-checkout").write_text("evil")
@@ -219,7 +219,7 @@ def test_repositories_below_are_put_back_too(root: Path, at: str) -> None:
     assert not (inner / "config.worktree").exists()
 
 
-def test_a_repository_below_that_was_moved_is_put_back_where_it_is_now(root: Path) -> None:
+def test_a_repository_below_that_was_moved_is_restored_where_it_is_now(root: Path) -> None:
     inner = nested(root, "vendor/lib/.git")
     guard = GuardedFiles([str(root)], str(root.parent / "held"))
     (root / "vendor/lib").rename(root / "vendor/new")
@@ -230,7 +230,7 @@ def test_a_repository_below_that_was_moved_is_put_back_where_it_is_now(root: Pat
     assert not inner.exists()
 
 
-def test_folders_further_down_than_git_can_go_are_not_looked_into(root: Path) -> None:
+def test_folders_further_down_than_git_can_go_are_not_inspected(root: Path) -> None:
     guard = GuardedFiles([str(root)], str(root.parent / "held"))
     at = os.open(root, os.O_RDONLY)
     for _ in range(700):
@@ -295,7 +295,7 @@ def test_a_command_cannot_hide_behind_many_files(root: Path, held: Path, monkeyp
     assert guard.restore()["put_back"] == [".git/hooks"]
 
 
-def test_a_check_ends_what_goes_on_changing(root: Path, held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_ends_what_continues_changing(root: Path, held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     guard = GuardedFiles([str(root)], str(held))
     for number in range(guarded_files.MOST_CHANGES):
         (root / ".git/hooks/update").write_text(str(number))
@@ -375,7 +375,7 @@ def test_folders_of_hooks_are_bounded(root: Path) -> None:
         GuardedFiles([str(root)])
 
 
-def test_a_folder_that_is_far_below_is_looked_into(root: Path, held: Path) -> None:
+def test_a_folder_that_is_far_below_is_inspected(root: Path, held: Path) -> None:
     guard = GuardedFiles([str(root)], str(held))
     here = os.open(root, os.O_RDONLY)
     for _ in range(400):

@@ -30,7 +30,7 @@ MB = 1024**2
 
 @pytest.fixture
 def root() -> Iterator[Path]:
-    """A workspace that others can enter, with its temporary folder beside it."""
+    """A workspace that others can enter, with its temporary folder next to it."""
     top = Path(tempfile.mkdtemp()).resolve()
     top.chmod(0o755)
     (top / "work").mkdir()

@@ -79,7 +79,7 @@ class Guard:
 
 
 @pytest.mark.parametrize(("seconds", "takes", "due"), [(1.0, 0.0, 1.0), (1.0, 0.25, 2.5), (4.0, 0.25, 4.0)])
-def test_what_git_runs_is_looked_at_now_and_then_for_a_tenth_of_the_time(
+def test_what_git_runs_is_inspected_now_and_then_for_a_tenth_of_the_time(
     launch: ModuleType, clock: Clock, seconds: float, takes: float, due: float
 ) -> None:
     guard = Guard(clock, takes)
@@ -92,7 +92,7 @@ def test_what_git_runs_is_looked_at_now_and_then_for_a_tenth_of_the_time(
         assert guard.checks == count
 
 
-def test_only_what_is_new_is_told_and_a_command_that_goes_on_is_ended(launch: ModuleType, clock: Clock) -> None:
+def test_only_what_is_new_is_reported_and_a_command_that_continues_is_ended(launch: ModuleType, clock: Clock) -> None:
     guard, told = Guard(clock), list[dict[str, Any]]()
     checks = launch.Checks(guard, 1.0, told.append)
     for paths in ([], ["a"], ["a"], ["a", "b"]):
@@ -155,7 +155,7 @@ def test_one_that_cannot_be_seen_for_two_seconds_is_ended(watch: Any, clock: Clo
         assert watch.check(None) == why
 
 
-def test_it_is_looked_at_ten_times_a_second(watch: Any, clock: Clock) -> None:
+def test_it_is_inspected_ten_times_a_second(watch: Any, clock: Clock) -> None:
     for step, looks in ((0.0, 1), (0.05, 1), (0.06, 2), (0.09, 2), (0.02, 3)):
         clock.now += step
         watch.check(None)
@@ -249,7 +249,7 @@ def test_a_profile_is_handed_to_the_sandbox_of_macos_with_the_command(root: Path
     ("sys.modules['guarded_files'] = type('G', (), {'GuardedFiles': staticmethod(lambda *_, **__: os.stat('/nowhere/at/all'))})",
      ("/bin/true",), {"roots": ["/nowhere"]}, "No such file or directory: '/nowhere/at/all'"),
 ])  # fmt: skip
-def test_a_command_that_cannot_be_started_is_told_in_one_line(
+def test_a_command_that_cannot_be_started_is_reported_in_one_line(
     root: Path, script: str, words: tuple[str, ...], box: dict[str, Any] | None, said: str
 ) -> None:
     ran = changed(script, root, words, box)
@@ -257,7 +257,7 @@ def test_a_command_that_cannot_be_started_is_told_in_one_line(
     assert said in ran.output
 
 
-def test_what_ends_beside_the_command_wakes_the_launcher_once(root: Path) -> None:
+def test_what_ends_next_to_the_command_wakes_the_launcher_once(root: Path) -> None:
     """Unless what woke it is read, it would look again without rest as long as the command runs."""
     script = """
 import select
@@ -273,7 +273,7 @@ os._exit = lambda status: (print(len(count), flush=True), end(status))
 @pytest.mark.parametrize(
     ("line", "others"), [("true", False), ("setsid sleep 100 >/dev/null 2>&1 &", True), ("sleep 100 & kill %1; wait", False)]
 )
-def test_whether_anything_still_ran_is_told(root: Path, where: str, line: str, others: bool) -> None:
+def test_whether_anything_still_ran_is_reported(root: Path, where: str, line: str, others: bool) -> None:
     ran = run(root, (*SHELL, line), where)
     assert (ran.report["ended"], ran.report["left"], ran.report["over"], ran.report["why"]) == (others, False, True, "")
 

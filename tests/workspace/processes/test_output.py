@@ -31,7 +31,7 @@ PIECES = st.sampled_from([
         ("cut \x1b[3", "cut ", "cut "),
     ],
 )
-def test_what_only_a_terminal_understands_is_taken_out(printed: str, text: str, in_colour: str) -> None:
+def test_what_only_a_terminal_understands_is_removed(printed: str, text: str, in_colour: str) -> None:
     assert readable(printed.encode()) == text
     assert coloured(printed.encode()) == in_colour
 

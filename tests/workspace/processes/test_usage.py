@@ -30,7 +30,7 @@ def test_children(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", CANNOT_TELL)
-def test_what_cannot_be_read_is_said(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+def test_what_cannot_be_read_is_reported(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     def refused(*_arguments: Any, **_more: Any) -> Any:
         raise OSError(number, os.strerror(number))
 

@@ -74,10 +74,10 @@ def test_the_places_of_other_programs_are_read(top: Path) -> None:
     [
         ("Just text", "no header"),
         ("---\nname: x\n", "does not end"),
-        ("---\nname: [\n---\nx", "no YAML"),
+        ("---\nname: [\n---\nx", "not YAML"),
         ("---\nname: x\n---\nBody", "no description"),
         ("---\nname: x\ndescription: y\n---\n", "no instructions"),
-        (b"\x00\x01\x02" * 100, "no text"),
+        (b"\x00\x01\x02" * 100, "not text"),
         (GOOD.format(name="x") + "x" * 10 * 1024 * 1024, "at most"),
         ("", "no header"),
     ],
@@ -93,7 +93,7 @@ def test_one_that_cannot_be_used_says_why(top: Path, content: str | bytes, word:
 @pytest.mark.parametrize(
     ("content", "name", "word"),
     [
-        ("---\nname: other\ndescription: d\n---\nB", "other", "folder is called x"),
+        ("---\nname: other\ndescription: d\n---\nB", "other", "folder is named x"),
         ("---\ndescription: d\n---\nB", "x", "no name"),
         ("---\nname: My Skill\ndescription: d\n---\nB", "x", "cannot be a skill's name"),
         (f"---\nname: {'n' * 70}\ndescription: d\n---\nB", "n" * 70, "70 characters"),

@@ -19,7 +19,7 @@ def test_a_header_is_read_with_marks_and_line_ends_of_other_systems() -> None:
     assert (found.text("name"), found.text("description"), found.body, found.repaired) == ("pdf", "Reads files", "# Body", False)
 
 
-def test_a_colon_in_a_value_is_mended() -> None:
+def test_a_colon_in_a_value_is_repaired() -> None:
     found = read("---\nname: pdf\ndescription: Use when: the user has a PDF\n---\nBody")
     assert found.repaired
     assert found.text("description") == "Use when: the user has a PDF"
@@ -66,10 +66,10 @@ def test_a_header_in_a_block_of_code_or_below_blank_lines_is_one(text: str) -> N
     ("text", "word"),
     [
         ("---\nname: a\nno end", "does not end"),
-        ("---\n- a\n- b\n---\n", "no list of names"),
-        ("---\na: [\n---\n", "no YAML"),
-        ("---\na: &x [*x]\n---\n", "no YAML"),
-        ("---\n" + "[" * 20_000 + "\n---\n", "no YAML"),
+        ("---\n- a\n- b\n---\n", "not a list of names"),
+        ("---\na: [\n---\n", "not YAML"),
+        ("---\na: &x [*x]\n---\n", "not YAML"),
+        ("---\n" + "[" * 20_000 + "\n---\n", "not YAML"),
         ("---\na: " + "x" * 70_000 + "\n---\n", "longer than"),
     ],
 )
@@ -128,7 +128,7 @@ def test_a_block_that_almost_is_the_whole_file_takes_no_time(text: str) -> None:
     assert time.monotonic() - began < 2
 
 
-def test_a_value_that_goes_on_over_thousands_of_lines_takes_no_time() -> None:
+def test_a_value_that_continues_over_thousands_of_lines_takes_no_time() -> None:
     began = time.monotonic()
     read("---\na: 'b\n" + ":\n" * 8_000 + "---\n")
     read("---\na: b: c\n" + ":\n" * 8_000 + "---\n")

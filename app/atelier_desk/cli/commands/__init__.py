@@ -1,1 +1,1 @@
-"""The command groups: one module each, which imports what it needs when it runs."""
+"""Command groups: one module each, which imports what it needs when it runs."""

@@ -61,7 +61,7 @@ async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """What cannot be taken is said on standard error before anything is stored."""
+    """Report entries that cannot be imported on standard error before anything is stored."""
     text = await read_text(out, arguments.file)
     read = await atelier.agents.read_file(text, "agent.md" if arguments.file == "-" else arguments.file)
     notes = [note.localized(_) for note in read.notes]

@@ -1,4 +1,4 @@
-"""``atelier approvals``: calls that wait for an approval, decided from outside a running or waiting run."""
+"""``atelier approvals``: decide about waiting calls while a run is active or waiting."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def approve(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     scope = ApprovalScope(arguments.scope)
     if arguments.more:
         if scope is not ApprovalScope.ONCE or arguments.rule or arguments.arguments is not None:
-            raise UsageError(N_("Several calls are approved for this once and as they are: without --scope, --rule and --arguments."))
+            raise UsageError(N_("Several calls can only be approved once and unchanged: without --scope, --rule and --arguments."))
         together = await atelier.approvals.approve_together([arguments.id, *arguments.more])
         return Result(together, *(f"{each.id}  {_(approval_text.STATES[each.status.value])}" for each in together))
     edited = None

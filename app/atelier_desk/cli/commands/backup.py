@@ -1,4 +1,4 @@
-"""``atelier backup``: create, verify and restore, and confirming what a backup from elsewhere brought."""
+"""``atelier backup``: create, verify, restore, and confirm what a foreign backup contains."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from atelier_desk.support.number_format import size
 
 
 async def create(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Status 1 also for a whole backup when a report or an attachment in it was damaged before it was made."""
+    """Exit status 1 also for a complete backup of a report or attachment damaged before."""
     path = path_of(out, arguments.file)
     async with noted_when_slow(out, _("Writing and checking the backup…")):
         info = await atelier.data.backup_create(path)
@@ -29,7 +29,7 @@ async def create(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def verify(atelier: None, arguments: Namespace, out: Output) -> Result:
-    """Status as that of ``create``."""
+    """Same exit status as ``create``."""
     path = path_of(out, arguments.file)
     async with noted_when_slow(out, _("Checking the backup…")):
         info = await verify_backup(path, arguments.data_root)

@@ -27,7 +27,7 @@ from atelier_desk.workspace.skills.arguments import joined_by_name, values_of, v
 async def chat(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     """Read a line, send it, show the answer, until the input ends. Commands begin with a slash.
 
-    The first Ctrl-C clears the line, or stops the answer; the second in a row ends.
+    The first Ctrl-C clears the line or stops the answer; a second one in a row exits.
     """
     if out.json:
         raise UsageError(N_("chat is interactive; use run --json in scripts."))
@@ -66,7 +66,10 @@ PROMPT = "› "
 
 
 class _Session:
-    """The chat. ``pressed_once`` says that Ctrl-C came since the last line was entered, or since the answer began."""
+    """State of the chat.
+
+    ``pressed_once``: Ctrl-C was pressed since the last line or since the answer began.
+    """
 
     def __init__(
         self, atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None, attached: list[PreparedAttachments]
@@ -84,7 +87,7 @@ class _Session:
         self.pressed_once = False
 
     async def stoppable(self, turn: Coroutine[object, None, None]) -> None:
-        """Perform a turn that Ctrl-C can stop; what was said up to then is kept, and the chat goes on."""
+        """Run a turn that Ctrl-C can stop; its text up to then is stored, and the chat continues."""
         self.pressed_once = False
         self._answering = asyncio.ensure_future(turn)
         try:
@@ -102,13 +105,13 @@ class _Session:
             self.pressed_once = False
 
     def ctrl_c(self) -> bool:
-        """Ctrl-C: False the second time in a row, which ends the chat."""
+        """Handle Ctrl-C; False the second time in a row, which ends the chat."""
         if self.pressed_once:
             return False
         self.pressed_once = True
         if self._answering is not None:
             if self._run_id:
-                # Cancelled and not interrupted, as by the Stop button: the next line begins a new turn.
+                # Cancelled, not interrupted, like the Stop button: the next line starts a new turn.
                 self._stopping = asyncio.ensure_future(self._atelier.runs.cancel(self._run_id))
             else:
                 self._answering.cancel()
@@ -116,13 +119,13 @@ class _Session:
             leaving = _("The run continues in another process. Press Ctrl-C again to exit.")
             self._out.note(stopping if self._owns else leaving, "warn")
         else:
-            # The terminal itself has dropped what was typed.
+            # The terminal has discarded the typed text.
             self._out.note("\n" + _("Press Ctrl-C again or type /quit to exit."), "warn")
             self._out.prompt(self._prompt)
         return True
 
     async def send(self, text: str) -> None:
-        """Send a message and show the turn; what goes wrong is said, and the chat goes on."""
+        """Send a message and show the turn; errors are reported, and the chat continues."""
         try:
             who = await chosen_agent(self._atelier, self._arguments, self._workflow)
             if self._workflow is None:
@@ -141,7 +144,7 @@ class _Session:
             self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
 
     async def resume(self) -> None:
-        """Show the end of the workflow, and resume what was cut off or waits."""
+        """Show the end of the workflow, and continue a run that was interrupted or is waiting."""
         assert self._workflow is not None
         for entry in await self._atelier.workflows.transcript(self._workflow.id, limit=6):
             if entry.message.content:
@@ -159,7 +162,7 @@ class _Session:
             await follower.follow(run.id, pending=True)
 
     async def command(self, typed: str) -> bool:
-        """Perform a slash command, else send what ``/name`` calls; True ends the chat."""
+        """Run a slash command, or send what ``/name`` refers to; True ends the chat."""
         name = typed[1:].strip()
         match name.split(maxsplit=1)[0] if name else "":
             case "quit" | "exit" | "q":
@@ -189,14 +192,14 @@ class _Session:
         return (await self._atelier.workflows.get(self._workflow.id)).workspace
 
     async def _callable(self) -> list[str]:
-        """The names that ``/`` calls: of skills and commands, of the person's own prompts, and of those of MCP servers."""
+        """Names for ``/``: skills, commands, the person's own prompts, prompts of MCP servers."""
         names = [row.name for row in await self._atelier.skills.callable(await self._folders())]
         names += [prompt.name for prompt in await self._atelier.prompts.list()]
         names += [f"{server}:{prompt.call}" for server, prompt in await self._atelier.mcp.content.prompts()]
         return list(dict.fromkeys(names))
 
     async def _call(self, typed: str) -> None:
-        """Send what calls a skill, a command or a prompt, whose variables are asked for as the window does."""
+        """Send a skill, command or prompt; a prompt's variables are asked for first."""
         name = typed[1:].split(maxsplit=1)[0] if typed[1:].strip() else ""
         try:
             if name not in await self._callable():
@@ -210,7 +213,7 @@ class _Session:
         await self.stoppable(self.send(text))
 
     async def _with_values(self, typed: str, name: str) -> str:
-        """What was typed, with the values that a prompt of the person's own lacks; without those that were left empty."""
+        """The input with the missing values of a person's own prompt; values left empty are omitted."""
         files = {row.name for row in await self._atelier.skills.callable(await self._folders())}
         prompt = next((each for each in await self._atelier.prompts.list() if each.name == name and name not in files), None)
         found = variables(prompt.content) if prompt is not None else ()
@@ -218,11 +221,11 @@ class _Session:
         lacking = [each.name for each in found if each.default is None and each.name not in values]
         for each in lacking:
             self._prompt = f"{each}: "
-            said = await self._out.ask(self._prompt)
+            line = await self._out.ask(self._prompt)
             self._prompt = PROMPT
-            if not (said or "").strip():
+            if not (line or "").strip():
                 break
-            values[each] = (said or "").strip()
+            values[each] = (line or "").strip()
         return f"/{name} {joined_by_name(values)}" if lacking else typed
 
     async def _attach(self, name: str) -> None:

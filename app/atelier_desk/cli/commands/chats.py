@@ -1,4 +1,4 @@
-"""What ``atelier workflows import`` does with chats of other programs."""
+"""``atelier workflows import`` for chats of other programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from atelier_desk.support.number_format import day, number
 
 
 async def list_(atelier: Atelier, path: Path, out: Output) -> Result:
-    """What is in a file; status 1 when some of it cannot be read."""
+    """List the chats of a file; exit status 1 when some cannot be read."""
     found = await atelier.chats.preview(path, _progress(out))
     rows = (
         (each.key, SOURCES[each.source], number(each.messages), day(each.last) if each.last else "", state_text(each), each.title)
@@ -35,7 +35,7 @@ async def list_(atelier: Atelier, path: Path, out: Output) -> Result:
 
 
 async def import_(atelier: Atelier, path: Path, only: Collection[str] | None, out: Output) -> Result:
-    """Status 1 when some of the file cannot be read; all else is there."""
+    """Exit status 1 when some chats cannot be read; all others are imported."""
     if only is not None:
         there = {each.key for each in (await atelier.chats.preview(path, _progress(out))).chats}
         for each in only:

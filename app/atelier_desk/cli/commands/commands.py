@@ -1,4 +1,4 @@
-"""``atelier commands``: what agents left running in the background, while the program that runs it is open."""
+"""``atelier commands``: background commands of agents, while their process is open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``atelier completion``: what a shell needs to complete this command line."""
+"""``atelier completion``: scripts that let a shell complete this command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``atelier doctor``: is everything there that Atelier needs, and what to do about what is not."""
+"""``atelier doctor``: check the installation and say how to fix what is missing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
 
 
 async def doctor(atelier: Atelier | None, arguments: Namespace, out: Output) -> Result:
-    """Status 0 when nothing failed; warnings do not count."""
+    """Exit status 0 when nothing failed; warnings do not count."""
     if arguments.remove_damaged and atelier is not None:
         for each in await atelier.data.remove_damaged():
             out.note(_("Removed: {what}", what=f"{each.table} {each.row}"))

@@ -1,4 +1,4 @@
-"""``atelier files``: what agents changed in a workflow's folders, as a list and as diffs, and taking it back."""
+"""``atelier files``: list, compare and undo agents' changes to a workflow's folders."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.failure_text import in_words
 
 REPORT_EVERY = 10
-"""Portions of an undo between two lines that tell how far it is."""
+"""Steps of an undo between two progress lines."""
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -52,7 +52,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def _missing(atelier: Atelier, workflow_id: str) -> list[Shown]:
-    """What a list of changes goes without."""
+    """Notes on changes that the list cannot show."""
     words = (unreadable_text(await atelier.files.unreadable(workflow_id)), lost_data_text(await atelier.files.lost(workflow_id)))
     return [Note(each, "warn") for each in words if each]
 
@@ -70,12 +70,12 @@ async def diff(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def undo(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Status 0 when all was undone, 1 when something was left as it is."""
+    """Exit status 0 when everything was undone, 1 when something was skipped."""
     workflow = await atelier.workflows.get(arguments.workflow)
     changes = await atelier.files.list(workflow.id)
     ways = [bool(arguments.change), bool(arguments.run), bool(arguments.since), arguments.all]
     if sum(ways) != 1:
-        raise UsageError(N_("Say what to undo: ids of changes, --run, --since or --all, and one of them alone."))
+        raise UsageError(N_("Say what to undo with exactly one of these: ids of changes, --run, --since or --all."))
     if arguments.change:
         chosen = _named(changes, arguments.change)
     elif arguments.run:
@@ -96,8 +96,8 @@ async def undo(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     return Result(
         [{"id": each.change.id, "path": each.change.path, "error": in_words(each.problem) if each.problem else ""} for each in done],
         (_("Undone: {path}", path=change.path) for change in undone),
-        # What is in the way of all of them is said once.
-        (Note(_("Left: {reason}", reason=reason), "warn") for reason in dict.fromkeys(left)),
+        # A reason that several changes share is printed once.
+        (Note(_("Not undone: {reason}", reason=reason), "warn") for reason in dict.fromkeys(left)),
         await _missing(atelier, workflow.id),
         () if done else _("There is nothing to undo."),
         Note(stays) if stays else (),
@@ -113,7 +113,7 @@ async def held(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def _answer(atelier: Atelier, arguments: Namespace, out: Output, *, kept: bool) -> Result:
-    """Status 0 when all was done, 1 when something else stands where a file belongs."""
+    """Exit status 0 when everything was done, 1 when another file is in the way."""
     workflow = await atelier.workflows.get(arguments.workflow)
     files = await atelier.files.held(workflow.id)
     if bool(arguments.file) == arguments.all:
@@ -123,7 +123,7 @@ async def _answer(atelier: Atelier, arguments: Namespace, out: Output, *, kept: 
         fitting = [each for each in files if each.path == name or each.id.startswith(name) or each.id.endswith(name)]
         if not fitting or (len(fitting) > 1 and any(each.path != name for each in fitting)):
             raise NotFoundError(N_("There is no held file {id}: it was kept or discarded already."), id=name)
-        chosen += fitting[-1:]  # of two versions the newest
+        chosen += fitting[-1:]  # the newest of two versions
     failed, done = [], []
     for each in chosen:
         try:
@@ -133,7 +133,7 @@ async def _answer(atelier: Atelier, arguments: Namespace, out: Output, *, kept: 
             continue
         done.append({"id": each.id, "path": each.path, "error": ""})
         print_note(out, _("Kept: {path}", path=each.path) if kept else _("Discarded: {path}", path=each.path))
-    problems = (Note(_("Left: {reason}", reason=each["error"]), "warn") for each in failed)
+    problems = (Note(_("Not undone: {reason}", reason=each["error"]), "warn") for each in failed)
     return Result([*done, *failed], problems, status=FAILED if failed else OK)
 
 
@@ -150,7 +150,7 @@ async def marked(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def mark_read(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Status 1 when one of the paths stays marked, as a part of a folder that is marked as a whole."""
+    """Exit status 1 when a path stays marked because its folder is."""
     paths = [str(path_of(out, path)) for path in arguments.path]
     gone = await atelier.files.mark_read(paths)
     left = await atelier.files.within_marked(paths)
@@ -215,10 +215,10 @@ distrust = partial(_decide, trusted=False)
 
 
 def _named(changes: list[Change], ids: list[str]) -> list[Change]:
-    """The changes that ids, whole or shortened at either end, name.
+    """Changes by id; an id can be shortened at either end.
 
     Raises:
-        NotFoundError: none, or several.
+        NotFoundError: no change matches, or several do.
     """
     found = []
     for id in ids:

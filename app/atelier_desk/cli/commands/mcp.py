@@ -52,7 +52,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         if not arguments.client_id:
             raise UsageError(N_("A client's secret needs the client's id: --client-id ID."))
         if not atelier.vault.persistent:
-            raise UsageError(N_("This machine has no keyring to keep the client's secret in."), code="no_keyring")
+            raise UsageError(N_("This computer has no keyring to store the client's secret in."), code="no_keyring")
         secrets["client:secret"] = arguments.client_secret
     home = not arguments.folder or arguments.folder.startswith("~")
     folder = arguments.folder if home else str(path_of(out, arguments.folder))
@@ -80,10 +80,10 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 def _from_here(word: str, out: Output, *, first: bool) -> str:
-    """A word of a command whose path begins at the folder the person is in: the server starts elsewhere, and would not find it.
+    """Make a relative path in a server's command absolute: the server starts in another folder.
 
     Args:
-        first: it is the program, for which a path in any form is one; of the others only what is written as one.
+        first: the word is the program, where every form of a path counts; in other words only an explicit path does.
     """
 
     separators = [each for each in (os.sep, os.altsep) if each]
@@ -100,7 +100,7 @@ async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Status 0 when the server answers, 1 when not."""
+    """Exit status 0 when the server answers, else 1."""
     health = await atelier.mcp.test(arguments.name)
     waits = waits_of(await atelier.mcp.get(arguments.name)) if health.ok else ()
     log = await atelier.mcp.log(arguments.name) if arguments.log else ()
@@ -113,7 +113,7 @@ def _verdict(name: str, health: McpHealth, *more: Shown) -> Result:
 
 
 async def status(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Status 0 when none of them has failed, 1 when one has. None is started."""
+    """Exit status 1 when a server has failed, else 0. No server is started."""
     rows = await atelier.mcp.check(arguments.names)
     failed = any(row.state in (McpState.FAILED, McpState.SIGN_IN) for row in rows)
     cells = (
@@ -132,12 +132,12 @@ def _time(milliseconds: int) -> str:
 
 
 async def restart(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Status 0 when the server answers, 1 when not."""
+    """Exit status 0 when the server answers, else 1."""
     return _verdict(arguments.name, await atelier.mcp.restart(arguments.name))
 
 
 async def roots(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Show, add and remove the folders a server may be told of."""
+    """Show, add and remove the folders shared with a server (roots)."""
 
     def whole(folder: str) -> str:
         return str(path_of(out, folder).resolve())
@@ -193,7 +193,7 @@ async def calls(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def resources(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """As it listed them last; nothing is started."""
+    """Resources as last listed; no server is started."""
     known = (await atelier.mcp.get(arguments.name)).known
     cells = [(each["uri"], each["name"], each["media_type"] or "-") for each in known.listed]
     cells += [(each.uri, each.name, each.media_type or "-") for each in known.templates]
@@ -207,7 +207,7 @@ async def read(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         uri = await atelier.mcp.content.fill(arguments.name, uri, dict(map(name_and_value, arguments.value or ())))
     text, content, kind = await atelier.mcp.content.resource(arguments.name, uri)
     if content and not out.json:
-        raise UsageError(N_("{uri} is no text ({kind}): attach it to a message in the window."), uri=uri, kind=kind or "-")
+        raise UsageError(N_("{uri} is not text ({kind}): attach it to a message in the window."), uri=uri, kind=kind or "-")
     return Result({"uri": uri, "media_type": kind, "text": text, "bytes": len(content)}, text)
 
 
@@ -224,7 +224,7 @@ off = partial(_switch, wanted=False)
 
 
 async def login(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Status 0 when it is connected then."""
+    """Exit status 0 when the server is connected afterwards."""
 
     def told(url: str) -> None:
         out.note(_("Sign in in your browser. If it does not open: {url}", url=url))
@@ -252,8 +252,8 @@ take = partial(_give, wanted=False)
 
 
 async def serve(atelier: Atelier, arguments: Namespace, out: Output) -> int:
-    """Until standard input ends. Standard output carries the protocol alone."""
-    # Other commands do without the SDK, whose server takes long to load.
+    """Run until standard input ends. Standard output carries only the protocol."""
+    # Imported here because the SDK's server takes long to load and no other command needs it.
     await in_tool_thread(import_module, "mcp.server.mcpserver")
     await mcp_server.serve(mcp_server.offered(atelier, __version__), lambda: out.ask(""), out.write)
     return 0

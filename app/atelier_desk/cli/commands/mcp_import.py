@@ -1,4 +1,4 @@
-"""``atelier mcp import``: servers out of other programs' files, bundles and links."""
+"""``atelier mcp import``: import servers from other programs' files, bundles and links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from atelier_desk.support.i18n import N_, _
 
 
 async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Without ``--add`` nothing is stored: it is a preview."""
+    """Import servers; without ``--add`` only preview them."""
     found: list[tuple[str, FoundServer]] = []
     bundle = ""
     if arguments.source is None:
@@ -39,21 +39,21 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     asked = {ask.name for _where, each in found for ask in each.asks}
     if strange := ", ".join(sorted(values.keys() - asked)):
         wants = ", ".join(sorted(asked)) or _("none")
-        raise UsageError(N_("No server of these asks for {unknown}. What is asked for: {names}."), unknown=strange, names=wants)
+        raise UsageError(N_("None of these servers needs {unknown}. Needed: {names}."), unknown=strange, names=wants)
     for _where, each in found:
         if wanted is not None and (not wanted or each.name in wanted):
             answers = {ask.key: values[ask.name] for ask in each.asks if ask.name in values}
             missing = [ask.name for ask in each.open if ask.key not in answers]
             if missing:
-                said = N_("The MCP server {server} needs values: {options}")
-                raise UsageError(said, server=each.name, options=" ".join(f"--value {name}=…" for name in missing))
+                message = N_("The MCP server {server} needs values: {options}")
+                raise UsageError(message, server=each.name, options=" ".join(f"--value {name}=…" for name in missing))
             await need_mcp_keyring(atelier, completed(each, answers)[1])
             status = await atelier.mcp_import.add(each, answers, bundle_file=bundle)
             added.append(described(status))
             print_note(out, _("Added {name}.", name=status.name))
     if wanted is not None or not found:
         return Result(added, ())
-    more = Note(_("Nothing was added yet. To add: the same with --add [NAME …]"))
+    more = Note(_("Nothing was added yet. To add them, repeat the command with --add [NAME …]"))
     return Result([preview(where, each) for where, each in found], (found_text(where, each) for where, each in found), more)
 
 
@@ -63,5 +63,5 @@ async def _read(atelier: Atelier, source: str, out: Output) -> tuple[list[FoundS
         return await atelier.mcp_import.read_file(str(path)), str(path), str(path) if path.suffix.lower() in SUFFIXES else ""
     text = await out.read_input() if source == "-" else source
     if source != "-" and ":" not in source and len(source.split()) == 1 and ("/" in source or "." in source):
-        text = await read_text(out, source)  # says that there is no such file
+        text = await read_text(out, source)  # raises when there is no such file
     return await atelier.mcp_import.read_text(text), _("your text"), ""

@@ -1,4 +1,4 @@
-"""``atelier media``: who describes pictures, who makes pictures and 3D models, and whether they answer."""
+"""``atelier media``: services that describe images or create images and 3D models."""
 
 from __future__ import annotations
 
@@ -17,24 +17,30 @@ from atelier_desk.web.media_generation import SERVICES as KNOWN
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     state = await atelier.media.state()
-    said = state.settings
+    settings = state.settings
 
     def key(variable: str, service: str) -> str:
         return variable or (_("saved") if service in state.keys else "-")
 
-    by = KNOWN.get(said.models)
+    by = KNOWN.get(settings.models)
     rows = [
-        (_("describing pictures"), said.sees or "-", "-", "-", "-"),
-        (_("making pictures"), said.images_model or "-", said.images or "-", key(said.images_key_env, "images"), _price(said.images_price)),
+        (_("describing pictures"), settings.sees or "-", "-", "-", "-"),
+        (
+            _("making pictures"),
+            settings.images_model or "-",
+            settings.images or "-",
+            key(settings.images_key_env, "images"),
+            _price(settings.images_price),
+        ),
         (
             _("making 3D models"),
             by.title if by is not None else "-",
-            (said.models_address or by.address) if by is not None else "-",
-            key(said.models_key_env, said.models),
-            _price(said.models_price),
+            (settings.models_address or by.address) if by is not None else "-",
+            key(settings.models_key_env, settings.models),
+            _price(settings.models_price),
         ),
     ]
-    value = {**said.model_dump(mode="json"), "keys": state.keys}
+    value = {**settings.model_dump(mode="json"), "keys": state.keys}
     return Result(value, Table((_("for"), _("by"), _("address"), _("key"), _("price")), rows))
 
 

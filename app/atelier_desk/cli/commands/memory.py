@@ -1,4 +1,4 @@
-"""``atelier memory``: what is kept, how it is found, and what a person says to it."""
+"""``atelier memory``: list, search, edit and confirm memories."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REEMBED_WORDS = {
     "unreached": N_("the embedder cannot be reached"),
     "off": N_("no embedder is chosen"),
 }
-"""By the state of ``MemoryService.reembed_state``."""
+"""Text by the state of ``MemoryService.reembed_state``."""
 
 
 async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -93,7 +93,7 @@ async def keep(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         return _shown(await atelier.memories.accept(arguments.id, everywhere=not arguments.here))
     home = arguments.workflow or (await atelier.memories.get(arguments.id)).workflow_id
     if home is None:
-        raise UsageError(_("Name the workflow to keep it in: --workflow ID."))
+        raise UsageError(_("Name the workflow to store it in: --workflow ID."))
     return _shown(await atelier.memories.propose_again(arguments.id, home))
 
 
@@ -148,7 +148,7 @@ async def delete(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
             memory=gone.id,
         )
         return Result(gone, told)
-    with contextlib.suppress(NotFoundError):  # it may have been deleted before
+    with contextlib.suppress(NotFoundError):  # it may already be deleted
         await memories.delete(arguments.id)
     await memories.purge(arguments.id)
     return Result({"deleted": arguments.id}, _("Permanently deleted: {name}", name=arguments.id), bytes_left())
@@ -193,7 +193,7 @@ async def reembed(atelier: Atelier, arguments: Namespace, out: Output) -> Result
 
 
 def _progress(out: Output) -> Callable[[int, int], None]:
-    """Tells after every tenth how far something longer is; nothing of what is done at once."""
+    """Print progress at each tenth of a long operation; nothing when it ends at once."""
     last = -1
 
     def progress(done: int, total: int) -> None:

@@ -1,4 +1,4 @@
-"""``atelier workflows``: the messages of a workflow, its versions, and its turns again."""
+"""``atelier workflows``: messages of a workflow, their versions, and repeating a turn."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ async def regenerate(atelier: Atelier, arguments: Namespace, out: Output) -> Res
         await _announce_again(atelier, turn, out)
     run_id = await atelier.runs.regenerate(workflow.id, turn, provider=arguments.provider, model=arguments.model)
     run = await atelier.runs.wait(run_id)
-    said = [entry.message for entry in await atelier.workflows.transcript(workflow.id) if entry.message.run_id == run_id]
-    return Result(run, said[-1].content if said and said[-1].role.value != "user" else "")
+    messages = [entry.message for entry in await atelier.workflows.transcript(workflow.id) if entry.message.run_id == run_id]
+    return Result(run, messages[-1].content if messages and messages[-1].role.value != "user" else "")
 
 
 async def delete_branch(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -76,9 +76,9 @@ async def replay(atelier: Atelier, arguments: Namespace, out: Output) -> int:
 
 
 async def _announce_again(atelier: Atelier, run_id: str, out: Output) -> None:
-    """Say what is done once more with the turn: before it is, so that Ctrl-C still helps."""
+    """Say what is repeated with the turn, early enough for Ctrl-C."""
     turn = await atelier.teams.transcript(run_id)
-    said = sum(entry.message.role is MessageRole.USER and entry.message.kind != QUEUED for entry in turn)
+    count = sum(entry.message.role is MessageRole.USER and entry.message.kind != QUEUED for entry in turn)
     done = sum(call.status == "ok" and call.effect in CHANGES for entry in turn for call in entry.calls)
-    for text in filter(None, (repeated_text(said - 1), changed_text(done))):
+    for text in filter(None, (repeated_text(count - 1), changed_text(done))):
         out.note(text, "warn")

@@ -1,4 +1,4 @@
-"""``atelier models``: what the configured providers offer, and what is known better here than there."""
+"""``atelier models``: models of the configured providers, and their overrides."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EDITED = (
     "label", "context_window", "max_output_tokens", "supports_tools", "supports_vision", "supports_thinking", "price_input", "price_output",
     "price_cache_read", "price_cache_write",
 )  # fmt: skip
-"""The fields ``edit`` can change; those of the settings window."""
+"""Fields that ``edit`` can change; the same as in the settings window."""
 
 
 async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -33,7 +33,7 @@ async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Providers that do not answer are named on standard error; the others' models are listed."""
+    """Providers that do not answer are named on standard error; other models are listed."""
     names = [arguments.provider] if arguments.provider else [each.name for each in await atelier.providers.list() if each.enabled]
     models: list[ModelInfo] = []
     failed = 0
@@ -51,7 +51,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def refresh(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Ctrl-C leaves the old list in use."""
+    """Refresh limits and prices; Ctrl-C keeps the old list."""
     state = await atelier.models.refresh_list()
     text = ngettext(
         "The list of hosted models is of {day} now: {n} model of {services} services.",
@@ -82,5 +82,5 @@ def _price(value: float | None) -> str:
 
 async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     changed = [each.name for each in await atelier.agents.use_model(arguments.provider, arguments.model)]
-    said = _("{model} is used for {agents}.", model=arguments.model, agents=", ".join(changed)) if changed else _("It is used already.")
-    return Result({"agents": changed}, said)
+    message = _("{model} is used for {agents}.", model=arguments.model, agents=", ".join(changed)) if changed else _("It is used already.")
+    return Result({"agents": changed}, message)

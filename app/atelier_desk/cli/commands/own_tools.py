@@ -12,7 +12,7 @@ from atelier_desk.engine.services.own_tools import OwnToolFile
 from atelier_desk.support.i18n import N_, _
 
 STATES = {"new": N_("new"), "confirmed": N_("confirmed"), "changed": N_("modified"), "broken": N_("broken")}
-"""In a person's words; ``new`` and ``changed`` wait for a confirmation."""
+"""States as shown; ``new`` and ``changed`` need confirmation."""
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -23,7 +23,10 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def confirm(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Status 0 when its tools are there now, 1 when the file is broken. Without ``--sha256`` the file as it is now is confirmed."""
+    """Exit status 0 when its tools are available afterwards, 1 when the file cannot be loaded.
+
+    Without ``--sha256`` the current content of the file is confirmed.
+    """
     digest = arguments.sha256 or (await atelier.own_tools.read(arguments.file)).sha256
     out.note(_("A tool file is a program that runs with your own rights."), "warn")
     done = await atelier.own_tools.confirm(arguments.file, digest)

@@ -1,4 +1,4 @@
-"""``atelier permissions``: the rules of what agents may do without asking, only after asking, or not at all."""
+"""``atelier permissions``: rules for what agents may do: freely, with approval, or never."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = by_last_use(await atelier.permissions.rules())
     if found:
-        await atelier.load_tools()  # only with those of servers and own files it is known what can never match
+        await atelier.load_tools()  # tools of servers and of the person's own files decide which rules can never match
     never = await atelier.permissions.unmatchable([rule.text for rule in found])
 
     def last(rule: PermissionRule) -> str:
@@ -43,14 +43,14 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     more = [{"unused": atelier.permissions.unused(rule), "never": _never(never, rule.text)} for rule in found]
     rows = ((rule.id, rule.action.value, rule.text, rule.scope.value, rule.scope_id, last(rule)) for rule in found)
     return Result(
-        [rule.model_dump(mode="json") | said for rule, said in zip(found, more, strict=True)],
+        [rule.model_dump(mode="json") | fields for rule, fields in zip(found, more, strict=True)],
         Table((_("id"), _("action"), _("rule"), _("scope"), _("of"), _("last used")), rows),
         (Note(_never_matches(rule.text, why), "warn") for rule in found if (why := _never(never, rule.text))),
     )
 
 
 def _never(never: Mapping[str, CallText], text: str) -> str:
-    """Why a rule can never match, empty for one that may."""
+    """Why a rule can never match; empty for one that can."""
     return never[text].localized(_) if text in never else ""
 
 
@@ -70,8 +70,8 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     status = report(out, _rules(await atelier.permissions.add(rule)))
     if away:
         out.note(_("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away), "warn")
-    elif said := _never(await atelier.permissions.unmatchable([rule.text]), rule.text):
-        out.note(_never_matches(rule.text, said), "warn")
+    elif reason := _never(await atelier.permissions.unmatchable([rule.text]), rule.text):
+        out.note(_never_matches(rule.text, reason), "warn")
     return status
 
 
@@ -86,7 +86,7 @@ async def confirm(atelier: Atelier, arguments: Namespace, out: Output) -> Result
 
 
 async def _chosen(atelier: Atelier, arguments: Namespace) -> list[PermissionRule]:
-    """The rules that ids, whole or shortened, name."""
+    """Rules by id; ids can be shortened."""
     kept = await atelier.permissions.rules()
     chosen = []
     for wanted in arguments.rule:
@@ -101,7 +101,7 @@ async def _chosen(atelier: Atelier, arguments: Namespace) -> list[PermissionRule
 
 async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     mode = mode_of(arguments.profile)
-    said = await atelier.permissions.test(
+    verdict = await atelier.permissions.test(
         arguments.tool,
         parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments),
         workspace=tuple(str(path_of(out, folder).resolve()) for folder in arguments.workspace),
@@ -109,7 +109,7 @@ async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         agent=arguments.agent,
         mode=mode,
     )
-    return Result(said, verdict_text(said, mode))
+    return Result(verdict, verdict_text(verdict, mode))
 
 
 async def replay(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -118,7 +118,7 @@ async def replay(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 def _compared(found: list[Replayed], every: bool) -> Iterator[Shown]:
-    # A call that a person was asked about is decided about again when it runs; it counts once.
+    # A call that a person was asked about is decided again when it runs; count it once.
     once = [one for one in found if not one.answered]
     rows = []
     for one in once:
@@ -201,7 +201,7 @@ def _plain(line: AuditLine) -> dict[str, Any]:
 
 
 async def _scope(atelier: Atelier, arguments: Namespace, out: Output) -> dict[str, Any]:
-    """``scope`` and ``scope_id`` of a rule; raises UsageError when they do not belong together."""
+    """``scope`` and ``scope_id`` of a rule; UsageError when they do not fit together."""
     scope = RuleScope(arguments.scope)
     if bool(arguments.workflow) is not (scope is RuleScope.WORKFLOW):
         raise UsageError(N_("--workflow and --scope workflow belong together."))

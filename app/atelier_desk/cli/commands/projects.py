@@ -1,4 +1,4 @@
-"""``atelier projects``: list, create, ingest, search, explore, show, forget, delete, pause, offers and answer."""
+"""``atelier projects``: indexed folders and pages, their search and their graph."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from atelier_desk.support import number_format
 from atelier_desk.support.i18n import N_, _, ngettext
 
 POLL_S = 0.2
-"""Seconds between two looks whether a reading is over."""
+"""Seconds between two checks whether indexing has ended."""
 DELETED = N_("The project {name} was deleted while it was being indexed.")
 REPORT_S = 1.0
-"""Seconds between two lines about how far it is."""
+"""Seconds between two progress lines."""
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -62,14 +62,14 @@ async def ingest(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         out.note(_("Paused. Run the same command to continue."))
         raise
     if not (state.error or state.changed or state.unchanged or state.removed) and _nothing_at(path):
-        raise NotFoundError(N_("There is nothing at {path}, and nothing was read of it."), path=path)
+        raise NotFoundError(N_("There is nothing at {path}, and nothing of it is in the index."), path=path)
     shown: list[Shown] = []
     if state.error:
         shown.append(Note(state.error, "error"))
-    elif state.stage.value == "paused":  # by somebody else: in the window, or with another command
+    elif state.stage.value == "paused":  # paused in the window or by another command
         shown.append(Note(_("Paused. Run the same command to continue.")))
     else:
-        problems = (await atelier.projects.statistics(project.id)).problems  # also of files that are as they were
+        problems = (await atelier.projects.statistics(project.id)).problems  # includes problems of unchanged files
         counts = {"changed": state.changed, "unchanged": state.unchanged, "removed": state.removed, "problems": problems}
         counted = {name: number_format.number(count) for name, count in counts.items()}
         words = _("{project}: {changed} indexed, {unchanged} unchanged, {removed} removed, {problems} with problems",
@@ -194,7 +194,7 @@ async def answer(atelier: Atelier, arguments: Namespace, out: Output) -> Result 
 
 
 async def _followed(atelier: Atelier, project: Project, out: Output) -> IngestState:
-    """Say how far it is, on standard error, until it is over.
+    """Print progress on standard error until indexing ends.
 
     Raises:
         NotFoundError: the project was deleted meanwhile.
@@ -220,7 +220,7 @@ async def _followed(atelier: Atelier, project: Project, out: Output) -> IngestSt
 
 
 async def _of_path(atelier: Atelier, path: str) -> Project | None:
-    """The project that a path lies in, the nearest; of a page, one that has it."""
+    """The innermost project that contains a path; for a web page, a project that has it."""
 
     projects = await atelier.repos.projects.list()
     if is_address(path):
@@ -233,7 +233,7 @@ async def _of_path(atelier: Atelier, path: str) -> Project | None:
 
 
 async def _entity_id(atelier: Atelier, text: str) -> str:
-    """An id, or the id of the one that has this name."""
+    """An entity's id, from an id or a name."""
     if is_entity_id(text):
         return text
     found = await atelier.projects.find(text, limit=10)
@@ -241,7 +241,7 @@ async def _entity_id(atelier: Atelier, text: str) -> str:
     if len(named) == 1:
         return named[0].id
     names = ", ".join(f"{title_word(each)} ({each.id})" for each in named or [hit.entity for hit in found[:5]]) or _("none")
-    raise NotFoundError(N_("There is no single entity {name}. Nearest: {names}."), name=text[:80], names=names)
+    raise NotFoundError(N_("No single entity is named {name}. Closest: {names}."), name=text[:80], names=names)
 
 
 def _nothing_at(path: str) -> bool:
@@ -261,7 +261,7 @@ def _made(project: Project) -> Result:
 
 
 async def _holding(atelier: Atelier, path: str) -> Project:
-    """The project that a path lies in; NotFoundError for none."""
+    """The project that contains a path; NotFoundError when there is none."""
     project = await _of_path(atelier, path)
     if project is None:
         raise NotFoundError(N_("{path} is not in any project."), path=path)

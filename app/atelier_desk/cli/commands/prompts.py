@@ -1,4 +1,4 @@
-"""``atelier prompts``: the person's own prompts, which ``/name`` and ``atelier run --prompt`` use."""
+"""``atelier prompts``: the person's own prompts, for ``/name`` and ``atelier run --prompt``."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     wanted = arguments.search.casefold().split()
     rows = [each for each in await atelier.prompts.list() if all(word in each.searched for word in wanted)]
     files = {} if out.json else await atelier.skills.files_by_name((out.cwd,))
-    said = N_("In this folder /{name} calls {file}, not the prompt.")
+    message = N_("In this folder /{name} calls {file}, not the prompt.")
     cells = ((f"/{each.name}", each.description, ", ".join(one.name for one in variables(each.content))) for each in rows)
     return Result(
         list(map(described, rows)),
         Table((_("name"), _("description"), _("variables")), cells),
-        (Note(_(said, name=each.name, file=files[each.name]), "warn") for each in rows if each.name in files),
+        (Note(_(message, name=each.name, file=files[each.name]), "warn") for each in rows if each.name in files),
     )
 
 
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     prompt = await atelier.prompts.by_name(arguments.name)
     for source in prompt.tainted:
-        out.note(_("No person here has read it yet: it comes from {source}.", source=source), "warn")
+        out.note(_("Nobody here has reviewed it yet: it comes from {source}.", source=source), "warn")
     return Result(described(prompt), await atelier.prompts.export_text(prompt.id))
 
 
@@ -56,7 +56,7 @@ async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """What cannot be taken over is said on standard error."""
+    """Report what cannot be imported on standard error."""
     stored = []
     for file in arguments.files:
         text = await read_text(out, file)
@@ -64,7 +64,7 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
         done = await atelier.prompts.import_text(text, path, arguments.on_conflict)
         stored.append(described(done.prompt))
         if done.ignored:
-            out.note(_("{file}: not taken over: {fields}", file=file, fields=", ".join(done.ignored)), "warn")
+            out.note(_("{file}: not imported: {fields}", file=file, fields=", ".join(done.ignored)), "warn")
         print_note(out, f"/{done.prompt.name}")
     return Result(stored, ())
 

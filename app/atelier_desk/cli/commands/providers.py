@@ -24,7 +24,7 @@ EDITABLE = ("base_url", "api_key_env", "enabled")
 
 
 def connection_fields(arguments: Namespace, out: Output) -> tuple[dict[str, object], dict[str, str]]:
-    """Fields of a ``ProviderConfig`` that the options of ``connection_options`` give, and the values of headers for the keyring.
+    """Fields of a ``ProviderConfig`` from the options, and header values for the keyring.
 
     Raises:
         UsageError: a header is not ``NAME: VALUE``.
@@ -54,7 +54,7 @@ def _need_keyring(atelier: Atelier, secrets: dict[str, str]) -> None:
 
 
 async def presets(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """What ``add --preset`` takes, by its id."""
+    """Values of ``add --preset``, by id."""
     wanted = arguments.search.casefold().split()
     found = [each for each in PRESETS if all(word in f"{each.id} {each.title} {each.words}".casefold() for word in wanted)]
     facts = ("id", "title", "kind", "url", "keys", "env", "needs_key")
@@ -134,14 +134,14 @@ async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Status 0 when the server answers, 1 when not."""
+    """Exit status 0 when the server answers, else 1."""
     health = await atelier.providers.test(arguments.name)
-    said = _verdict(arguments.name, health)
-    return Result(health, said) if health.ok else Result(health, Note(said, "error"), status=FAILED)
+    text = _verdict(arguments.name, health)
+    return Result(health, text) if health.ok else Result(health, Note(text, "error"), status=FAILED)
 
 
 def _verdict(name: str, health: ProviderHealth) -> str:
-    """The verdict on a server in one sentence, the same when it is added and when it is tested."""
+    """Result of a connection test in one sentence, for ``add`` and ``test``."""
     if not health.ok:
         return _("{name} cannot be used: {problem}", name=name, problem=health.message)
     time = number_format.duration(health.latency_ms)
@@ -161,12 +161,12 @@ async def models(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def key_file(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Where keys are kept, after switching the file on or off when that is asked for."""
+    """Say where keys are stored, after turning the key file on or off when requested."""
     store = await (atelier.keys.use_file(arguments.on == "on") if arguments.on else atelier.keys.store())
-    said = {
+    texts = {
         KeyPlace.KEYRING: N_("Keys are kept in the system keyring."),
         KeyPlace.FILE: N_("Keys are kept unencrypted in {path}, which only your user account can read. Backups and exports leave it out."),
         KeyPlace.MEMORY: N_("No system keyring found, and no file of keys: keys are lost when Atelier closes."),
     }
     path = store.file if store.place is KeyPlace.FILE else None
-    return Result({"place": store.place.value, "file": path}, _(said[store.place], path=store.file))
+    return Result({"place": store.place.value, "file": path}, _(texts[store.place], path=store.file))

@@ -1,4 +1,4 @@
-"""``atelier questions``: list, answer and skip, from outside a running or a waiting run."""
+"""``atelier questions``: list, answer and skip questions of an active or waiting run."""
 
 from __future__ import annotations
 
@@ -37,18 +37,21 @@ async def answer(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     answered = await atelier.questions.answer_with(arguments.id, options, text, go_on=_resumes_here(asked, arguments))
     status = report(out, _closed(answered, _("answered")))
     if answered.spec.url and "accept" in answered.selected_options:
-        # Only told: a program that is not looked at opens nothing.
+        # Print the address only: a program without a window must not open a browser.
         out.note(_("Open this page in your browser: {url}", url=answered.spec.url))
     return status
 
 
 def _resumes_here(asked: UserQuestion, arguments: Namespace) -> bool:
-    """Whether the run goes on in this process: a command that is over at once must not begin a call to a server that it then cuts off."""
+    """Whether the run resumes in this process.
+
+    A command that ends at once must not start a call to a server and then cut it off.
+    """
     return asked.spec.asker is None or bool(getattr(arguments, "holder", False))
 
 
 def _for_server(asked: UserQuestion, arguments: Namespace) -> tuple[list[str], str]:
-    """The answer to what a server asks."""
+    """The answer to a server's question."""
     if asked.spec.asker is None:
         raise UsageError(N_("--set, --accept and --decline are for what servers ask; this question has --options and --text."))
     if arguments.decline and (arguments.accept or arguments.set):

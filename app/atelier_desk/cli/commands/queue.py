@@ -1,4 +1,4 @@
-"""``atelier queue``: the messages of a workflow that wait until the turn before them is answered."""
+"""``atelier queue``: a workflow's messages that wait for the current turn to end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def send(atelier: Atelier, arguments: Namespace, out: Output) -> int:
-    """Send it and follow the turn to its end, as ``run`` does without questions."""
+    """Send a queued message and follow its turn, as ``run`` does, without answering questions."""
     message = await _named(atelier, arguments)
     follower = Follower(atelier, out, arguments.workflow, renderer_for(out), await Responders.create(atelier, out))
     with follower.begun():
@@ -54,10 +54,10 @@ async def send(atelier: Atelier, arguments: Namespace, out: Output) -> int:
 
 
 async def _named(atelier: Atelier, arguments: Namespace) -> UserMessage:
-    """The message at this place.
+    """The queued message at a position.
 
     Raises:
-        UsageError: none waits there.
+        UsageError: no message has this position.
     """
     waiting = await atelier.runs.waiting.list(arguments.workflow)
     if arguments.number > len(waiting):

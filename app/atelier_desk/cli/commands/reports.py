@@ -1,4 +1,4 @@
-"""``atelier reports``: list, show, and accept one whose file another program changed."""
+"""``atelier reports``: list, show, and accept a report that another program changed."""
 
 from __future__ import annotations
 

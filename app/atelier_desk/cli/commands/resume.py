@@ -1,4 +1,4 @@
-"""``atelier resume``: go on with runs that were cut off or wait."""
+"""``atelier resume``: continue runs that were interrupted or are waiting."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.shutdown import CANCELLED
 
 WORST_FIRST = (CANCELLED, FAILED, WAITING, LIMITED, ABANDONED)
-"""Which exit status stands for several runs."""
+"""Exit statuses of several runs, worst first."""
 
 
 async def resume(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     if arguments.workflow and arguments.all:
         raise UsageError(N_("Give a workflow or --all, not both."))
     raised = _amounts(arguments.raised)
-    begun, statuses = out.request.run_id if out.request.again else "", []
-    if begun:
+    run_id, statuses = out.request.run_id if out.request.again else "", []
+    if run_id:
         given = arguments if await _nothing_since(atelier, out.request) else None
-        statuses.append(await continue_stream(atelier, arguments, out, await atelier.repos.runs.get(begun), given))
+        statuses.append(await continue_stream(atelier, arguments, out, await atelier.repos.runs.get(run_id), given))
         if not arguments.all:
             return statuses[0]
     people = await Responders.create(atelier, out, arguments)
     workflow = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
-    alive = [run for run in await atelier.repos.runs.alive() if run.parent_run_id is None and run.id != begun]
+    alive = [run for run in await atelier.repos.runs.alive() if run.parent_run_id is None and run.id != run_id]
     if workflow is not None:
         alive = [run for run in alive if run.workflow_id == workflow.id] or await _failed(atelier, workflow)
-    # One that is at work in the process that holds the data folder needs nobody: the latest of the others comes first.
+    # A run already at work in the data folder's process needs nobody: prefer the latest of the others.
     alive.sort(key=lambda run: (run.status.value != "processing", run.updated_at))
     chosen = alive if arguments.all else alive[-1:]
     if not chosen and not statuses:
@@ -52,14 +52,14 @@ async def resume(atelier: Atelier, arguments: Namespace, out: Output) -> int:
 
 
 async def _nothing_since(atelier: Atelier, request: Request) -> bool:
-    """Whether the run stands where the command found it, so that what it was to raise is not raised yet."""
+    """Whether the run is unchanged since the command found it, so its limits are not raised yet."""
     return (await atelier.workflows.get(request.workflow_id)).stream_seq == request.since
 
 
 async def continue_stream(atelier: Atelier, arguments: Namespace, out: Output, run: Run, resuming: Namespace | None = None) -> int:
-    """Go on with a run that this command began in a process that has ended, and with its stream where that stopped.
+    """Continue a run and its stream after the process that performed this command has ended.
 
-    ``resuming`` are the arguments of a ``resume`` that has not done yet what it was asked for.
+    ``resuming``: arguments of a ``resume`` that has not yet taken effect.
     """
     people = await Responders.create(atelier, out, arguments)
     given = resuming or Namespace(step=arguments.step, finish=False, quiet=getattr(arguments, "quiet", False))
@@ -68,7 +68,7 @@ async def continue_stream(atelier: Atelier, arguments: Namespace, out: Output, r
 
 
 def _amounts(given: list[str]) -> dict[str, float]:
-    """What ``--raise`` adds, by limit.
+    """Amounts to add with ``--raise``, by limit.
 
     Raises:
         UsageError: not ``LIMIT=AMOUNT`` with a known limit and a positive number.
@@ -89,7 +89,7 @@ def _amounts(given: list[str]) -> dict[str, float]:
 
 
 async def _failed(atelier: Atelier, workflow: Workflow) -> list[Run]:
-    """The workflow's last turn when it did not reach its model: asking for it by name tries it again."""
+    """The workflow's last turn if it failed before reaching its model; it can be retried."""
     if workflow.head_run_id is None:
         return []
     run = await atelier.repos.runs.get(workflow.head_run_id)
@@ -105,10 +105,11 @@ async def _resume_one(
     raised: dict[str, float],
     after: int | None = None,
 ) -> int:
-    """``after`` is the last event that was shown of a run that is taken up; it may be over by now."""
+    """``after``: last event shown of a run that is taken over; the run may have ended by now."""
     workflow = await atelier.workflows.get(run.workflow_id)
     if after is None:
-        # Goes with the note: whoever takes the command up knows the run, and sees by what came since whether it was set going.
+        # Sent with the note: whoever takes over then knows the run, and later events show whether it was
+        # resumed.
         out.shown(workflow.id, run.id, workflow.stream_seq)
         out.note(_("Resuming {name} ({id})", name=workflow.name, id=workflow.id))
     stepper = Stepper(atelier, out, free=not arguments.step)
@@ -119,7 +120,7 @@ async def _resume_one(
 
 
 async def _resume(atelier: Atelier, run: Run, arguments: Namespace, raised: dict[str, float]) -> None:
-    """Let the run go on; with ``--step`` it stands before its next step, which the follower takes."""
+    """Resume the run; with ``--step`` it stops before its next step."""
     amounts = {LimitKind(name): amount for name, amount in raised.items()}
     if not arguments.step:
         await resume_team(atelier, run, amounts, finish=arguments.finish)

@@ -61,10 +61,10 @@ async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     except BaseException as error:
         follower.close()
         if existing is None and (started := atelier.runs.live.alive.get(workflow.id)) is not None:
-            # The command was ended while its run began.
+            # The command was ended while its run was starting.
             await atelier.runs.live.interrupt(started)
         elif existing is None and isinstance(error, UsageError | LimitError):
-            await atelier.workflows.purge(workflow.id)  # the message was refused: nothing was ever said in it
+            await atelier.workflows.purge(workflow.id)  # the message was refused, so the workflow is empty
         raise
     status = await follower.follow(run_id)
     if not out.json and not arguments.quiet:
@@ -85,7 +85,7 @@ async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
 
 
 async def _begun(atelier: Atelier, out: Output) -> Run | None:
-    """The run that an earlier process started, or reached, with this command's message; None when it did not come to that."""
+    """The run that an earlier process started with this command's message, or None."""
     if not out.request.again:
         return None
     try:
@@ -101,7 +101,7 @@ async def _new_workflow(atelier: Atelier, out: Output, name: str, who: Chosen, f
     return await atelier.workflows.create(name, who.agent_id, folders, choices=who.choices, id=out.request.key)
 
 
-NEEDS = N_("The prompt {name} needs values for: {missing}. Give them as in: {example}")
+NEEDS = N_("The prompt {name} needs values for: {missing}. For example: {example}")
 
 
 async def _prompt(atelier: Atelier, arguments: Namespace, out: Output) -> str:
@@ -116,7 +116,7 @@ async def _prompt(atelier: Atelier, arguments: Namespace, out: Output) -> str:
             example = " ".join(f"--set {name}=…" for name in missing.split(", "))
             raise UsageError(NEEDS, code=error.code, name=error.params["name"], missing=missing, example=example) from error
     if arguments.values:
-        raise UsageError(N_("--set fills in variables of --prompt NAME; beside PROMPT there are none."))
+        raise UsageError(N_("--set fills in variables of --prompt NAME; PROMPT has none."))
     text = await out.read_input() if given == "-" else given
     if not text.strip():
         raise UsageError(N_("The prompt is empty."))
@@ -126,11 +126,11 @@ async def _prompt(atelier: Atelier, arguments: Namespace, out: Output) -> str:
 
 
 def _values(given: list[str]) -> dict[str, str]:
-    """``VARIABLE=VALUE`` by variable; the last one holds."""
+    """``VARIABLE=VALUE`` options by variable; the last one wins."""
     values = {}
     for each in given:
         name, equals, value = each.partition("=")
         if not equals or not name.strip():
-            raise UsageError(N_("--set takes a variable and its value, as in --set language=French; {given} is none."), given=each)
+            raise UsageError(N_("--set takes a variable and its value, such as --set language=French, not {given}."), given=each)
         values[name.strip()] = value
     return values

@@ -1,4 +1,4 @@
-"""``atelier permissions commands``: the commands that run without asking."""
+"""``atelier permissions commands``: the commands that run without approval."""
 
 from __future__ import annotations
 

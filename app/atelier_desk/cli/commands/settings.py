@@ -1,4 +1,4 @@
-"""``atelier settings``: what the window's settings pages keep, by key."""
+"""``atelier settings``: values of the settings pages, by key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atelier_desk.engine.atelier import Atelier
 from atelier_desk.support.i18n import N_, _
 
 ELSEWHERE = frozenset({"first_start_done", "confirmed_tools", "window", "approvals.rules", "folder_trust"})
-"""What has a command of its own (``tools own confirm``, ``approvals``, ``files trust``), or is the window's own memory."""
+"""Keys with commands of their own (``approvals``, ``files trust`` …), or the window's state."""
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -40,7 +40,7 @@ async def set_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 def _flat(model: BaseModel, before: str = "") -> Iterator[tuple[str, object]]:
-    """Dotted keys and JSON values, in the order of the model."""
+    """Dotted keys and their JSON values, in the model's order."""
     plain = model.model_dump(mode="json")
     for name in type(model).model_fields:
         key, value = f"{before}{name}", getattr(model, name)

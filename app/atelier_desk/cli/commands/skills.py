@@ -1,4 +1,4 @@
-"""``atelier skills``: which skills and commands there are, switching them on and off, trusting their folder, adding one."""
+"""``atelier skills``: list, enable, disable, trust and add skills and commands."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     row = found.listed
 
     def shown() -> Iterator[Shown]:
-        said = row.found.text
+        text = row.found.text
         yield f"{row.name}  ({_(STATES[state(row)])})  {where(row)}"
-        if said is not None:
-            yield said.description
+        if text is not None:
+            yield text.description
             yield _("Called by: {who}", who=called_by(row))
         for remark in remarks(row):
             yield Note(remark, "warn")
@@ -56,7 +56,7 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def _switch(atelier: Atelier, arguments: Namespace, out: Output, *, wanted: bool) -> Result:
     folders = _folders(arguments, out)
     rows = [row for row in await atelier.skills.list(folders) if arguments.name in (row.name, row.found.file)]
-    # Of several with one name: the one that is used, or for "on" the first that was switched off.
+    # Of several with one name: the active one, or for "on" the first that was disabled.
     chosen = next((row for row in rows if (not row.on if wanted else row.usable)), None)
     row = chosen or (await atelier.skills.show(arguments.name, folders)).listed
     await atelier.skills.switch(row.found.file, wanted)
@@ -87,8 +87,8 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 def described(row: ListedSkill) -> dict[str, object]:
-    """A row as JSON."""
-    found, said = row.found, row.found.text
+    """A skill as JSON."""
+    found, text = row.found, row.found.text
     return {
         "name": row.name,
         "kind": found.kind,
@@ -100,12 +100,12 @@ def described(row: ListedSkill) -> dict[str, object]:
         "on": row.on,
         "shadowed_by": row.shadowed_by,
         "problem": str(found.problem) if found.problem is not None else "",
-        "description": said.description if said is not None else "",
-        "argument_hint": said.hint if said is not None else "",
-        "by_model": said.by_model if said is not None else False,
-        "by_person": said.by_person if said is not None else False,
-        "allowed_tools": list(said.allowed) if said is not None else [],
-        "warnings": [str(warning) for warning in said.warnings] if said is not None else [],
+        "description": text.description if text is not None else "",
+        "argument_hint": text.hint if text is not None else "",
+        "by_model": text.by_model if text is not None else False,
+        "by_person": text.by_person if text is not None else False,
+        "allowed_tools": list(text.allowed) if text is not None else [],
+        "warnings": [str(warning) for warning in text.warnings] if text is not None else [],
     }
 
 

@@ -1,4 +1,4 @@
-"""``atelier tasks``: what is planned, in one workflow or in all."""
+"""``atelier tasks``: tasks of one workflow or of all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``atelier tools call``: a tool, called as an agent would."""
+"""``atelier tools call``: call a tool the way an agent does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ from atelier_desk.support.i18n import _
 
 
 async def call(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
-    """Status 0 when the tool succeeded, 1 when it failed, 5 when it asks, or needs an approval, and nobody answers here."""
+    """Call a tool.
+
+    Exit status 0 when it succeeds, 1 when it fails, 5 when it has a question or needs approval that nobody
+    gives here.
+    """
     tool = tool_named(atelier, arguments.name)
     given = parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments)
     people = await Responders.create(atelier, out, arguments)
@@ -40,7 +44,7 @@ async def call(atelier: Atelier, arguments: Namespace, out: Output) -> Result | 
 
 
 class _Result:
-    """Remembers what the call gave."""
+    """Stores the result of the call."""
 
     def __init__(self, tool: str) -> None:
         self._tool = tool

@@ -1,4 +1,4 @@
-"""``atelier tools``: list, schema and call; ``own_tools`` adds the user's own."""
+"""``atelier tools``: list, schema and call; ``own_tools`` adds the person's own."""
 
 from __future__ import annotations
 

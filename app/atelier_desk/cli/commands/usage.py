@@ -1,4 +1,4 @@
-"""``atelier usage``: tokens, cost and time by day, model, agent or workflow, from the journal."""
+"""``atelier usage``: tokens, cost and time by day, model, agent or workflow."""
 
 from __future__ import annotations
 
@@ -77,7 +77,11 @@ def _cells(total: UsageSum) -> tuple[str, ...]:
 
 
 def _plain(total: UsageSum) -> dict[str, Any]:
-    """``cost`` is null where no price is known; ``tokens_unpriced`` are those it does not count; ``saved`` is what the cache saved."""
+    """A sum as JSON.
+
+    ``cost`` is null when no price is known, ``tokens_unpriced`` are the tokens it does not cover, ``saved``
+    is what caching saved.
+    """
     usage = total.usage
     return {
         "requests": total.requests,

@@ -1,4 +1,4 @@
-"""``atelier web``: who searches the web, a search, a page as agents see it, and the pages that were kept."""
+"""``atelier web``: search provider, search, pages as agents see them, and the page cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``atelier workflows``: list, show, search, title, move, archive, export, import, delete, fork and replay."""
+"""``atelier workflows``: list, search, change, export, import, delete, fork and replay."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ STATES = {
     "completed": N_("completed"),
     "error": N_("failed"),
 }
-"""The states of a workflow for people; one without a turn has none."""
+"""A workflow's states as shown; one without a turn has none."""
 FOUND = 60
-"""Characters of what a call did in a table."""
+"""Characters of a tool call's text in a table."""
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -61,7 +61,7 @@ async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 def _found(hit: SearchHit) -> str:
-    """What a hit is, in words: a call by what it did."""
+    """A search hit in words; a tool call by what it did."""
     if hit.kind == "tool_execution":
         text = hit.presentation.words(over=True).localized(_) or _(hit.presentation.title) or hit.tool
         return shorten(text, FOUND)
@@ -102,10 +102,10 @@ async def stop(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
-    """Status 1 also when rows of the workflow are damaged: all else is written."""
+    """Exit status 1 also when rows of the workflow are damaged; everything else is written."""
     format = arguments.format or Path(arguments.output).suffix.lower().lstrip(".") or "json"
     if format == "docx" and not arguments.output:
-        raise UsageError(N_("A Word document is no text: name a file with --output."))
+        raise UsageError(N_("A Word document cannot be shown in the terminal: name a file with --output."))
     text = await atelier.workflows.export(arguments.id, "json" if format == "json" else "md")
     data = text.encode("utf-8", "surrogatepass")
     if format == "json":
@@ -141,7 +141,7 @@ async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result 
 
 
 async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """A workflow is told from chats by how its file begins; what is no regular file can only be a workflow."""
+    """Import a workflow or chats, told apart by the file's beginning; a pipe holds a workflow."""
     path = path_of(out, arguments.file)
     if arguments.file == "-" or (path.exists() and not path.is_file() and not path.is_dir()) or await atelier.chats.is_workflow(path):
         if arguments.dry_run or arguments.chat:

@@ -1,1 +1,4 @@
-"""The words of each command group: one module each, imported when the group is named. Imports nothing heavy."""
+"""Arguments of each command group: one module each, imported when the group is named.
+
+Nothing here imports anything heavy.
+"""

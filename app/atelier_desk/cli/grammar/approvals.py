@@ -11,20 +11,20 @@ SCOPES = ("once", "run", "always")
 
 def register(add: AddCommands) -> None:
     group = add.group("approvals")
-    listing = group.command("list", _("calls that wait, the oldest first"), needs=DATABASE)
+    listing = group.command("list", _("waiting calls, oldest first"), needs=DATABASE)
     add_id(listing, "--workflow", "workflow", help=_("of this workflow only"))
     flag(listing, "--all", _("with --workflow: decided ones too"))
     show = group.command("show", _("a call with all its arguments, and what was decided"), needs=DATABASE)
     add_id(show, "id", "approval")
     approve = group.command("approve", _("approve a call, or several that wait together in one run"))
     add_id(approve, "id", "approval")
-    add_id(approve, "more", "approval", nargs="*", help=_("others of the same run, each approved for this once"))
+    add_id(approve, "more", "approval", nargs="*", help=_("other calls of the same run, each approved once"))
     approve.add_argument("--arguments", metavar="JSON", help=_("run it with these arguments instead; - reads standard input"))
     approve.add_argument(
         "--scope",
         choices=SCOPES,
         default="once",
-        help=_("once: this call; run: the tool in this run and its sub-agents; always: what is like this call, from now on, in its folder"),
+        help=_("once: this call; run: the tool in this run and its sub-agents; always: similar calls in its folder, from now on"),
     )
     several(approve, "--rule", "RULE", _("with --scope run or always: what is allowed, for example 'tool(git log:*)' (repeatable)"))
     reject = group.command("reject", _("reject a call"))

@@ -16,4 +16,4 @@ def register(add: AddCommands) -> None:
             "hashes they were written with"
         ),
     )
-    flag(check, "--remove-damaged", _("first give up agents, providers, servers, rules and settings that are not as they were written"))
+    flag(check, "--remove-damaged", _("first delete damaged agents, providers, servers, rules and settings"))

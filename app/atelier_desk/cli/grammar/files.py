@@ -9,7 +9,7 @@ from atelier_desk.support.i18n import _
 
 def register(add: AddCommands) -> None:
     group = add.group("files")
-    listing = group.command("list", _("the changes, the newest first"))
+    listing = group.command("list", _("changes, newest first"))
     diff = group.command("diff", _("what changed, as unified diffs"))
     undo = group.command("undo", _("undo changes; files changed by others since are left as they are"))
     for command in (listing, diff, undo):
@@ -17,11 +17,11 @@ def register(add: AddCommands) -> None:
     diff.add_argument("change", nargs="*", help=_("ids of changes, which can be abbreviated; none: all current changes"))
     undo.add_argument("change", nargs="*", help=_("ids of changes, which can be abbreviated; or one of the options below"))
     held = group.command("held", _("held files: protected names that programs created"))
-    keep = group.command("keep", _("move held files to their place"))
+    accept = group.command("keep", _("move held files to their place"))
     discard = group.command("discard", _("delete held files permanently"))
-    for command in (held, keep, discard):
+    for command in (held, accept, discard):
         add_id(command, "workflow", "workflow")
-    for command in (keep, discard):
+    for command in (accept, discard):
         command.add_argument("file", nargs="*", help=_("ids, which can be shortened, or paths as the list shows them"))
         flag(command, "--all", _("all held files of the workflow"))
     marked = group.command("marked", _("files written after reading untrusted content"))

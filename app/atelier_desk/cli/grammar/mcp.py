@@ -13,7 +13,7 @@ def register(add: AddCommands) -> None:
     group = add.group("mcp")
 
     def of_one(name: str, help: str, needs: str = ENGINE) -> argparse.ArgumentParser:
-        """A command whose first argument names a server."""
+        """A command whose first argument is a server's name."""
         command = group.command(name, help, needs=needs)
         command.add_argument("name")
         return command
@@ -34,7 +34,7 @@ def register(add: AddCommands) -> None:
     offered.add_argument("--on", metavar="TOOL", action="append", help=_("enable a tool (repeatable)"))
     offered.add_argument("--off", metavar="TOOL", action="append", help=_("disable a tool (repeatable)"))
     made = of_one("calls", _("the newest calls of a server's tools"), DATABASE)
-    limit(made, 20, _("how many (20)"))
+    limit(made, 20, _("maximum number (20)"))
     of_one("resources", _("list a server's resources and resource templates"), TOOLS)
     content = of_one("read", _("read a resource of a server"))
     content.add_argument("uri", help=_("its address; --value fills in the parts in braces"))
@@ -65,21 +65,21 @@ def _register_add(group: AddCommands) -> None:
         "--env",
         metavar="NAME=VALUE",
         action="append",
-        help=_("a variable of the program; what looks like a secret goes to the keyring (repeatable)"),
+        help=_("an environment variable of the program; a possible secret goes to the keyring (repeatable)"),
     )
     added.add_argument("--secret", metavar="NAME=VALUE", action="append", help=_("a variable whose value goes to the keyring (repeatable)"))
     added.add_argument(
         "--header",
         metavar="'NAME: VALUE'",
         action="append",
-        help=_("sent with each request; a value goes to the keyring, $VARIABLE is kept as it is (repeatable)"),
+        help=_("a header sent with each request; a value goes to the keyring, $VARIABLE stays a reference (repeatable)"),
     )
-    added.add_argument("--client-id", metavar="ID", default="", help=_("the client that you registered with the server's sign-in by hand"))
-    added.add_argument("--client-secret", metavar="SECRET", default="", help=_("the secret of that client; it goes to the keyring"))
-    added.add_argument("--scopes", metavar="'A B'", default="", help=_("what is asked for at sign-in; what the server names without it"))
-    added.add_argument("--folder", metavar="DIR", default="", help=_("where the program starts; your home without it"))
+    added.add_argument("--client-id", metavar="ID", default="", help=_("id of an OAuth client that you registered yourself"))
+    added.add_argument("--client-secret", metavar="SECRET", default="", help=_("secret of that client; stored in the keyring"))
+    added.add_argument("--scopes", metavar="'A B'", default="", help=_("scopes to request at sign-in; default: those the server names"))
+    added.add_argument("--folder", metavar="DIR", default="", help=_("folder the program starts in; default: your home folder"))
     flag(added, "--sandbox", _("let it write only in its folder, and read no secrets"))
-    flag(added, "--older-protocol", _("talk to it in a protocol revision before 2026-07-28, whatever it offers"))
+    flag(added, "--older-protocol", _("use a protocol revision before 2026-07-28 even if it offers a newer one"))
     added.add_argument("--timeout", metavar="S", type=number(float, least=1), default=30.0, help=_("seconds a call may take (30)"))
     added.add_argument("--agent", metavar="NAME", action="append", help=_("give its tools to this agent (repeatable)"))
     flag(added, "--no-test", _("do not start it"))

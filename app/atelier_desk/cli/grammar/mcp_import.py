@@ -24,4 +24,4 @@ def register(group: AddCommands) -> None:
     )
     read.add_argument("--workspace", metavar="DIR", action="append", help=_("look in this folder, too (repeatable)"))
     read.add_argument("--add", metavar="NAME", nargs="*", help=_("add these of them; without names, all"))
-    read.add_argument("--value", metavar="NAME=VALUE", action="append", help=_("what a server asks for (repeatable)"))
+    read.add_argument("--value", metavar="NAME=VALUE", action="append", help=_("a value that a server needs (repeatable)"))

@@ -6,7 +6,7 @@ from atelier_desk.cli.parser import DATABASE, AddCommands, number
 from atelier_desk.support.i18n import _
 
 SERVICES = ("tripo", "meshy")
-"""As ``web.making`` has them, which takes too long to load for a help text."""
+"""Same as in ``web.media_generation``, which takes too long to load for a help text."""
 
 
 def register(add: AddCommands) -> None:
@@ -16,16 +16,16 @@ def register(add: AddCommands) -> None:
     sees.add_argument("model", metavar="PROVIDER/MODEL")
     images = group.command("images", _("choose the endpoint that makes pictures"))
     images.add_argument(
-        "address", metavar="U", help=_("the address of an images endpoint in OpenAI's form, such as https://api.openai.com/v1")
+        "address", metavar="U", help=_("the address of an OpenAI-compatible images endpoint, such as https://api.openai.com/v1")
     )
-    images.add_argument("model", help=_("the model that is asked there, such as gpt-image-1"))
+    images.add_argument("model", help=_("the model to use, such as gpt-image-1"))
     models = group.command("models", _("choose the service that makes 3D models"))
     models.add_argument("service", choices=SERVICES)
-    models.add_argument("--address", metavar="U", default="", help=_("the address of another server that answers as the service does"))
+    models.add_argument("--address", metavar="U", default="", help=_("the address of another server with the same API"))
     for each in (images, models):
         variable = _("the environment variable that holds the key; only its name is stored")
         each.add_argument("--api-key-env", metavar="VAR", default="", help=variable)
-        price = _("what one costs, in US dollars: with a monthly limit, nothing is ordered whose price is unknown")
+        price = _("price of one, in US dollars: with a monthly limit, nothing is generated without a known price")
         each.add_argument("--price", metavar="USD", type=number(float, least=0), help=price)
     test = group.command("test", _("check a service's key; free of charge"), needs=DATABASE)
     test.add_argument("what", choices=("images", "models"))

@@ -12,13 +12,13 @@ TOOL_MODES = ("direct", "sections", "invoke")
 DIALECTS = ("auto", "native", "xml", "guided")
 PROFILES = ("plan", "ask", "ask-all", "edit", "free")
 FORMER = {"selective": "ask", "manual": "ask-all", "auto": "free"}
-"""The names that agent files and the program before this one use, accepted too."""
+"""Other accepted spellings: those of agent files, and of the previous program."""
 EFFORTS = ("off", "low", "medium", "high")
 ON_APPROVAL = ("ask", "allow", "deny")
 
 
 def add_agent_options(parser: Parser) -> None:
-    """Options that choose or make up an agent."""
+    """Add the options that choose or define an agent."""
     who = parser.add_argument_group(_("agent"))
     add_model_options(who)
     who.add_argument("--system", metavar="TEXT", help=_("instructions to use instead of the agent's"))
@@ -34,17 +34,20 @@ def add_agent_options(parser: Parser) -> None:
 
 
 def add_workspace_option(parser: argparse._ActionsContainer) -> None:
-    """``--workspace``: folders that are granted; read with ``workspace``."""
+    """Add ``--workspace``: folders to grant; read with ``workspace``."""
     several(parser, "--workspace", "DIR", _("a folder the workflow may use (repeatable)"))
 
 
 def add_schema_option(parser: argparse._ActionsContainer) -> None:
-    """``--schema``: the form of the answers; read with ``schema_from``."""
-    parser.add_argument("--schema", metavar="FILE", help=_("a JSON Schema that the answer has to fit; - reads standard input"))
+    """Add ``--schema``: the answer schema; read with ``schema_from``."""
+    parser.add_argument("--schema", metavar="FILE", help=_("a JSON Schema that the answer must match; - reads standard input"))
 
 
 def add_profile_option(who: argparse._ActionsContainer) -> None:
-    """``--approval``: the permission profile by its name; ``profile_words.mode_of`` turns it into what is stored."""
+    """Add ``--approval``: the permission profile by name.
+
+    ``permission_profiles.mode_of`` converts it to the stored value.
+    """
     who.add_argument(
         "--profile",
         "--approval",
@@ -60,22 +63,22 @@ def add_profile_option(who: argparse._ActionsContainer) -> None:
 
 
 def add_model_options(who: argparse._ActionsContainer) -> None:
-    """Options that choose what a workflow keeps until another is chosen."""
-    who.add_argument("--agent", metavar="NAME", help=_("the agent that works, from now on (the workflow's own, else the default one)"))
+    """Add the options for choices that a workflow stores until others are made."""
+    who.add_argument("--agent", metavar="NAME", help=_("the agent to use from now on (default: the workflow's, else the default agent)"))
     who.add_argument("--provider", metavar="P", help=_("another provider than the agent's, from now on"))
     who.add_argument("--model", metavar="M", help=_("another model than the agent's, from now on"))
-    who.add_argument("--effort", choices=EFFORTS, help=_("how long the model thinks before it answers, where it can be told"))
+    who.add_argument("--effort", choices=EFFORTS, help=_("how long the model thinks before it answers, if it supports that"))
 
 
 def add_workflow_options(parser: Parser) -> None:
-    """Options that choose the workflow to go on in."""
+    """Add the options that choose the workflow to continue."""
     which = parser.add_mutually_exclusive_group()
     add_id(which, "--workflow", "workflow", help=_("continue this workflow"))
     which.add_argument("--continue", "-c", action="store_true", dest="latest", help=_("continue the most recent workflow"))
 
 
 def add_people_options(parser: argparse._ActionsContainer) -> None:
-    """Options that say how questions and calls that need an approval are dealt with, shared by everything that follows a run."""
+    """Add the options that say how questions and approvals are handled during a run."""
     parser.add_argument("--answers", metavar="ask|skip|FILE", default="ask", help=_("how to answer the agents' questions"))
     parser.add_argument(
         "--on-approval",
@@ -86,7 +89,7 @@ def add_people_options(parser: argparse._ActionsContainer) -> None:
 
 
 def add_attach_option(parser: argparse.ArgumentParser, *, piped: bool = True) -> None:
-    """``piped``: ``-`` takes standard input."""
+    """``piped``: ``-`` reads standard input."""
     words = _("a text, document or picture that goes with the prompt, or a folder with its texts (repeatable); - waits for standard input")
     plain = _("a text, document or picture that goes with the first message, or a folder with its texts (repeatable)")
     several(parser, "--attach", "FILE", words if piped else plain)

@@ -15,12 +15,12 @@ ACTIONS = ("allow", "ask", "deny")
 SCOPES = ("always", "folder", "workflow", "agent")
 DECISIONS = ("allowed", "approved", "rejected", "cancelled", "denied")
 AUDITED = 50
-"""Entries of the audit trail that are listed where no number is given."""
+"""Audit entries listed when no number is given."""
 
 
 def register(add: AddCommands) -> None:
     group = add.group("permissions")
-    group.command("list", _("list the rules, the last used first; deny overrides ask, ask overrides allow"), needs=DATABASE)
+    group.command("list", _("list the rules, last used first; deny overrides ask, ask overrides allow"), needs=DATABASE)
     new = group.command("add", _("add a rule"))
     forms = _("such as 'tool', 'tool(src/**)', 'tool(git log:*)', 'tool(cd vendor && make)', 'mcp__github', 'section:web_ops'")
     new.add_argument("rule", help=forms)
@@ -39,7 +39,7 @@ def register(add: AddCommands) -> None:
     confirm = group.command("confirm", _("enable rules of a backup from another installation"))
     for command in (remove, confirm):
         command.add_argument("rule", metavar="ID", nargs="+", help=_("ids of rules, which can be abbreviated"))
-    test = group.command("test", _("which rule decides a call; nothing is run"))
+    test = group.command("test", _("show which rule decides a call; nothing is run"))
     test.add_argument("tool")
     test.add_argument("arguments", metavar="JSON", help=_("the arguments of the call; - reads standard input"))
     several(test, "--workspace", "DIR", _("a folder it may work in"))
@@ -55,10 +55,10 @@ def register(add: AddCommands) -> None:
     safe.add_argument("words", metavar="WORD", nargs="*", help=_("only those with all these words"))
     audit = group.command("audit", _("decisions on the agents' calls, newest first"), needs=DATABASE)
     add_id(audit, "--workflow", "workflow", help=_("of this workflow only"))
-    audit.add_argument("--agent", metavar="AGENT", default="", help=_("of calls by the agent of this name or id"))
-    audit.add_argument("--tool", metavar="TOOL", default="", help=_("of calls of this tool"))
-    audit.add_argument("--decision", choices=DECISIONS, help=_("those with this outcome"))
-    audit.add_argument("--text", metavar="WORDS", default="", help=_("those whose call, agent or rule has all these words"))
+    audit.add_argument("--agent", metavar="AGENT", default="", help=_("calls by the agent with this name or id"))
+    audit.add_argument("--tool", metavar="TOOL", default="", help=_("calls of this tool"))
+    audit.add_argument("--decision", choices=DECISIONS, help=_("decisions with this outcome"))
+    audit.add_argument("--text", metavar="WORDS", default="", help=_("decisions whose call, agent or rule contains all these words"))
     when = _("a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h)")
     audit.add_argument("--since", metavar="WHEN", type=moment, help=_("from then on: {when}", when=when))
     audit.add_argument("--until", metavar="WHEN", type=moment, help=_("before then"))
@@ -68,7 +68,7 @@ def register(add: AddCommands) -> None:
 
 
 def moment(text: str) -> datetime:
-    """A moment as a person writes it, in the time of this machine."""
+    """A date and time as typed, in this machine's time zone."""
     ago = re.fullmatch(r"(\d{1,5})([dh])", text)
     try:
         if ago is not None:

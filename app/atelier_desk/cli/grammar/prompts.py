@@ -11,7 +11,7 @@ TEXT = N_("the text, with {{variables}}, or {{variable=default}}; - reads standa
 def register(add: AddCommands) -> None:
     group = add.group("prompts")
     listing = group.command("list", _("all prompts"), needs=DATABASE)
-    listing.add_argument("--search", metavar="TEXT", default="", help=_("those alone that have these words"))
+    listing.add_argument("--search", metavar="TEXT", default="", help=_("only prompts with these words"))
     show = group.command("show", _("a prompt as a Markdown file, to standard output"), needs=DATABASE)
     added = group.command("add", _("store a prompt"))
     edit = group.command("edit", _("change a prompt"))

@@ -42,20 +42,20 @@ def register(add: AddCommands) -> None:
     remove.add_argument("name")
     test = group.command("test", _("test a server"))
     test.add_argument("name")
-    file = group.command("key-file", _("whether keys are kept in a file, where there is no system keyring"), needs=DATABASE)
-    file.add_argument("on", metavar="on|off", choices=("on", "off"), nargs="?", help=_("on keeps them there, off deletes the file"))
+    file = group.command("key-file", _("show or set whether keys are stored in a file when there is no system keyring"), needs=DATABASE)
+    file.add_argument("on", metavar="on|off", choices=("on", "off"), nargs="?", help=_("on stores them there, off deletes the file"))
     models = group.command("models", _("the models a server offers"), needs=DATABASE)
     models.add_argument("name")
 
 
 def connection_options(parser: argparse.ArgumentParser) -> None:
-    """How a server is reached, beside its address and key."""
+    """Add the connection options apart from address and key."""
     parser.add_argument("--ca-file", metavar="FILE", help=_("a PEM file with the certificate of the authority that signed the server's"))
     parser.add_argument(
         "--header",
         metavar="'NAME: $VAR'",
         action="append",
-        help=_("sent with each request; only the variable's name is stored, a value of its own goes to the keyring (repeatable)"),
+        help=_("a header sent with each request; of $VARIABLE only the name is stored, any other value goes to the keyring (repeatable)"),
     )
     parser.add_argument("--api-version", metavar="V", help=_("sent as ?api-version=V (Azure)"))
     parser.add_argument(

@@ -8,8 +8,11 @@ from atelier_desk.cli.parser import AddCommands, flag
 from atelier_desk.support.i18n import _
 
 LIMITS = ("iterations", "tool_calls", "tokens", "cost", "time", "month", "unpriced")
-"""The values of ``LimitKind``; ``cost`` and ``month`` in US dollars, ``time`` in seconds; any amount of ``unpriced`` allows those without
-a known price this month."""
+"""The values of ``LimitKind``.
+
+``cost`` and ``month`` are in US dollars, ``time`` in seconds; any amount of ``unpriced`` allows models
+without a known price this month.
+"""
 
 
 def register(add: AddCommands) -> None:
@@ -19,7 +22,7 @@ def register(add: AddCommands) -> None:
         help=_("the workflow; without it the latest one with something to resume"),
     )  # fmt: skip
     flag(parser, "--all", _("every workflow, one after the other"))
-    flag(parser, "--step", _("step by step: Enter takes the next one; without a terminal one alone"))
+    flag(parser, "--step", _("step by step: Enter runs the next step; without a terminal only one step runs"))
     parser.add_argument(
         "--raise",
         metavar="LIMIT=AMOUNT",

@@ -15,8 +15,9 @@ def register(add: AddCommands) -> None:
         "message and workflow_complete say so."
     )
     form = _(
-        "With --schema, the event workflow_complete of --json has the parsed object under answer. An answer that still does not fit after "
-        "a second try stands as it is: answer is missing then, and standard error, or the event misfit, says why."
+        "With --schema, the event workflow_complete of --json has the parsed object under answer. An "
+        "answer that still does not match after a second try is kept unchanged: answer is missing then, "
+        "and standard error, or the event misfit, says why."
     )
     parser = add.command("run", epilog=f"{ends} {form}")
     what = parser.add_mutually_exclusive_group(required=True)
@@ -26,7 +27,9 @@ def register(add: AddCommands) -> None:
         nargs="?",
         help=_("the prompt; - reads standard input, which is attached when a prompt is given"),
     )
-    what.add_argument("--prompt", metavar="NAME", dest="own_prompt", help=_("in place of PROMPT, one of your own: atelier prompts list"))
+    what.add_argument(
+        "--prompt", metavar="NAME", dest="own_prompt", help=_("one of your own prompts instead of PROMPT: atelier prompts list")
+    )
     parser.add_argument(
         "--set",
         metavar="VARIABLE=VALUE",
@@ -39,5 +42,5 @@ def register(add: AddCommands) -> None:
     add_attach_option(parser)
     parser.add_argument("--quiet", "-q", action="store_true", help=_("print only the answer; problems go to standard error"))
     add_schema_option(parser)
-    flag(parser, "--step", _("step by step: Enter takes the next one; without a terminal one alone"))
+    flag(parser, "--step", _("step by step: Enter runs the next step; without a terminal only one step runs"))
     add_agent_options(parser)

@@ -7,7 +7,7 @@ from atelier_desk.support.i18n import _
 
 SERVICES = ("ddgs", "searxng", "brave", "tavily", "off")
 MOST = 20
-"""Both as ``web.search`` has them, which takes too long to load for a help text."""
+"""Both as in ``web.search``, which takes too long to load for a help text."""
 
 
 def register(add: AddCommands) -> None:
@@ -26,5 +26,5 @@ def register(add: AddCommands) -> None:
     pages.add_argument("--browser", metavar="PATH", default="", help=_("the browser's path; detected if omitted"))
     test = group.command("search", _("run a web search"), needs=DATABASE)
     test.add_argument("query", metavar="TEXT")
-    test.add_argument("--limit", type=int, choices=range(1, MOST + 1), default=8, metavar="N", help=_("most results"))
+    test.add_argument("--limit", type=int, choices=range(1, MOST + 1), default=8, metavar="N", help=_("maximum number of results"))
     group.command("clear", _("clear the page cache"))

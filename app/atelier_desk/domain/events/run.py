@@ -6,17 +6,17 @@ compressible ones may be summarised, disposable ones may be cut first.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.agent import AgentConfig, ApprovalMode, SearchScope
+from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalSettings
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
-from atelier_desk.domain.call import Presentation, Subjects
 from atelier_desk.domain.events.base import CallStatus, Dispatch, Ended, Event, LimitKind, PauseReason, Retention
+from atelier_desk.domain.events.model import ImagesRejected, ModelReplied, ModelRetried, ReplyCutOff, ToolsRefused, WindowLearned
 from atelier_desk.domain.events.server import InputRequired, InputSent, SampledForServer, ServersLacking
 from atelier_desk.domain.events.team import (
     ApprovalAskedAgain,
@@ -38,15 +38,12 @@ from atelier_desk.domain.events.team import (
     PictureDescribed,
     TitleGenerated,
 )
+from atelier_desk.domain.events.tool import OutputShown, QuestionAnswered, QuestionAsked, TaskChanged, ToolCallFinished, ToolCallStarted
 from atelier_desk.domain.instructions import FolderInstructions
-from atelier_desk.domain.model_messages import ChatReply, ImagePart, TextFile, Usage
-from atelier_desk.domain.permission import DecisionRecord, PermissionRule, Verdict
-from atelier_desk.domain.question import QuestionStatus, UserQuestion
-from atelier_desk.domain.result_parts import ResultPart
-from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
-from atelier_desk.domain.task import Task
+from atelier_desk.domain.model_messages import ImagePart, TextFile, Usage
+from atelier_desk.domain.permission import PermissionRule
+from atelier_desk.domain.skill import Invocation, SkillFacts
 from atelier_desk.domain.workflow import RunMode, RunStatus
-from atelier_desk.support.i18n import N_
 
 __all__ = [
     "EVENT_SCHEMA",
@@ -111,6 +108,7 @@ __all__ = [
 
 EVENT_SCHEMA = 1
 """Version of the stored event JSON; all released versions stay readable."""
+from atelier_desk.support.i18n import N_
 
 
 class RunStarted(Event):
@@ -200,211 +198,6 @@ class QueuedSent(Event):
     message_id: str
 
 
-class ModelReplied(Event):
-    """A complete reply was received. ``cost`` is in ``reply.usage``, estimated if the server does not count.
-
-    ``frame`` refers to the sent system message and tool definitions (``PromptFrame``). ``with_tools`` is False for a
-    final answer without tools, ``with_images`` if tool images were omitted; ``blind`` is True for a model known not to
-    support images, which got text in place of attached ones. ``based_on`` is the number of the run's newest event when
-    the request was made; 0: the previous one. ``searched_tools`` is the number of tools searched for instead of listed,
-    because their definitions would have taken ``searched_tokens``; 0 if all were listed. ``search_scope`` says which
-    ones; in older journals without it they were the tools of MCP servers.
-    """
-
-    type: Literal["model_replied"] = "model_replied"
-    label: ClassVar[str] = N_("Reply of {name}")
-    message_id: str = Field(default_factory=new_id)
-    reply: ChatReply
-    provider: str = ""
-    dialect: str = "native"
-    frame: str = ""
-    with_tools: bool = True
-    with_images: bool = True
-    blind: bool = False
-    based_on: int = 0
-    searched_tools: int = 0
-    searched_tokens: int = 0
-    search_scope: SearchScope = SearchScope.SERVERS
-    usage: Usage = Usage()
-    context_tokens: int = 0
-    context_window: int = 0
-    max_tokens: int | None = None
-    """Maximum tokens of the reply: what the run's limits allowed, at most the agent's own limit."""
-    duration_ms: int = 0
-    reasoning_ms: int = 0
-
-
-class ReplyCutOff(Event):
-    """A reply was cut off by a stop, a redirecting message, an error or a kill; it is shown, but not sent to the model
-    again.
-
-    ``usage`` is an estimate of the request and the received part: servers report counts only at the end.
-    """
-
-    type: Literal["reply_cut_off"] = "reply_cut_off"
-    label: ClassVar[str] = N_("Reply cut off")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
-    message_id: str = Field(default_factory=new_id)
-    content: str = ""
-    reasoning: str = ""
-    reason: str = "stopped"
-    usage: Usage = Usage()
-
-
-class ModelRetried(Event):
-    type: Literal["model_retried"] = "model_retried"
-    label: ClassVar[str] = N_("Retrying the model")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
-    attempt: int
-    delay_s: float
-    reason: str
-    again: bool = False
-    """The whole request is sent again.
-
-    For a sub-agent after its provider gave up, or after a connection dropped during the reply. Otherwise the provider
-    itself retries.
-    """
-
-
-class ToolsRefused(Event):
-    """The server accepts no tool definitions.
-
-    From now on the run's calls are written as text. ``reason`` is the server's message.
-    """
-
-    type: Literal["tools_refused"] = "tools_refused"
-    label: ClassVar[str] = N_("Tool calls sent as text")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
-    reason: str
-
-
-class ImagesRejected(Event):
-    """The model accepts no images; from now on text replaces them. ``reason`` is the server's message.
-
-    Attributes:
-        entries: entries whose images only are omitted, if the server may accept others; permanently, if it then accepts
-            the request. Empty: all images.
-        names: of those images, for a person.
-    """
-
-    type: Literal["pictures_refused"] = "pictures_refused"
-    label: ClassVar[str] = N_("Continuing without images")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
-    reason: str
-    entries: tuple[int, ...] = ()
-    names: tuple[str, ...] = ()
-
-
-class ToolCallStarted(Event):
-    """The intent: committed before the tool runs.
-
-    ``tool`` is what runs, ``via`` the control tool that named it; ``verdict`` the decision (None for calls without one)
-    and ``grounds`` its facts (None in older versions); ``taint`` the outside source it reads (a host, server, path or
-    command; empty: none); the rest comes from the tool's description of the call.
-    """
-
-    type: Literal["tool_call_started"] = "tool_call_started"
-    label: ClassVar[str] = N_("{name} started")
-    call_id: str
-    tool: str
-    arguments: dict[str, Any] = {}
-    via: str = ""
-    server: str = ""
-    section: str = ""
-    effect: str = "read"
-    risk: str = "low"
-    idempotent: bool = False
-    subjects: Subjects = Subjects()
-    presentation: Presentation = Presentation()
-    verdict: Verdict | None = None
-    grounds: DecisionRecord | None = None
-    taint: str = ""
-
-
-class ToolCallFinished(Event):
-    """The result, as JSON for the journal and as text for the model.
-
-    Attributes:
-        end: the tool ended the run.
-        parts: texts, images, stored files and file changes.
-        state: the tool's state for later calls in this run; None leaves it unchanged.
-        skill: the skill whose instructions this result is.
-        state_of: name of a state shared by several tools, into which ``state`` is merged. Empty: the tool's own,
-            replaced.
-        tainted: outside sources of the result that were only known afterwards.
-    """
-
-    type: Literal["tool_call_finished"] = "tool_call_finished"
-    label: ClassVar[str] = N_("{name} ended")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
-    call_id: str
-    tool: str
-    status: CallStatus = CallStatus.OK
-    result: Any = None
-    text: str = ""
-    error: str = ""
-    code: str = ""
-    duration_ms: int = 0
-    truncated: bool = False
-    parts: tuple[ResultPart, ...] = ()
-    state: dict[str, Any] | None = None
-    state_of: str = ""
-    skill: SkillUse | None = None
-    tainted: tuple[str, ...] = ()
-    end: Literal["completed", "abandoned"] | None = None
-    end_summary: str = ""
-
-
-class OutputShown(Event):
-    """The ``output`` tool showed something to the user; a sub-agent's ``result`` and ``report`` are passed to its parent
-    with its report.
-
-    ``report`` is the name under which the text was stored, empty if it was not.
-    """
-
-    type: Literal["output_shown"] = "output_shown"
-    label: ClassVar[str] = N_("Output shown")
-    message_id: str = Field(default_factory=new_id)
-    call_id: str
-    content: str
-    output_type: Literal["message", "report", "result", "progress"] = "message"
-    report: str = ""
-
-
-class TaskChanged(Event):
-    """A task was created, changed, completed or deleted, by a tool or a person.
-
-    ``task`` is the whole task, ``fields`` the changed fields; None: all (it is new or deleted).
-    """
-
-    type: Literal["task_changed"] = "task_changed"
-    label: ClassVar[str] = N_("Task")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
-    action: Literal["create", "update", "complete", "delete"]
-    task: Task
-    fields: tuple[str, ...] | None = None
-
-
-class QuestionAsked(Event):
-    type: Literal["question_asked"] = "question_asked"
-    label: ClassVar[str] = N_("Question asked")
-    retention: ClassVar[Retention] = Retention.CRITICAL
-    question: UserQuestion
-
-
-class QuestionAnswered(Event):
-    """A person answered or skipped, or it timed out; becomes the waiting call's result."""
-
-    type: Literal["question_answered"] = "question_answered"
-    label: ClassVar[str] = N_("Question answered")
-    retention: ClassVar[Retention] = Retention.CRITICAL
-    question_id: str
-    call_id: str
-    status: QuestionStatus
-    selected_options: tuple[str, ...] = ()
-    text_response: str = ""
-
-
 class Injected(Event):
     """A message of the engine to the model: a warning, "are you done?", a note about an interruption."""
 
@@ -436,18 +229,6 @@ class ContextCompacted(Event):
     tokens_before: int = 0
     tokens_after: int = 0
     usage: Usage = Usage()
-
-
-class WindowLearned(Event):
-    """The server reported a smaller context than assumed.
-
-    From now on requests are built for ``context_window`` tokens.
-    """
-
-    type: Literal["window_learned"] = "window_learned"
-    label: ClassVar[str] = N_("Context window smaller than expected")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
-    context_window: int
 
 
 class LimitReached(Event):

@@ -166,7 +166,7 @@ class HolderConnection:
             message = await receive(self._reader)
         except ProtocolError as error:
             raise StorageError(
-                N_("The process that holds the data folder answers nonsense: {reason}"), code="holder", reason=error
+                N_("The process that holds the data folder sent an invalid answer: {reason}"), code="holder", reason=error
             ) from error
         if message is None:
             raise StorageError(N_("The process that held the data folder ended. Run the command again."), code="holder_gone")

@@ -205,7 +205,7 @@ class IpcServer:
             status = CANCELLED
         except Exception:
             log.exception("a command of another process failed")
-            output.note(_("The command failed; the log file says why."), "error")
+            output.note(_("The command failed; see the log file."), "error")
             status = 1
         finally:
             listener.cancel()

@@ -50,8 +50,9 @@ SHOWN_S = 0.3
 """Minimum seconds between progress reports."""
 GONE = N_("The folder {path} of the project {name} is not there.")
 EMPTIED = N_(
-    "In {path} there is no file any more. What the project {name} knows of its files is kept, in case they lie on a drive that is not "
-    'attached. If they are gone for good, choose "Read all anew", or atelier projects ingest --force.'
+    "There are no files in {path} any more. The index of the project {name} is kept in case they are on a "
+    "drive that is not connected. If they are gone for good, choose “Re-index everything”, or run atelier "
+    "projects ingest --force."
 )
 
 

@@ -319,8 +319,8 @@ class Ingestions:
                 log.info("a project was deleted while it was read")
             else:
                 log.exception("a project could not be read")
-            said = error.localized(_) if isinstance(error, AtelierError) else _("It failed; the log file says why.")
-            self._set_state(work.state.model_copy(update={"stage": IngestStage.FAILED, "error": said, "path": ""}))
+            message = error.localized(_) if isinstance(error, AtelierError) else _("It failed; see the log file.")
+            self._set_state(work.state.model_copy(update={"stage": IngestStage.FAILED, "error": message, "path": ""}))
 
     def _work(self, project: Project, root: Path | None, before: IngestState | None = None) -> Ingestion:
         place = IngestTarget(root or Path(), self._closed, min(READERS, os.cpu_count() or 1))

@@ -20,8 +20,8 @@ MADE = frozenset({"node_modules", "__pycache__", "site-packages", "bower_compone
 """Folders of installed or generated files, always excluded."""
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif")
 """Image extensions, read last: recognising text takes seconds, where a code file takes milliseconds."""
-DENIED = N_("This folder cannot be looked into: the system does not allow it. What is known of its files is kept.")
-UNNAMED = N_("Left out: its name is not text (UTF-8).")
+DENIED = N_("This folder cannot be read: the system does not allow it. Its files stay in the index.")
+UNNAMED = N_("Skipped: its name is not text (UTF-8).")
 
 
 @dataclass(slots=True)

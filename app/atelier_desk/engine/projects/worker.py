@@ -51,8 +51,8 @@ BROKEN = N_("Could not be read: {reason}")
 NO_OCR = "no_ocr"
 PICTURE = {
     "bomb": N_("The picture has more than {most} million pixels: it is not unpacked."),
-    "not_a_picture": N_("Its name says that it is a picture, and its content is none."),
-    "broken": N_("The picture is damaged, or asks for too much memory."),
+    "not_a_picture": N_("It is named like a picture, but its content is not one."),
+    "broken": N_("The picture is damaged, or needs too much memory."),
     NO_OCR: N_("Text in pictures cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."),
 }
 """Problems of an image whose text was not recognised, by code of ``media.reading``."""

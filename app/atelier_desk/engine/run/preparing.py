@@ -65,11 +65,11 @@ class CallPreparation:
 
     def at_once(self, state: RunState, calls: Sequence[CallState]) -> list[Decided] | None:
         """Decide about several calls without blocking; None if one of them blocks."""
-        looked = [self.resolve(state, call.call) for call in calls]
-        if any(self.blocks(state, one) for one in looked):
+        resolved = [self.resolve(state, call.call) for call in calls]
+        if any(self.blocks(state, one) for one in resolved):
             return None
         tainted = self._teams.tainted(state)
-        return [self.judged(state, one, tainted, allowed=call.allowed) for one, call in zip(looked, calls, strict=True)]
+        return [self.judged(state, one, tainted, allowed=call.allowed) for one, call in zip(resolved, calls, strict=True)]
 
     def ready(self, call: CallState, intent: ToolCallStarted) -> PreparedCall | ToolResult:
         """Return what to execute for a call with a committed intent.

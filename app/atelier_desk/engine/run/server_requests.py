@@ -124,19 +124,19 @@ class CallRequestBroker:
         question = _question(state, self._call_id, spec, new_id(), self._env.clock.now())
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-        def heard(event: StreamEvent) -> None:
+        def on_event(event: StreamEvent) -> None:
             if event.chunk_type is ChunkType.USER_QUESTION_COMPLETE and event.data.get("question_id") == question.id and not over.done():
                 over.set_result(None)
 
         def decide(now: RunState) -> list[EventBody]:
             call = now.call(self._call_id)
             if now.status.final or now.pause is not None or call is None or call.status != "started":
-                raise ConflictError(N_("The call is over; nobody is asked for it any more."))
+                raise ConflictError(N_("The call has ended; nobody is asked about it any more."))
             if len(now.questions) >= limits.QUESTION_PENDING:  # concurrent questions all found room before
                 raise LimitError(N_("{count} questions are waiting already; no more are asked."), count=len(now.questions))
             return [QuestionAsked(question=question)]
 
-        unsubscribe = self._env.bus.subscribe(heard, state.workflow_id)
+        unsubscribe = self._env.bus.subscribe(on_event, state.workflow_id)
         try:
             await self._env.journal.append_if(self._handle, decide)
             await over
@@ -160,7 +160,7 @@ class CallRequestBroker:
     async def sample(self, server: str, sampling: Sampling) -> Mapping[str, object]:
         sampled = await sample(self._env, self._handle, self._call_id, server, sampling)
         if isinstance(sampled, budget.ReachedLimit):
-            raise LimitError(N_("The limits of this run have no room for another request to a model."), code="limit")
+            raise LimitError(N_("The limits of this run do not allow another request to a model."), code="limit")
         await self._env.journal.append(self._handle, sampled)
         return sampled.answer
 

@@ -139,12 +139,12 @@ def _one(event: RunEvent, body: ToolCallStarted | ApprovalRequested, run: _Run) 
         before = run.state.call(call.call_id)
         answered = before is not None and before.allowed
     # No rule or setting applies outside the granted folders: it would be refused today as well.
-    anew = today = said if said.reason == "outside" else None
+    verdict_now = today = said if said.reason == "outside" else None
     if body.grounds is not None and body.grounds.version == VERSION:
         named = NamedFact(call.tool, call.section, call.server, call.risk)
         risk = run.now.policy.risks.get(call.tool, call.risk)
         with suppress(ValueError, IndexError):  # foreign content of an imported file may be invalid
-            anew = again(body.grounds, named, run.known.get(body.grounds.level, run.level))
+            verdict_now = again(body.grounds, named, run.known.get(body.grounds.level, run.level))
             today = again(body.grounds, named._replace(risk=risk), run.now)
     return Replayed(
         time=event.time,
@@ -154,7 +154,7 @@ def _one(event: RunEvent, body: ToolCallStarted | ApprovalRequested, run: _Run) 
         tool=call.tool,
         detail=cut(redact(detail_of(call.subjects, call.arguments))),
         recorded=said,
-        again=anew,
+        again=verdict_now,
         today=today,
         answered=answered,
     )

@@ -64,7 +64,7 @@ class ContextEditing:
 
         def decide(now: RunState) -> list[EventBody]:
             if not compaction.can_undo(now, origin):
-                raise NotFoundError(N_("This was undone already, or a later summary holds it. Undo the later one first."))
+                raise NotFoundError(N_("This was undone already, or a later summary contains it. Undo the later one first."))
             return [CompactionUndone(origin=origin)]
 
         await self._change_context(live, decide)

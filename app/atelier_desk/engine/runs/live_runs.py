@@ -375,12 +375,12 @@ class LiveRuns:
     async def _mark(self, live: LiveRun, ended: Ended, status: RunStatus) -> bool:
         """Record a run as interrupted if it is in this state; return whether it was."""
         try:
-            kept = live.driver.cut_off() if live.driver is not None else await lost_reply(self._env.repos, live.handle.run_id)
+            reply = live.driver.cut_off() if live.driver is not None else await lost_reply(self._env.repos, live.handle.run_id)
 
             def decide(now: RunState) -> list[EventBody] | None:
                 gone = lost(now) if status is RunStatus.PROCESSING and now.status is RunStatus.AWAITING_USER else []
                 held = now.status is status or bool(gone) or (status is RunStatus.PROCESSING and _begins_children(now))
-                return [*kept, *gone, RunPaused(reason=PauseReason.INTERRUPTED, ended=ended)] if held else None
+                return [*reply, *gone, RunPaused(reason=PauseReason.INTERRUPTED, ended=ended)] if held else None
 
             return await self._env.journal.append_if(live.handle, decide, clear_partial=True)
         except AtelierError as error:

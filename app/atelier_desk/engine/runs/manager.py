@@ -102,9 +102,9 @@ class RunManager:
         self.attaching = Attaching(env)
         self.waiting = WaitingMessages(env, self.live)
         self.recovery = Recovery(env, self.live, self.steering)
-        beside = SideRequests(env, self.live)
-        self.titles = Titles(env, beside)
-        self.remembering = MemoryExtraction(env, beside)
+        requests = SideRequests(env, self.live)
+        self.titles = Titles(env, requests)
+        self.remembering = MemoryExtraction(env, requests)
         self._watch = InactivityWatch(env, self.live)
         self._progress = ProgressReporter(env, self.live)
         self._settings: Settings | None = None

@@ -178,7 +178,7 @@ class MemoryExtraction:
         """
         row = await self._env.repos.workflows.get(workflow_id)
         if row.id in (await self._env.repos.settings.load()).memories_off:
-            raise UsageError(N_("Memory is switched off for this workflow."))
+            raise UsageError(N_("Memory is turned off for this workflow."))
         live = await self._side_requests.runs.load(row.head_run_id) if row.head_run_id is not None else None
         if live is None or not _answered(live.handle.current):
             raise UsageError(N_("There is no finished answer in this workflow: there is nothing to remember yet."))
@@ -186,7 +186,7 @@ class MemoryExtraction:
         if made is SkipReason.SMALL:
             raise UsageError(N_("This agent's model is too small to extract memories."))
         if isinstance(made, SkipReason):
-            raise UsageError(N_("The limits of this agent have no room for another request."), code="limit")
+            raise UsageError(N_("The limits of this agent do not allow another request."), code="limit")
         return made
 
     def _on_event(self, event: StreamEvent) -> None:
@@ -242,11 +242,11 @@ class MemoryExtraction:
             if isinstance(made, SkipReason):
                 return made
             memories = await self._new(live.handle.current, facts_of(made.text), known)
-            sought = MemoryExtractionDone(
+            done = MemoryExtractionDone(
                 count=len(memories), provider=made.provider, model=made.model, usage=made.usage, duration_ms=made.duration_ms
             )
             # Usage first: if the workflow was deleted meanwhile, this raises, and nothing is proposed.
-            await self._env.journal.append(live.handle, sought)
+            await self._env.journal.append(live.handle, done)
         if self._failed.pop(live.handle.run_id, None) is not None:
             self._env.bus.changed("memory", live.handle.run_id)
         self._env.bus.changed("workflow", live.handle.workflow_id)

@@ -96,12 +96,12 @@ class Titles:
         if row.head_run_id is None:
             raise UsageError(N_("This workflow has no messages yet, so no title can be generated."))
         live = await self._side_requests.runs.load(row.head_run_id)
-        said = await self._recent_messages(row)
-        first = next((message.content for message in said if message.role is MessageRole.USER), "")
+        messages = await self._recent_messages(row)
+        first = next((message.content for message in messages if message.role is MessageRole.USER), "")
         async with self._side_requests.turn(row.head_run_id):
-            made = await self._ask(live, said)
+            made = await self._ask(live, messages)
             if made is None:
-                raise UsageError(N_("The limits of this agent have no room for another request."), code="limit")
+                raise UsageError(N_("The limits of this agent do not allow another request."), code="limit")
             title = title_of(made[0]) or name_from(first) or shorten(row.name, NAME_LENGTH, at_word=True)
             await self._commit_title(live, row, title, made[1], by="person")
         return await self._env.repos.workflows.get(workflow_id)
@@ -133,8 +133,8 @@ class Titles:
         """Return the latest messages of the person and the root agents, oldest first."""
         roots = {run.id for run in await self._env.repos.runs.list(row.id) if run.parent_run_id is None}
         page = await self._env.repos.messages.page(row.id, limit=100)
-        said = [each for each in page if each.run_id in roots and each.content.strip() and each.role is not MessageRole.NOTICE]
-        return said if len(said) <= READ else [*said[: READ // 2], *said[-READ // 2 :]]
+        messages = [each for each in page if each.run_id in roots and each.content.strip() and each.role is not MessageRole.NOTICE]
+        return messages if len(messages) <= READ else [*messages[: READ // 2], *messages[-READ // 2 :]]
 
     async def _ask(self, live: LiveRun, said: list[Message], *, small_too: bool = True) -> tuple[str, TitleGenerated] | None:
         """Return the model's title and its usage.

@@ -52,15 +52,15 @@ class WaitingMessages:
         """Return the queued messages of an ended turn, without those taken over by a later turn, possibly on another
         branch.
         """
-        kept = []
+        remaining = []
         for message in state.queued:
             try:
                 row = await self._env.repos.messages.get(message.message_id)
             except NotFoundError:
                 continue
             if row.kind == QUEUED and row.run_id == state.run_id:
-                kept.append(message)
-        return tuple(kept)
+                remaining.append(message)
+        return tuple(remaining)
 
     async def edit(self, workflow_id: str, message_id: str, content: str) -> None:
         """Change the text of a queued message.

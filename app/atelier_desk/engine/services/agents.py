@@ -231,8 +231,8 @@ class AgentService:
             UsageError: ``unknown_tool`` or ``unknown_section``.
         """
         known = list(self._context.registry.get_all_tool_names())
-        kept = stored.tools if stored is not None else ()
-        unknown = [name for name in config.tools if name not in known and name not in kept and not name.startswith("mcp__")]
+        unchanged = stored.tools if stored is not None else ()
+        unknown = [name for name in config.tools if name not in known and name not in unchanged and not name.startswith("mcp__")]
         if unknown:
             raise UsageError(
                 N_("Unknown tool {names}. Tools: {known}."), code="unknown_tool", names=", ".join(unknown), known=", ".join(sorted(known))
@@ -256,8 +256,8 @@ class AgentService:
             UsageError: ``unknown_section``.
         """
         known = [section.id for section in self._context.registry.sections.all()]
-        kept = (*known, *(stored.sections if stored is not None else ()))
-        unknown = [name for name in config.sections if name not in kept and not name.startswith(SERVERS)]
+        accepted = (*known, *(stored.sections if stored is not None else ()))
+        unknown = [name for name in config.sections if name not in accepted and not name.startswith(SERVERS)]
         if unknown:
             raise UsageError(
                 N_("Unknown tool section {names}. Sections: {known}."),

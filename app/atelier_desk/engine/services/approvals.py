@@ -209,7 +209,7 @@ class ApprovalService:
         where = asked.holds
         allowing = [rule for rule in await permissions.rules() if rule.where == where and rule.action is Action.ALLOW]
         # A held rule from a foreign backup becomes active with this approval.
-        kept = {rule.text: rule.model_copy(update={"held": False}) for rule in allowing}
+        allowed = {rule.text: rule.model_copy(update={"held": False}) for rule in allowing}
         # A rule for outdated repository settings is replaced by the one for the present settings.
         former = {repository.subject_of(rule.text): rule.id for rule in allowing if rule.text not in wanted}
         former.pop("", None)
@@ -218,7 +218,7 @@ class ApprovalService:
             id = former.get(repository.subject_of(text)) or new_id()
             return PermissionRule(id=id, text=text, action=Action.ALLOW, scope=where.scope, scope_id=where.scope_id, created_at=now)
 
-        return tuple(kept.get(text) or made(text) for text in wanted)
+        return tuple(allowed.get(text) or made(text) for text in wanted)
 
     def _edited(self, asked: ApprovalRequest, arguments: dict[str, object] | None) -> dict[str, object] | None:
         """Return the validated arguments changed by a person; None if unchanged."""

@@ -22,7 +22,7 @@ MAX_TOKENS = 48
 """Maximum reply tokens; reasoning models need some room before they answer."""
 SILENCE_S = 60.0
 """Inactivity limit in seconds, shorter than the connection's own."""
-SILENT = N_("The model said nothing for {seconds} seconds. Try again, or choose another one.")
+SILENT = N_("The model did not respond for {seconds} seconds. Try again, or choose another one.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,5 +57,5 @@ async def try_model(server: Provider, model: str, clock: Clock) -> Trial:
                 reasoned = reasoned or bool(delta.reply.reasoning)
     text = " ".join("".join(parts).split())
     if not text and not reasoned:
-        raise ProviderError(N_("The model answered nothing; try another one."), code="empty_reply")
+        raise ProviderError(N_("The model did not answer; try another one."), code="empty_reply")
     return Trial(text or "…", round((time.monotonic() - began) * 1000))

@@ -270,17 +270,17 @@ class FileService:
         return self._files.store.read(workflow_id)
 
     def _diff(self, workflow_id: str, change_id: str) -> FileChange:
-        kept = self._files.store
-        change = kept.get(workflow_id, change_id)
+        store = self._files.store
+        change = store.get(workflow_id, change_id)
         shown = change.path + ("/" if change.folder else "")
         if change.action == "moved":
             return FileChange(action="moved", path=shown, moved_to=change.moved_to, before=change.before, after=change.after)
         if change.action == "deleted":
-            path = kept.trash(change.id) / "content"
+            path = store.trash(change.id) / "content"
             before = path.read_bytes() if path.is_file() and not path.is_symlink() and path.stat().st_size < _SHOWN else None
             return _part(change, shown, before, None)
-        before = kept.content(change.before) if change.before and kept.has(change.before) else None
-        after = kept.content(change.after) if change.after and kept.has(change.after) else None
+        before = store.content(change.before) if change.before and store.has(change.before) else None
+        after = store.content(change.after) if change.after and store.has(change.after) else None
         return _part(change, shown, before, after)
 
     def _held_diff(self, workflow_id: str, id: str) -> FileChange:

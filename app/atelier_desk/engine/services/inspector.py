@@ -15,7 +15,7 @@ from atelier_desk.engine.inherited_messages import Conversations
 from atelier_desk.engine.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState
-from atelier_desk.engine.run.request import compaction, context, model_call, prompt, tool_search
+from atelier_desk.engine.run.request import compaction, context, prompt, tool_definitions, tool_search
 from atelier_desk.engine.run.request.toolset import toolset, visible
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.request.views import (
@@ -72,7 +72,7 @@ class InspectorService:
         events = await run_events(self._context.repos, run_id)
         summary = next((each for each in _summaries(events) if each.seq == seq), None)
         if summary is None:
-            raise NotFoundError(N_("Event {seq} of run {id} is no reply of a model."), seq=seq, id=run_id)
+            raise NotFoundError(N_("Event {seq} of run {id} is not a reply of a model."), seq=seq, id=run_id)
         replied = events[seq - 1].body
         assert isinstance(replied, ModelReplied)
         state = await self._asked(row, events[: replied.based_on or seq - 1])
@@ -213,7 +213,7 @@ def _summaries(events: list[RunEvent]) -> list[RequestSummary]:
 def _as_today(registry: ToolRegistry, state: RunState) -> tuple[str, tuple[ToolSpec, ...]]:
     """Return the system message and the tools the agent would be given now."""
     mine, search = toolset(registry, state), tool_search.current(state)
-    tools = model_call.with_skill_names(registry.get_definitions_by_names(visible(mine, state, search)), state)
+    tools = tool_definitions.with_skill_names(registry.get_definitions_by_names(visible(mine, state, search)), state)
     return prompt.system_prompt(state, mine.text(search)), tools
 
 
@@ -304,7 +304,7 @@ def _sizes(
         for index, (message, entry) in enumerate(zip(messages, entries, strict=True))
     ]
     estimates = dict.fromkeys(PARTS, 0)
-    estimates["tools"] = model_call.tools_tokens(tools)
+    estimates["tools"] = tool_definitions.tools_tokens(tools)
     estimates["images"] = sum(images)
     # Folder instructions are in the system message, which is the first.
     estimates["folder"], estimates["skills"] = map(estimate, framed)

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError
@@ -23,24 +23,22 @@ from atelier_desk.domain.mcp import MOST_SERVERS, McpEntry, McpError, McpKnown, 
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.engine.services.common import mcp_calls
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.engine.services.common.mcp_content import McpContent, listed
+from atelier_desk.engine.services.common.mcp_content import McpContent
+from atelier_desk.engine.services.common.mcp_description import described
 from atelier_desk.engine.services.common.mcp_problems import McpProblems, left_out, usable_tools
 from atelier_desk.engine.services.common.mcp_rules import (
     checked,
     denied_in,
     existing_folders,
-    icon_text,
     known_tool,
     same_place,
     started,
-    title_of,
     tool_statuses,
 )
 from atelier_desk.engine.services.common.mcp_secrets import McpSecrets
 from atelier_desk.engine.services.common.mcp_sign_in import McpSignIn
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
 from atelier_desk.engine.services.common.mcp_watch import McpWatch
-from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp import definitions, icons, variable_resolution
 from atelier_desk.support import background
 from atelier_desk.support.i18n import N_, _
@@ -285,7 +283,7 @@ class McpService:
             tools = await connection.tools()
             client = await connection.client()
             picture = await icons.icon(client.server_info, connection.server)
-            known = await self._known(McpKnown(), connection, client, tools, picture)
+            known = await described(McpKnown(), connection, client, tools, picture)
             self._tested[config.name] = (_bare(config), known)
             return _healthy(McpEntry(name=config.name, config=config, known=known))
         except McpError as error:
@@ -334,14 +332,17 @@ class McpService:
             if now is None:
                 raise McpError(N_("The MCP server {server} has no tool {tool} any more."), code="gone", server=server, tool=tool)
             if definitions.digest(now) != digest:
-                said = N_(
-                    "The MCP server {server} changed what it says of {tool}. The call was not made; the user is asked about the next one."
+                message = N_(
+                    "The MCP server {server} changed the description of {tool}. The call was not made; the "
+                    "user is asked about the next one."
                 )
-                raise McpError(said, code="altered", server=server, tool=tool)
+                raise McpError(message, code="altered", server=server, tool=tool)
             if await in_tool_thread(results.hidden, dict(arguments)) != dict(arguments):
                 # A model was tricked into sending one: a server only gets the secrets its owner gave it.
-                said = N_("The call of {tool} was not made: its arguments hold a secret, which the MCP server {server} must not get.")
-                raise McpError(said, code="secret_sent", server=server, tool=tool)
+                message = N_(
+                    "The call of {tool} was not made: its arguments contain a secret that the MCP server {server} must not receive."
+                )
+                raise McpError(message, code="secret_sent", server=server, tool=tool)
             self._watch.begin()
             return await mcp_calls.call(connection, serving, tool, arguments, context)
 
@@ -463,35 +464,11 @@ class McpService:
             picture = await icons.icon(client.server_info, connection.server)
             async with self._changing:
                 entry = await self._entry(name)
-                known = await self._known(entry.known, connection, client, tools, picture)
+                known = await described(entry.known, connection, client, tools, picture)
                 self._checked[name] = client
                 if known != entry.known:
                     known = known.model_copy(update={"checked_at": self._context.clock.now()})
                     await self._save_entry(entry.model_copy(update={"known": known}))
-
-    @staticmethod
-    async def _known(before: McpKnown, connection: Connection, client: Any, tools: Sequence[dict[str, Any]], picture: Any) -> McpKnown:
-        """Return a server's present self-description; the first list of its tools is thereby approved."""
-        offered = client.server_capabilities
-        told: dict[str, Any] = {
-            "title": title_of(client.server_info),
-            "version": shorten(str(getattr(client.server_info, "version", "") or ""), 64),
-            "protocol": client.protocol_version,
-            "seen": tuple(tools),
-            "resources": offered.resources is not None,
-            "prompts": offered.prompts is not None,
-            "latency_ms": connection.latency_ms,
-            "icon": await in_tool_thread(icon_text, picture),
-        }
-        if offered.resources is not None:
-            told["listed"] = await listed(connection, "resource", connection.resources)
-            told["templates"] = await listed(connection, "template", connection.templates)
-        if offered.prompts is not None or before.offered:
-            told["offered"] = await listed(connection, "prompt", connection.prompts)
-        told["rejected"] = connection.entries.rejected
-        if before.approved is None:
-            told |= {"approved": tuple(tools), "instructions": redact(client.instructions or "")[:_INSTRUCTIONS]}
-        return before.model_copy(update=told)
 
     async def _register(self, entry: McpEntry) -> None:
         """Register what was approved."""
@@ -565,5 +542,3 @@ REREAD_DELAY_S = 0.5
 """Minimum seconds between a notice of changed tools and the check."""
 MAX_REREAD_DELAY_S = 60.0
 """Maximum seconds, for a server that keeps sending notices."""
-_INSTRUCTIONS = 4_000
-"""Maximum characters of a server's instructions for models."""

@@ -62,15 +62,15 @@ class MediaService:
         if settings.images_model and not settings.images:
             raise UsageError(N_("The model that makes pictures needs the address of its endpoint, such as https://api.openai.com/v1."))
         await self._check_vision_model(settings.sees)
-        kept = True
+        persistent = True
         for service, key in (keys or {}).items():
             if service not in KEYED:
-                raise UsageError(N_("No key is kept for {service}."), service=service)
-            kept = await asyncio.to_thread(self._context.vault.set, entry(service), key) and kept
+                raise UsageError(N_("No key is stored for {service}."), service=service)
+            persistent = await asyncio.to_thread(self._context.vault.set, entry(service), key) and persistent
         await self._context.settings.update(media=settings)
         if keys:
             self._context.bus.changed("settings", "media")
-        return kept
+        return persistent
 
     async def _check_vision_model(self, sees: str) -> None:
         name = sees.partition("/")[0]
@@ -90,13 +90,13 @@ class MediaService:
         from atelier_desk.web.media_generation import MediaGenerator
 
         if what not in ("images", "models"):
-            raise UsageError(N_("What can be tried: images, models."))
+            raise UsageError(N_("Available tests: images, models."))
         stored = await self._context.settings.get()
         tried = settings or stored.media
         if what == "images" and not (tried.images and tried.images_model):
-            raise UsageError(N_("No service that makes pictures is set up: enter its address and model first."), code="not_configured")
+            raise UsageError(N_("No service that makes pictures is configured: enter its address and model first."), code="not_configured")
         if what == "models" and tried.models == "off":
-            raise UsageError(N_("No service that makes 3D models is set up: choose one first."), code="not_configured")
+            raise UsageError(N_("No service that makes 3D models is configured: choose one first."), code="not_configured")
         kind, title = (HeldKind.IMAGES, tried.images) if what == "images" else (HeldKind.MODELS, tried.models)
         check_confirmed(stored.model_copy(update={"media": tried}), kind, title)
         vault = self._context.vault
@@ -120,7 +120,7 @@ class MediaService:
     async def forget_key(self, service: str) -> None:
         """Delete the key of one of these services, also from the keyring."""
         if service not in KEYED:
-            raise UsageError(N_("No key is kept for {service}."), service=service)
+            raise UsageError(N_("No key is stored for {service}."), service=service)
         await asyncio.to_thread(self._context.vault.delete, entry(service))
         self._context.bus.changed("settings", "media")
 

@@ -61,7 +61,7 @@ class PermissionService:
             same = next((each for each in (*kept, *new) if _place(each) == _place(rule) and each.id != rule.id), None)
             if same is not None and same.action is not rule.action:
                 raise ConflictError(
-                    N_("There is a rule “{rule}” already, and it says {action}. Change that one."),
+                    N_("There is already a rule “{rule}”, with {action}. Change that one."),
                     code="contradicts", rule=same.text, action=same.action.value,
                 )  # fmt: skip
             if same is not None and same.held and not rule.held:
@@ -193,8 +193,8 @@ class PermissionService:
         if workflow_id:
             workspace = workspace or (await self._context.repos.workflows.get(workflow_id)).workspace
         folder = first(really(tuple(workspace)))
-        standing = (rule for rule in await self.rules() if not rule.held)
-        holding = tuple(rule for rule in standing if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id, folder=folder))
+        active = (rule for rule in await self.rules() if not rule.held)
+        holding = tuple(rule for rule in active if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id, folder=folder))
         state = await self._state(mode, workspace, holding, agent_id)
         own = (self._context.datadir.root.resolve().as_posix(),)
         if unreachable(state, found, described) is not None:
@@ -291,13 +291,13 @@ class PermissionService:
         if rule.scope is RuleScope.FOLDER and not Path(rule.scope_id).is_absolute():
             raise UsageError(N_("A workspace folder must be an absolute path, not {path}."), path=rule.scope_id)
         if both := set(rule.match) & set(rule.not_match):
-            raise UsageError(N_("“{example}” cannot be covered and not covered at once."), code="contradicts", example=min(both))
+            raise UsageError(N_("“{example}” cannot be both covered and not covered."), code="contradicts", example=min(both))
         if read.argument is None:
             return
         for example, wanted in [*((each, True) for each in rule.match), *((each, False) for each in rule.not_match)]:
             if covers_example(read, example) is not wanted:
-                said = N_("The rule “{rule}” does not cover “{example}”.") if wanted else N_("The rule “{rule}” covers “{example}”.")
-                raise UsageError(said, code="example", rule=rule.text, example=example)
+                message = N_("The rule “{rule}” does not cover “{example}”.") if wanted else N_("The rule “{rule}” covers “{example}”.")
+                raise UsageError(message, code="example", rule=rule.text, example=example)
 
     async def _state(self, mode: ApprovalMode, workspace: Sequence[str], rules: tuple[PermissionRule, ...], agent_id: str = "") -> RunState:
         from atelier_desk.engine.run.reducer.state import RunState

@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import contextlib
 import logging
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +30,7 @@ from atelier_desk.domain.project import (
     free_name,
     is_address,
 )
+from atelier_desk.engine.projects import project_files
 from atelier_desk.engine.projects.ingestions import Ingestions
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
@@ -41,8 +41,6 @@ from atelier_desk.storage.graph import file_key, is_entity_id, project_key
 from atelier_desk.storage.repositories.projects import NAME_IN_USE
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
-from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.text import decode
 
 if TYPE_CHECKING:
     from atelier_desk.knowledge.projects.index import ProjectIndex
@@ -51,13 +49,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 NO_FOLDER = N_("The folder {path} does not exist.")
-FILE = N_("{path} is a file; a project is made of a folder.")
-INSIDE_DATA = N_("{path} holds Atelier's own data: it cannot become a project.")
+FILE = N_("{path} is a file; a project needs a folder.")
+INSIDE_DATA = N_("{path} contains Atelier's own data: it cannot become a project.")
 EXPLORED_MAX = 5_000
 DEPTH_MAX = 5
 TEXT = 50_000
 """Maximum characters of an entity's text per answer."""
-_SOURCE = 16 * 1024 * 1024
 FILE_KINDS = frozenset({EntityKind.FILE, EntityKind.DOCUMENT, EntityKind.IMAGE, EntityKind.PAGE})
 
 
@@ -191,7 +188,7 @@ class ProjectService:
 
     async def _ingest(self, project_id: str, paths: Sequence[str] = (), *, force: bool = False, emptied: bool = False) -> None:
         project = await self._repo.get(project_id)
-        await self._ingestions.start(project, [_below(project, path) for path in paths], force=force, emptied=emptied)
+        await self._ingestions.start(project, [project_files.relative_path(project, path) for path in paths], force=force, emptied=emptied)
         if project.watched:
             self._ingestions.watch(project)
 
@@ -205,15 +202,15 @@ class ProjectService:
             UsageError: the path is outside the project, or was not skipped for that reason.
         """
         project = await self._repo.get(project_id)
-        below = _below(project, path)
+        below = project_files.relative_path(project, path)
         known = [each for each in project.readable if each != below]
         if yes:
             problem = await self._repo.problem(project_id, below)
             if below not in project.readable and (problem is None or not problem.secret):
-                raise UsageError(N_("{path} was not left out as a secret; nothing has to be said about it."), path=below or project.root)
+                raise UsageError(N_("{path} was not skipped as a secret, so it needs no permission."), path=below or project.root)
             known.append(below)
         elif len(known) == len(project.readable):
-            raise UsageError(N_("Nobody said that {path} is read."), path=below or project.root)
+            raise UsageError(N_("Nobody allowed {path} to be indexed."), path=below or project.root)
         async with self._ingestions.aside(project):  # later indexing respects this
             await self._remove_below(project_id, below)
             project = checks.changed(await self._repo.get(project_id), _("project"), readable=tuple(sorted(known)))
@@ -345,7 +342,7 @@ class ProjectService:
         await self._repo.get(project_id)
         index = await self._indexes.get(project_id)
         folder = under.strip("/")
-        found = [each for each in await in_tool_thread(index.all) if each.kind in FILE_KINDS and _lies_in(each.path, folder)]
+        found = [each for each in await in_tool_thread(index.all) if each.kind in FILE_KINDS and project_files.is_inside(each.path, folder)]
         return [shown(each, project_id) for each in sorted(found, key=lambda each: each.path)[:limit]]
 
     async def entity(self, entity_id: str) -> Entity:
@@ -432,13 +429,13 @@ class ProjectService:
     async def forget_path(self, project_id: str, path: str) -> int:
         """Forget a file, or the files in a folder, until read again; return the number of files."""
         project = await self._repo.get(project_id)
-        below = path if is_address(path) else _below(project, path)
+        below = path if is_address(path) else project_files.relative_path(project, path)
         async with self._ingestions.aside(project):
             return await self._remove_below(project_id, below)
 
     async def _remove_below(self, project_id: str, below: str) -> int:
         index = await self._indexes.get(project_id)
-        gone = [each.path for each in await self._repo.files(project_id) if _lies_in(each.path, below)]
+        gone = [each.path for each in await self._repo.files(project_id) if project_files.is_inside(each.path, below)]
         for each in gone:
             await self._repo.remove_files(project_id, [each])
             await in_tool_thread(index.remove, index.of_file(file_key(project_id, each)))
@@ -506,10 +503,10 @@ class ProjectService:
         if found is None:
             raise NotFoundError(N_("There is no entity {id}."), id=entity_id[:80])
         if not project.root or not found.path or found.kind == EntityKind.PACKAGE:
-            raise UsageError(N_("{name} stands in no file."), name=found.name)
-        text = await in_tool_thread(_text, project.root, found.path, (self._context.datadir.root,))
+            raise UsageError(N_("{name} is not in a file."), name=found.name)
+        text = await in_tool_thread(project_files.read_text, project.root, found.path, (self._context.datadir.root,))
         if found.language == "notebook":
-            text = await in_tool_thread(_cells, text)
+            text = await in_tool_thread(project_files.notebook_text, text)
         return text, found.start_line, found.end_line
 
     async def _finish_deletions(self) -> None:
@@ -552,35 +549,3 @@ class ProjectService:
 
     def _announce(self, project_id: str) -> None:
         self._context.bus.changed("projects", project_id)
-
-
-def _below(project: Project, path: str) -> str:
-    """Return a path relative to the project's root, with ``/``.
-
-    Raises:
-        UsageError: it is outside.
-    """
-    whole = os.path.normpath(os.path.join(project.root, os.path.expanduser(path)))  # noqa: PTH111, PTH118
-    inside = os.path.relpath(whole, project.root)
-    if inside == ".." or inside.startswith("../"):
-        raise UsageError(N_("{path} does not lie in the folder of the project, {root}."), path=path, root=project.root)
-    return "" if inside == "." else Path(inside).as_posix()
-
-
-def _lies_in(path: str, folder: str) -> bool:
-    return not folder or path == folder or path.startswith(f"{folder}/")
-
-
-def _text(root: str, path: str, closed: tuple[Path, ...]) -> str:
-    text = decode(ConfinedRoot(Path(root), closed, real=True).read(path, _SOURCE))
-    if text is None:
-        raise UsageError(N_("{name} is no text."), name=path)
-    return "\n".join(text.lines)
-
-
-def _cells(text: str) -> str:
-    from atelier_desk.knowledge.parsing.documents.notebook import plain
-
-    with contextlib.suppress(AtelierError):  # no longer a notebook: shown as it is
-        return plain(text)
-    return text

@@ -20,7 +20,7 @@ from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.skills import arguments, prompt_file
 
-MISSING = N_("The prompt {name} needs values for: {missing}. Give them as in: /{name} {example}")
+MISSING = N_("The prompt {name} needs values for: {missing}. For example: /{name} {example}")
 UNKNOWN = N_("The prompt {name} has no variable {unknown}. Its variables: {names}.")
 
 
@@ -64,15 +64,15 @@ class PromptService:
     async def _store(self, draft: PromptDraft, id: str | None, tainted: tuple[str, ...]) -> Prompt:
         found = len(arguments.variables(draft.content))
         if found > limits.PROMPT_VARIABLES:
-            said = N_("The prompt has {count} variables; at most {most} are allowed.")
-            raise LimitError(said, count=found, most=limits.PROMPT_VARIABLES)
+            message = N_("The prompt has {count} variables; at most {most} are allowed.")
+            raise LimitError(message, count=found, most=limits.PROMPT_VARIABLES)
         repo = self._context.repos.prompts
         old = None if id is None else await repo.get(id)
         other = await repo.named(draft.name)
         if other is not None and other.id != id:
             raise ConflictError(NAME_IN_USE, name=draft.name)
         if old is None and len(await repo.list()) >= limits.PROMPTS:
-            raise LimitError(N_("There are {most} prompts already; more are not kept. Delete one first."), most=limits.PROMPTS)
+            raise LimitError(N_("There are already {most} prompts, the maximum. Delete one first."), most=limits.PROMPTS)
         now = self._context.clock.now()
         # Pasted text may contain lone surrogates, which databases refuse.
         values = {**{name: sanitized(text) for name, text in draft.model_dump().items()}, "tainted": tainted, "updated_at": now}
@@ -148,8 +148,8 @@ class PromptService:
         return Invocation(kind="prompt", use=use, source="", text=_filled(prompt, values), arguments=given.strip(), read=read)
 
     async def _free_name(self, name: str) -> str:
-        taken = {prompt.name.casefold() for prompt in await self.list()}
-        return next(each for each in _numbered(name) if each.casefold() not in taken)
+        names_in_use = {prompt.name.casefold() for prompt in await self.list()}
+        return next(each for each in _numbered(name) if each.casefold() not in names_in_use)
 
 
 def _numbered(name: str) -> Iterable[str]:
@@ -172,6 +172,6 @@ def _filled(prompt: Prompt, values: Mapping[str, str]) -> str:
         raise UsageError(MISSING, code="missing_variables", name=prompt.name, missing=", ".join(missing), example=example)
     length = arguments.length_with(prompt.content, values)
     if length > limits.MESSAGE:
-        said = N_("The prompt has {length} characters with its variables filled in; at most {most} are allowed.")
-        raise LimitError(said, length=length, most=limits.MESSAGE)
+        message = N_("The prompt has {length} characters with its variables filled in; at most {most} are allowed.")
+        raise LimitError(message, length=length, most=limits.MESSAGE)
     return arguments.with_values(prompt.content, values)

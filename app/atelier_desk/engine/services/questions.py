@@ -63,7 +63,10 @@ class QuestionService:
             raise self._refusal(code, asked, answer)
         if asked.spec.form is not None and redact(answer.text_response) != answer.text_response:
             raise UsageError(
-                N_("An answer holds a key that Atelier knows. Forms are no place for secrets: nothing was sent to the server {server}."),
+                N_(
+                    "An answer contains a key that Atelier knows. Forms are not for secrets: nothing was sent "
+                    "to the server {server}."
+                ),
                 code="secret", server=asked.spec.asker.server if asked.spec.asker is not None else "",
             )  # fmt: skip
         return await self._finish(asked, QuestionStatus.ANSWERED, answer.selected_options, answer.text_response, go_on=go_on)

@@ -356,12 +356,12 @@ def _add(source: Path) -> FoundSkill:
         raise UsageError(N_("This skill cannot be used: {problem}"), problem=found.problem)
     target = find.home() / find.OWN / found.name
     if target.exists() or target.is_symlink():
-        raise ConflictError(N_("There is a skill in {folder} already."), folder=str(target))
+        raise ConflictError(N_("There is already a skill in {folder}."), folder=str(target))
     names = [FILE, *find.files(root, found, ADDED_FILES + 1)]
     size = sum((source / name).lstat().st_size for name in names)
     if len(names) > ADDED_FILES or size > ADDED_BYTES:
-        said = N_("The folder is no skill's: it has more than {files} files, or more than {most} MB.")
-        raise UsageError(said, files=ADDED_FILES, most=ADDED_BYTES // 1024**2)
+        message = N_("This is not a skill's folder: it has more than {files} files, or more than {most} MB.")
+        raise UsageError(message, files=ADDED_FILES, most=ADDED_BYTES // 1024**2)
     try:
         for name in names:
             (target / name).parent.mkdir(parents=True, exist_ok=True)

@@ -128,14 +128,14 @@ class TaskService:
 
         Fields first, then the status, which depends on them, then the duration, which completing measures.
         """
-        status, taken = fields.pop("status", task.status), fields.pop("duration_ms", None)
+        status, duration = fields.pop("status", task.status), fields.pop("duration_ms", None)
         changed = {name: value for name, value in fields.items() if value != getattr(task, name)}
         if changed:
             await self.update(task.workflow_id, task.id, **changed)
         if status is not task.status:
             await self.set_status(task.workflow_id, task.id, status)
-        if taken is not None:
-            await self.update(task.workflow_id, task.id, duration_ms=taken)
+        if duration is not None:
+            await self.update(task.workflow_id, task.id, duration_ms=duration)
         return await self.get(task.workflow_id, task.id)
 
     async def complete(self, workflow_id: str, task_id: str) -> Task:

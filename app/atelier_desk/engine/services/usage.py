@@ -34,9 +34,9 @@ class UsageService:
             (each.day, each.workflow_id, each.agent_name, each.provider, each.model): UsageSum(each.usage, each.requests, each.duration_ms)
             for each in await self._context.repos.history.usage(since, zone)
         }
-        for spent in await used.used_since(since):
-            key = (spent.time.astimezone(zone).date(), spent.workflow_id, spent.agent_name, spent.provider, spent.model)
-            sums[key] = sums.get(key, UsageSum()) + UsageSum(spent.usage, spent.requests, spent.duration_ms)
+        for row in await used.used_since(since):
+            key = (row.time.astimezone(zone).date(), row.workflow_id, row.agent_name, row.provider, row.model)
+            sums[key] = sums.get(key, UsageSum()) + UsageSum(row.usage, row.requests, row.duration_ms)
         names = await used.names({key[1] for key in sums})
         outside = _("Outside workflows")
         return [
@@ -53,15 +53,15 @@ class UsageService:
 
         Copied workflows cost nothing: usage with equal time and figures counts once. A refund lowers only its own run.
         """
-        kept = await self._context.repos.used.used_since(since)
-        return await self._context.repos.history.cost(since) + sum(max(0.0, each.usage.cost) for each in kept)
+        usage = await self._context.repos.used.used_since(since)
+        return await self._context.repos.history.cost(since) + sum(max(0.0, each.usage.cost) for each in usage)
 
     async def month(self) -> MonthUsage:
         """Return this month's cost, and the limit."""
         now = self._context.clock.now()
         settings = await self._context.settings.get()
-        spent = await self.cost_since(month_start(now))
-        return MonthUsage(month_of(now), spent, settings.monthly_cost_limit, settings.monthly_unpriced == month_of(now))
+        cost = await self.cost_since(month_start(now))
+        return MonthUsage(month_of(now), cost, settings.monthly_cost_limit, settings.monthly_unpriced == month_of(now))
 
     async def warn(self, month: str) -> None:
         """Warn once a month that most of the limit is used."""

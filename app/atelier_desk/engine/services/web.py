@@ -66,23 +66,21 @@ class WebService:
         """
         engine = ENGINES[settings.search]
         if key and not engine.keyed:
-            raise UsageError(N_("{service} takes no key."), service=engine.title)
+            raise UsageError(N_("{service} needs no key."), service=engine.title)
         if settings.search == "searxng" and not settings.address:
             raise UsageError(N_("A SearXNG server needs its address, such as https://search.example.org."))
         if settings.browser and await in_tool_thread(find, settings.browser) is None:
-            raise UsageError(
-                N_("There is no program that can be started at {path}. Leave it empty to have one looked for."), path=settings.browser
-            )
-        kept = await asyncio.to_thread(self._context.vault.set, entry(settings.search), key) if key else True
+            raise UsageError(N_("There is no program that can be started at {path}. Leave it empty to detect one."), path=settings.browser)
+        persistent = await asyncio.to_thread(self._context.vault.set, entry(settings.search), key) if key else True
         await self._context.settings.update(web=settings)
         if key:
             self._context.bus.changed("settings", "web")
-        return kept
+        return persistent
 
     async def forget_key(self, service: str) -> None:
         """Delete a service's key, also from the keyring."""
         if service not in ENGINES or not ENGINES[service].keyed:
-            raise UsageError(N_("No key is kept for {service}."), service=service)
+            raise UsageError(N_("No key is stored for {service}."), service=service)
         await asyncio.to_thread(self._context.vault.delete, entry(service))
         self._context.bus.changed("settings", "web")
 

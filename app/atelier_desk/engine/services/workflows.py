@@ -395,7 +395,7 @@ class WorkflowService:
             raise NotFoundError(N_("The workflow has no turn {run_id}."), run_id=run_id)
         before = runs.get(wanted.previous_run_id or "")
         if before is not None and before.deleted_at is not None and before.deleted_at != wanted.deleted_at:
-            raise UsageError(N_("The turn before this one was deleted too. Bring that one back first."))
+            raise UsageError(N_("The turn before this one was deleted too. Restore that one first."))
         together = [each.id for each in runs.values() if wanted.deleted_at is not None and each.deleted_at == wanted.deleted_at]
         back = {*(link.id for link in await self._context.repos.runs.links(workflow_id)), *together}
         links = [RunLink(each.id, each.previous_run_id, each.parent_run_id) for each in runs.values() if each.id in back]

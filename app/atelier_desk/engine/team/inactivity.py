@@ -67,9 +67,9 @@ class InactivityWatch:
     def _note(self, event: StreamEvent) -> None:
         if event.depth == 0:
             return
-        if isinstance(said := event.payload, Retry):
+        if isinstance(payload := event.payload, Retry):
             # A pause before the next attempt, often requested by the server, is not inactivity: count from its end.
-            self._active[event.run_id] = self._env.clock.monotonic() + float(said.details.get("delay_s") or 0)
+            self._active[event.run_id] = self._env.clock.monotonic() + float(payload.details.get("delay_s") or 0)
         elif event.chunk_type in ACTIVITY or event.run_id not in self._active:
             self._active[event.run_id] = self._env.clock.monotonic()
         if self._task is None or self._task.done():
@@ -116,6 +116,6 @@ class InactivityWatch:
 
 def _works(live: LiveRun) -> bool:
     """Whether the run itself should be active: it waits for nobody, no tool, and no slot."""
-    begun = live.at_work and live.driver is not None and not live.driver.waits_for_slot
+    started = live.at_work and live.driver is not None and not live.driver.waits_for_slot
     state = live.handle.current
-    return begun and state.status is RunStatus.PROCESSING and not any(call.status == "started" for call in state.calls)
+    return started and state.status is RunStatus.PROCESSING and not any(call.status == "started" for call in state.calls)

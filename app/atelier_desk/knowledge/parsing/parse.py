@@ -197,10 +197,10 @@ def _deep(data: bytes) -> bool:
 def _errors(root: Node) -> list[int]:
     """Return the lines of the first 20 syntax errors."""
     found: list[int] = []
-    waiting, looked = [root], 0
-    while waiting and len(found) < 20 and looked < 5_000:
+    waiting, visited = [root], 0
+    while waiting and len(found) < 20 and visited < 5_000:
         node = waiting.pop()
-        looked += 1
+        visited += 1
         if node.is_error or node.is_missing:
             line = node.start_point[0] + 1
             if line not in found:

@@ -49,8 +49,8 @@ class Edges:
     def renumbered(self, new_row: np.ndarray) -> dict[str, np.ndarray]:
         """Return the columns with renumbered rows, without edges of rows mapped to -1."""
         source, target = new_row[self.columns["source"]], new_row[self.columns["target"]]
-        kept = (source >= 0) & (target >= 0)
-        return {**{name: own[kept] for name, own in self.columns.items()}, "source": source[kept], "target": target[kept]}
+        valid = (source >= 0) & (target >= 0)
+        return {**{name: own[valid] for name, own in self.columns.items()}, "source": source[valid], "target": target[valid]}
 
     def prepare(self, rows: int) -> None:
         """Sort the edges for ``of``; ``rows`` is the number of rows."""
@@ -111,8 +111,8 @@ class Edges:
             _rows, first = np.unique(row, return_index=True)
             first.sort()
             left = limit - len(found)
-            taken = first[:left]
-            found += [Step(*each) for each in zip(row[taken].tolist(), [far] * len(taken), edge[taken].tolist(), strict=True)]
+            selected = first[:left]
+            found += [Step(*each) for each in zip(row[selected].tolist(), [far] * len(selected), edge[selected].tolist(), strict=True)]
             if len(first) > left:
                 return found, True
             frontier = row[first].astype(np.int64)
@@ -129,5 +129,5 @@ class Edges:
         inside = np.zeros(count, dtype=bool)
         inside[list(rows)] = True
         found = self.of(np.array(rows, dtype=np.int64), Direction.OUT)
-        kept: np.ndarray = found[inside[self.columns["target"][found]]]
-        return kept
+        valid: np.ndarray = found[inside[self.columns["target"][found]]]
+        return valid

@@ -146,19 +146,19 @@ def _parts(index: ProjectIndex) -> index_file.Parts:
     import numpy as np
 
     with index.lock:
-        kept = np.array([row for row, entry in enumerate(index.entries) if entry is not None], dtype=np.int64)
+        live = np.array([row for row, entry in enumerate(index.entries) if entry is not None], dtype=np.int64)
         new_row = np.full(len(index.entries), -1, dtype=np.int32)
-        new_row[kept] = np.arange(len(kept), dtype=np.int32)
+        new_row[live] = np.arange(len(live), dtype=np.int32)
         words = index.postings.merged(index.live)
         entries = json.dumps([entry[:-1] for entry in index.entries if entry is not None], ensure_ascii=False)
         parts: dict[str, Any] = {f"edge.{name}": column for name, column in index.edges.renumbered(new_row).items()}
         parts |= {"keys": words.keys, "starts": words.starts, "rows": new_row[words.rows], "counts": words.counts}
-        parts |= {"entries": np.frombuffer(entries.encode("utf-8", "surrogatepass"), dtype=np.uint8), "length": index.length[kept]}
+        parts |= {"entries": np.frombuffer(entries.encode("utf-8", "surrogatepass"), dtype=np.uint8), "length": index.length[live]}
         head: dict[str, Any] = {"form": FORM, "embedder": None}
         if index.vectors is not None and len(index.vectors):
             head["embedder"] = [index.vectors.embedder, index.vectors.dimension]
             index.vectors.reserve(len(index.entries))
-            parts["vectors"], parts["there"] = index.vectors.matrix[kept], index.vectors.there[kept]
+            parts["vectors"], parts["there"] = index.vectors.matrix[live], index.vectors.there[live]
         return {name: np.ascontiguousarray(part) for name, part in parts.items()}, head
 
 

@@ -23,7 +23,7 @@ from atelier_desk.support.i18n import N_
 if TYPE_CHECKING:
     from atelier_desk.knowledge.parsing.parsed import Parsed, Scope
 
-NOT_UNDERSTOOD = N_("Not understood at line {lines}; the rest was read.")
+NOT_UNDERSTOOD = N_("Could not be parsed at line {lines}; the rest was read.")
 NO_TEXT = N_("No text was found in it: its pages may be pictures.")
 MAX_STORED_CHARACTERS = 600
 """Characters stored of a scope's source, for previews and vectors; the rest is read from the file."""
@@ -138,11 +138,11 @@ def _file(key: str, path: str, found: Parsed, page: str) -> EntityRow:
     text = found.text[:SECTION] if found.kind == "image" else ""
     lines = 0 if found.kind == "image" else found.lines
     outline = " ".join(scope.name for scope in found.scopes if scope.parent < 0) or " ".join(section.title for section in found.sections)
-    said = text or outline[:2_000]
-    vector = digest(kind, name, "", "", said) if said else ""
+    text_or_outline = text or outline[:2_000]
+    vector = digest(kind, name, "", "", text_or_outline) if text_or_outline else ""
     return EntityRow(
         file_entity(key), kind, found.kind, name, path, path, found.language, 1 if lines else 0, lines,
-        "", "", said, "", vector, terms(name, path, "", words(said)),
+        "", "", text_or_outline, "", vector, terms(name, path, "", words(text_or_outline)),
     )  # fmt: skip
 
 
@@ -210,8 +210,8 @@ def _imports(key: str, path: str, found: Parsed, scopes: list[str]) -> Iterator[
         number = seen[full] = seen.get(full, 0) + 1
         own = entity_id(key, EntityKind.IMPORT, full if number == 1 else f"{full}#{number}")
         parent = scopes[each.scope] if 0 <= each.scope < len(scopes) else file_entity(key)
-        said = f"{full} as {each.alias}" if each.alias and each.alias != (each.name or each.module) else full
+        statement = f"{full} as {each.alias}" if each.alias and each.alias != (each.name or each.module) else full
         yield EntityRow(
             own, EntityKind.IMPORT, "", each.alias or each.name or each.module, full, path, found.language, each.line, each.line,
-            said[:500], "", "", parent, "", b"",
+            statement[:500], "", "", parent, "", b"",
         )  # fmt: skip

@@ -114,9 +114,9 @@ def _assistant_blocks(message: ChatMessage, ids: list[str]) -> list[Block]:
 
 
 def _result(message: ChatMessage, id: str) -> Block:
-    said = message.content if message.content.strip() else ""
-    block: Block = {"type": "tool_result", "tool_use_id": id, "content": said}
-    return {**block, "is_error": True} if message.success is False and said else block  # an error must have content
+    content = message.content if message.content.strip() else ""
+    block: Block = {"type": "tool_result", "tool_use_id": id, "content": content}
+    return {**block, "is_error": True} if message.success is False and content else block  # an error must have content
 
 
 def _text(text: str) -> list[Block]:

@@ -42,11 +42,11 @@ async def settle_calls(reply: ChatReply, ids: CallIds, *, first: int = 0) -> lis
     """
     cut = reply.finish_reason is FinishReason.LENGTH
     last = len(reply.tool_calls) - 1
-    taken = set(ids.used)
+    ids_in_use = set(ids.used)
     calls = []
     for position, call in enumerate(reply.tool_calls[: CALLS + 1]):
-        identifier = call.id if call.id and call.id not in taken else ids.at(first + position)
-        taken.add(identifier)
+        identifier = call.id if call.id and call.id not in ids_in_use else ids.at(first + position)
+        ids_in_use.add(identifier)
         if position == CALLS:
             calls.append(call.model_copy(update={"id": identifier, "error": TOO_MANY}))
         else:

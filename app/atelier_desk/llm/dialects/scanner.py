@@ -106,8 +106,8 @@ def _open_tag(text: str, start: int, final: bool) -> _OpenTag | _Tag:
     header = text[start : start + _HEADER_CHARACTERS]
     match = _OPEN.match(header)
     if match is None:
-        begun = _OPEN_WORD.startswith(header) or _OPEN_BEGUN.fullmatch(header) is not None
-        return _Tag.MAYBE if begun and not final and len(header) < _HEADER_CHARACTERS else _Tag.NO
+        header_started = _OPEN_WORD.startswith(header) or _OPEN_BEGUN.fullmatch(header) is not None
+        return _Tag.MAYBE if header_started and not final and len(header) < _HEADER_CHARACTERS else _Tag.NO
     end = start + match.end()
     if name := _NAME.search(match["attributes"]):
         return _OpenTag((name[1] or name[2]).strip(), end)

@@ -39,14 +39,14 @@ _FAILURES = (
     ("No space left|Errno 28|quota exceeded", N_("The disk is full. Free some space and install again.")),
     ("ProxyError|Cannot connect to proxy|Tunnel connection failed", N_("The proxy did not answer or refused. Check HTTPS_PROXY.")),
     ("CERTIFICATE_VERIFY_FAILED", N_("The certificate of the package index is not trusted. Type: pip config set global.cert FILE")),
-    ("40[137] (Client )?Error", N_("The package index wants a login. Check index-url in `pip config list`.")),
+    ("40[137] (Client )?Error", N_("The package index requires a login. Check index-url in `pip config list`.")),
     (
         "NewConnectionError|NameResolutionError|ConnectTimeout|ReadTimeout|timed out|Connection (broken|refused|reset)|IncompleteRead|HASH",
         N_("The package index could not be reached, or a download broke off. Check the network, then install again."),
     ),
     (
         "externally-managed-environment|Permission denied|Read-only file system|Errno (13|30)",
-        N_("This Python takes no packages. Run Atelier from an environment of its own (python -m venv)."),
+        N_("This Python does not accept packages. Run Atelier in a virtual environment (python -m venv)."),
     ),
     ("Could not find a version|No matching distribution", N_("This system or Python has no such package. Choose another embedder.")),
 )
@@ -204,5 +204,5 @@ def _constraints() -> Path:
 
 def _environment() -> dict[str, str]:
     """Return pip's environment: ignores packages from elsewhere, and makes the progress parsable."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
-    return {**kept, "PIP_QUIET": "0", "PIP_DRY_RUN": "0", "PIP_NO_DEPS": "0", "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
+    variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    return {**variables, "PIP_QUIET": "0", "PIP_DRY_RUN": "0", "PIP_NO_DEPS": "0", "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}

@@ -79,8 +79,8 @@ def _model_parts(message: ChatMessage, named: list[tuple[str, str]]) -> list[Blo
         }
         for (id, name), call in zip(named, message.tool_calls, strict=True)
     ]
-    kept = returned(message.provider_data).get(PARTS)
-    found = laid_out(kept, message.content, calls, text=_signed_text)
+    parts = returned(message.provider_data).get(PARTS)
+    found = laid_out(parts, message.content, calls, text=_signed_text)
     if found is None:
         return [*_text(message.content), *calls]
     return [_thought(part) if part.get("type") == THOUGHT else part for part in found] or [{"text": message.content}]

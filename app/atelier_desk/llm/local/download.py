@@ -173,8 +173,8 @@ class Downloads:
             )
         except Exception as error:  # it must not seem to run after its task has ended
             log.exception("the download of %s failed", entry.id)
-            said = N_("The download failed for a reason that was not expected ({reason}). The log has the details.")
-            self._fail(entry, ProviderError(said, code="connection", recoverable=True, reason=type(error).__name__))
+            message = N_("The download failed for a reason that was not expected ({reason}). The log has the details.")
+            self._fail(entry, ProviderError(message, code="connection", recoverable=True, reason=type(error).__name__))
 
     async def _fetch(self, entry: CatalogueEntry) -> None:
         """Receive the missing part. If the server refuses to resume, it starts over."""
@@ -196,17 +196,17 @@ class Downloads:
                 await self._receive(entry, response, part, received)
         except httpx.TimeoutException as error:
             raise ProviderError(
-                N_("The server stopped sending. Start the download again to go on."), code="timeout", recoverable=True
+                N_("The server stopped sending. Start the download again to continue."), code="timeout", recoverable=True
             ) from error
         except httpx.HTTPError as error:
             raise ProviderError(
-                N_("The connection was lost ({reason}). Start the download again to go on."),
+                N_("The connection was lost ({reason}). Start the download again to continue."),
                 code="connection",
                 recoverable=True,
                 reason=type(error).__name__,
             ) from error
         if _size(part) < entry.size_bytes:
-            raise ProviderError(N_("The download ended too early. Start it again to go on."), code="truncated", recoverable=True)
+            raise ProviderError(N_("The download ended too early. Start it again to continue."), code="truncated", recoverable=True)
 
     def _resume_at(self, entry: CatalogueEntry, response: httpx.Response, received: int) -> int:
         """Return where the body begins: after the existing data (206), or at the beginning (200)."""

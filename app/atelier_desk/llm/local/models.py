@@ -105,7 +105,7 @@ class ModelStore:
         try:
             status = model.path.stat()
         except FileNotFoundError:
-            raise ProviderError(N_("The model file {path} is gone."), code="model_missing", path=model.path) from None
+            raise ProviderError(N_("The model file {path} no longer exists."), code="model_missing", path=model.path) from None
         if status.st_size == 0:
             raise ProviderError(N_("The model file {path} is empty. Download it again."), code="model_empty", path=model.path)
         head = self._head(model, status, again)

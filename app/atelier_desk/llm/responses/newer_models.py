@@ -53,16 +53,16 @@ class CompatibleProvider(OpenAICompatibleProvider):
         return super().stream(request)
 
     async def _by_either(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
-        begun = False
+        started = False
         try:
             async with aclosing(self._by_responses().stream(request)) as deltas:
                 async for delta in deltas:
-                    begun = begun or not isinstance(delta, RetryDelta)
+                    started = started or not isinstance(delta, RetryDelta)
                     yield delta
             return
         except ProviderError as error:
             model, page = _about(error, request.model)
-            if begun or error.status not in _NO_PAGE or (model and not page):
+            if started or error.status not in _NO_PAGE or (model and not page):
                 raise
             if page and not model:
                 self._not_before = self._clock.monotonic() + ASK_AGAIN_S
@@ -87,7 +87,7 @@ def _about(error: ProviderError, model: str) -> tuple[bool, bool]:
 
     If about neither or both, chat completions will show the problem, and nothing is remembered.
     """
-    said = str(error.params.get("detail", ""))
+    detail = str(error.params.get("detail", ""))
     path = urlsplit(str(error.params.get("url", ""))).path
-    rest = said.replace(path, "") if path else said
-    return _ABOUT_MODEL.search(rest) is not None or model in rest, error.status != 404 or _ABOUT_PAGE.search(said) is not None
+    rest = detail.replace(path, "") if path else detail
+    return _ABOUT_MODEL.search(rest) is not None or model in rest, error.status != 404 or _ABOUT_PAGE.search(detail) is not None

@@ -91,8 +91,8 @@ class ResponseParser(EventStreamParser):
         names = [name for name in (string_of(item, "call_id"), string_of(item, "id")) if name]
         place = next((self._places[name] for name in names if name in self._places), None)
         if place is None:
-            taken = listed and item.get("type") == "function_call" and index in self._places.values()
-            place = max(self._places.values()) + 1 if taken else index
+            in_use = listed and item.get("type") == "function_call" and index in self._places.values()
+            place = max(self._places.values()) + 1 if in_use else index
         self._places.update(dict.fromkeys(names, place))
         return place
 
@@ -111,8 +111,8 @@ class ResponseParser(EventStreamParser):
             return deltas if index in self._argued else [*deltas, *self.assembler.call(index, arguments=item.get("arguments"))]
         if kind == "message":
             parts = objects_of(item, "content")
-            said = "".join(string_of(part, "text") or string_of(part, "refusal") for part in parts)
-            deltas = [] if index in self._blocks else self._text(index, said)
+            text = "".join(string_of(part, "text") or string_of(part, "refusal") for part in parts)
+            deltas = [] if index in self._blocks else self._text(index, text)
             if (phase := string_of(item, "phase")) and index in self._blocks:
                 self._blocks[index]["phase"] = phase
             return deltas

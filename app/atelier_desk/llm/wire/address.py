@@ -64,11 +64,11 @@ async def answers_chat(make: MakeClient, place: EndpointAddress, chat_path: str)
     except ProviderError as error:
         if error.code in ("auth", "quota"):
             raise
-        said = str(error.params.get("detail", ""))
+        detail = str(error.params.get("detail", ""))
         if error.status == 404:
-            return "model" in said.replace(chat_path, "").lower()
+            return "model" in detail.replace(chat_path, "").lower()
         # A plain web server's error has no content but its status.
-        return said != f"HTTP {error.status}" and error.status in (400, 409, 413, 415, 422, 429, 500, 503)
+        return detail != f"HTTP {error.status}" and error.status in (400, 409, 413, 415, 422, 429, 500, 503)
     finally:
         await http.aclose()
 

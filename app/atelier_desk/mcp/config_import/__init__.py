@@ -1,4 +1,4 @@
-"""Servers as other programs write them down: their files, one-click links, the registry's ``server.json`` and ``.mcpb`` bundles.
+"""Servers from other programs: their files, one-click links, ``server.json``, bundles.
 
-Nothing that is read here is started or stored: it becomes a preview, in which a person sees command, environment and secrets.
+Nothing read here is started or stored: it becomes a preview that shows command, environment and secrets.
 """

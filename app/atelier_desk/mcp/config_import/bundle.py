@@ -1,4 +1,7 @@
-"""Bundles (``.mcpb``, earlier ``.dxt``): an archive with a server and its manifest, unpacked into a folder of its own once agreed to."""
+"""Bundles (``.mcpb``, formerly ``.dxt``): an archive of a server and its manifest.
+
+It is unpacked into a folder of its own after a person agrees.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,10 @@ _PLATFORMS = {"linux": "linux", "darwin": "darwin", "win32": "win32"}
 
 
 def read(path: Path, folder: Path) -> FoundServer:
-    """The server of a bundle, as it would run from ``folder``; nothing is unpacked.
+    """Read the server of a bundle as it would run from ``folder``; nothing is unpacked.
 
     Raises:
-        UsageError: the file is no bundle.
+        UsageError: the file is not a bundle.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -35,21 +38,25 @@ def read(path: Path, folder: Path) -> FoundServer:
                 raise UsageError(N_("The manifest of {file} is too long."), file=path.name)
             manifest = jsonc.loads(archive.read(info).decode("utf-8-sig"))
     except KeyError:
-        raise UsageError(N_("{file} is no bundle: it has no manifest.json."), file=path.name) from None
+        raise UsageError(N_("{file} is not a bundle: it has no manifest.json."), file=path.name) from None
     except (zipfile.BadZipFile, OSError, ValueError, RecursionError, NotImplementedError, RuntimeError) as error:
-        raise UsageError(N_("{file} is no bundle that can be read: {detail}"), file=path.name, detail=str(error)[:200]) from None
+        raise UsageError(N_("{file} is not a readable bundle: {detail}"), file=path.name, detail=str(error)[:200]) from None
     return of_manifest(manifest, folder, path.name)
 
 
 def of_manifest(manifest: Any, folder: Path, file: str) -> FoundServer:
-    """The server that a manifest describes. Raises ``UsageError`` when it describes none."""
+    """The server that a manifest describes.
+
+    Raises:
+        UsageError: it describes none.
+    """
     server = manifest.get("server") if isinstance(manifest, Mapping) else None
-    said = server.get("mcp_config") if isinstance(server, Mapping) else None
-    if not isinstance(server, Mapping) or not isinstance(said, Mapping):
-        raise UsageError(N_("{file} is no bundle: its manifest names no server."), file=file)
-    overrides = said.get("platform_overrides")
+    config = server.get("mcp_config") if isinstance(server, Mapping) else None
+    if not isinstance(server, Mapping) or not isinstance(config, Mapping):
+        raise UsageError(N_("{file} is not a bundle: its manifest names no server."), file=file)
+    overrides = config.get("platform_overrides")
     mine = overrides.get(_PLATFORMS.get(sys.platform, "linux")) if isinstance(overrides, Mapping) else None
-    said = {**said, **(mine if isinstance(mine, Mapping) else {})}
+    config = {**config, **(mine if isinstance(mine, Mapping) else {})}
     asks: dict[str, Ask] = {}
     variables: dict[str, str] = {}
     wanted = mapping(manifest.get("user_config"))
@@ -74,24 +81,24 @@ def of_manifest(manifest: Any, folder: Path, file: str) -> FoundServer:
         variables[name] = "" if secret else default
         return name
 
-    env = {name: filled(text) for name, text in texts(said.get("env")).items()}
-    arguments = [filled(text_of(each)) for each in rows(said.get("args")) if isinstance(each, str | int | float)]
+    env = {name: filled(text) for name, text in texts(config.get("env")).items()}
+    arguments = [filled(text_of(each)) for each in rows(config.get("args")) if isinstance(each, str | int | float)]
     platforms = mapping(manifest.get("compatibility")).get("platforms")
     notes: list[AtelierError] = []
     if isinstance(platforms, list) and platforms and sys.platform not in platforms:
-        notes.append(UsageError(N_("It says that it runs on {platforms} alone."), platforms=", ".join(map(str, platforms))))
+        notes.append(UsageError(N_("It only supports {platforms}."), platforms=", ".join(map(str, platforms))))
     return build(
         text_of(manifest.get("name") or "") or Path(file).stem, "mcpb", text_of(manifest.get("description") or ""),
-        asks=asks.values(), warnings=notes, transport="stdio", command=filled(text_of(said.get("command") or "")),
+        asks=asks.values(), warnings=notes, transport="stdio", command=filled(text_of(config.get("command") or "")),
         args=tuple(arguments), env={**variables, **env}, folder=str(folder),
     )  # fmt: skip
 
 
 def unpack(path: Path, folder: Path) -> None:
-    """Unpack a bundle into a new folder; a file that would lie outside of it, a link or too much of it ends it.
+    """Unpack a bundle into a new folder.
 
     Raises:
-        UsageError: it is not what a bundle may be; nothing is left of it.
+        UsageError: it contains a link, a path outside the folder, or too much; nothing remains on disk.
     """
     made = False
     try:
@@ -107,7 +114,7 @@ def unpack(path: Path, folder: Path) -> None:
             try:
                 folder.mkdir(parents=True)
             except FileExistsError:
-                raise UsageError(N_("The bundle has to be read again.")) from None  # what is there is another one's
+                raise UsageError(N_("The bundle has to be read again.")) from None  # another bundle
             made = True
             for member in members:
                 _unpack(archive, member, folder)
@@ -116,7 +123,7 @@ def unpack(path: Path, folder: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, UsageError):
             raise
-        raise UsageError(N_("{file} is no bundle that can be read: {detail}"), file=path.name, detail=str(error)[:200]) from None
+        raise UsageError(N_("{file} is not a readable bundle: {detail}"), file=path.name, detail=str(error)[:200]) from None
 
 
 def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Any text in which servers stand: JSON with comments, TOML, YAML, a link, or a command line."""
+"""Find servers in any text: JSON with comments, TOML, YAML, a link or a command line."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ from atelier_desk.mcp.config_import.found_server import FoundServer, rows
 from atelier_desk.support.i18n import N_
 
 LONGEST = 2 * 1024 * 1024
-"""Characters of a text that is read."""
+"""Characters of a text; longer ones are refused."""
 LONGEST_SLOW = 128 * 1024
-"""Characters of YAML or TOML: a megabyte of the one takes half a minute to read, and no such file of a program is as long."""
+"""Characters of YAML or TOML: a megabyte of YAML takes half a minute to parse.
+
+No program's own file is this long.
+"""
 LONGEST_LINE = 16 * 1024
 """Characters of a command line."""
 _DOTS = 64
-"""Parts of one name of TOML: reading a name takes as long as the square of them."""
+"""Parts of one dotted TOML name: parsing takes time quadratic in them."""
 MOST_VALUES = 200_000
-"""Values of one text, each as often as it is named."""
+"""Values of one text; a value that is referenced several times counts each time."""
 MOST = 200
 """Servers of one text."""
 NO_SERVER = N_(
@@ -41,10 +44,10 @@ _COMMENTS = re.compile(r"\A(?:\s++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
 
 
 def servers(text: str, source: str = "") -> list[FoundServer]:
-    """The servers of a text; ``source`` names the program it is of.
+    """Read the servers of a text; ``source`` is the name of its program.
 
     Raises:
-        UsageError: there is none, or the text cannot be read.
+        UsageError: the text has none or cannot be parsed.
     """
     text = text.removeprefix("\ufeff").strip()
     if len(text) > LONGEST:
@@ -65,14 +68,14 @@ def servers(text: str, source: str = "") -> list[FoundServer]:
     try:
         found = of_value(value, source)
     except RecursionError:
-        raise UsageError(NO_SERVER) from None  # nested deeper than any such file is
+        raise UsageError(NO_SERVER) from None  # nested deeper than any such file
     if not found:
         raise UsageError(NO_SERVER)
     return found[:MOST]
 
 
 def of_value(value: Any, source: str = "") -> list[FoundServer]:
-    """The servers of a parsed file."""
+    """Read the servers of a parsed file."""
     if isinstance(value, list):
         return [each for item in value[:MOST] for each in of_value(item, source)]
     if not isinstance(value, Mapping):
@@ -90,37 +93,37 @@ def of_value(value: Any, source: str = "") -> list[FoundServer]:
         if isinstance(inner, Mapping):
             if key == "mcp" and isinstance(inner.get("servers"), Mapping):
                 inner = inner["servers"]
-            named = {str(name): said for name, said in inner.items() if _is_entry(said)}
+            named = {str(name): fields for name, fields in inner.items() if _is_entry(fields)}
             if named or not _is_entry(value):
-                return [entry(name, said, source, inputs) for name, said in named.items()]
+                return [entry(name, fields, source, inputs) for name, fields in named.items()]
     projects = value.get("projects")
     if isinstance(projects, Mapping):
-        # Claude Code keeps those of each project in one file.
-        return [each for said in projects.values() for each in of_value(said, source)]
+        # Claude Code stores the servers of each project in one file.
+        return [each for project in projects.values() for each in of_value(project, source)]
     if _is_entry(value):
         return [entry(str(value.get("name") or _guess(value)), value, source, inputs)]
     if value and all(_is_entry(each) for each in value.values()):
-        return [entry(str(name), said, source, inputs) for name, said in value.items()]
+        return [entry(str(name), fields, source, inputs) for name, fields in value.items()]
     return []
 
 
 def _count(value: Any) -> None:
-    """Refuse what is more than any such file holds: a few lines of YAML can name one another until they are more than all memory."""
+    """Refuse too many values: a few lines of YAML aliases can expand beyond all memory."""
     left, waiting = MOST_VALUES, [value]
     while waiting:
         each = waiting.pop()
         inner = list(each.values()) if isinstance(each, Mapping) else each if isinstance(each, list) else []
         left -= 1 + len(inner)
         if left < 0:
-            raise UsageError(N_("The text holds too much: at most {most} values are read."), most=MOST_VALUES)
+            raise UsageError(N_("The text contains too much: at most {most} values are read."), most=MOST_VALUES)
         waiting += [item for item in inner if isinstance(item, Mapping | list)]
 
 
 def link(text: str) -> FoundServer:
-    """The server of a one-click link.
+    """Read the server of a one-click link.
 
     Raises:
-        UsageError: it is none that can be read.
+        UsageError: it is not such a link or cannot be read.
     """
     parts = urlsplit(text.strip())
     query = {key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True, max_num_fields=100).items()}
@@ -146,14 +149,14 @@ def link(text: str) -> FoundServer:
 
 def _parsed(text: str) -> Any:
     if text.startswith(("//", "/*")):
-        # The file that Zed makes for everybody begins so.
+        # Zed's default file begins with a comment.
         text = _COMMENTS.sub("", text, count=1) or text
     if text[0] in "{[":
         value = _json(text)
         if value is not None:
             return value
         if text[0] == "{":
-            raise UsageError(N_("The text begins as JSON and is none: {detail}"), detail=_why(text))
+            raise UsageError(N_("The text looks like JSON but is not valid: {detail}"), detail=_why(text))
     if text[0] == '"':
         value = _json("{" + text.rstrip().rstrip(",") + "}")
         if value is not None:
@@ -165,7 +168,7 @@ def _parsed(text: str) -> Any:
         try:
             return tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise UsageError(N_("The text begins as TOML and is none: {detail}"), detail=str(error)) from None
+            raise UsageError(N_("The text looks like TOML but is not valid: {detail}"), detail=str(error)) from None
     if re.search(r"^(?:extensions|mcp_?[sS]ervers|mcp):\s*$", text, re.MULTILINE):
         import yaml
 
@@ -173,7 +176,7 @@ def _parsed(text: str) -> Any:
         try:
             return yaml.safe_load(text)
         except (yaml.YAMLError, RecursionError, ValueError) as error:
-            raise UsageError(N_("The text begins as YAML and is none: {detail}"), detail=str(error)[:300]) from None
+            raise UsageError(N_("The text looks like YAML but is not valid: {detail}"), detail=str(error)[:300]) from None
     return None
 
 
@@ -185,7 +188,7 @@ def _check_slow(text: str) -> None:
 
 
 def _json(text: str) -> Any:
-    """JSON, also with comments and commas too many; None for what is none."""
+    """Parse JSON that may have comments and trailing commas; None when it is not JSON."""
     try:
         return jsonc.loads(text)
     except (ValueError, RecursionError):
@@ -226,12 +229,12 @@ def _guess(value: Mapping[str, Any]) -> str:
 def _host(url: str) -> str:
     try:
         return urlsplit(url).hostname or "server"
-    except ValueError:  # it is none; what is made of it says so
+    except ValueError:  # not JSON; the result says so
         return "server"
 
 
 def _name_of_command(words: list[str]) -> str:
-    """The package among a command's words."""
+    """The package name among a command's words."""
     for word in words[1:]:
         if not word.startswith("-") and word not in ("run", "exec", "x", "tool", "--"):
             return re.sub(r"(?<=.)@[\w.^~-]*$", "", word)

@@ -1,4 +1,4 @@
-"""One server's entry in any program's file: all say the same with other words."""
+"""One server's entry in the formats of different programs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from atelier_desk.support.text import shorten
 
 _HTTP = frozenset({"http", "streamable-http", "streamable_http", "streamableHttp", "remote", "sse"})
 _STARTED = re.compile(r"stdio|local")
-"""What a server that is started is called."""
+"""Transport names of a local server."""
 _INPUT = re.compile(r"\$\{input:([^}]+)\}")
 _VARIABLE = re.compile(r"[^A-Za-z0-9_]+")
 _OPENCODE = re.compile(r"\{env:([A-Za-z_]\w*)\}")
 
 
 def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, object]] | None = None) -> FoundServer:
-    """A server from its entry; ``inputs`` are what VS Code asks people for, by id."""
+    """Read a server's entry; ``inputs`` are VS Code's input variables, by id."""
     if not isinstance(said, Mapping):
         return FoundServer(name, problem=UsageError(N_("It cannot be used: {detail}"), detail="an object is expected"))
     kind = text_of(said.get("type") or said.get("transport") or "").strip()
@@ -30,12 +30,14 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, o
     if kind == "sse" or ("url" in said and "httpUrl" not in said and source in ("Gemini", "Qwen")):
         warnings.append(UsageError(N_("It speaks an older transport (SSE): its address is tried as one of streamable HTTP.")))
     if kind in ("ws", "websocket"):
-        return FoundServer(name, problem=UsageError(N_("It speaks over {kind}, which is no transport of the protocol."), kind=kind))
+        return FoundServer(name, problem=UsageError(N_("It uses {kind}, which is not a transport of the protocol."), kind=kind))
     if kind and kind not in _HTTP and not _STARTED.fullmatch(kind):
-        warnings.append(UsageError(N_("Its type {kind} is not known; it is read by what else it says."), kind=shorten(kind, 40)))
+        warnings.append(UsageError(N_("Its type {kind} is unknown and was ignored."), kind=shorten(kind, 40)))
     if only := _only(said):
         warnings.append(
-            UsageError(N_("It allows these tools alone: {names}. Switch the others off once the server has run."), names=shorten(only, 200))
+            UsageError(
+                N_("It allows only these tools: {names}. Disable the others after the server's first start."), names=shorten(only, 200)
+            )
         )
     asked = _Inputs(inputs or {})
     common: dict[str, object] = {"enabled": _enabled(said), "timeout_s": _timeout(said), "tools_off": _off(said)}
@@ -63,7 +65,7 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, o
     if isinstance(arguments, str):
         arguments = _split(arguments)
     if " " in words and not arguments and "/" not in words.partition(" ")[0][1:]:
-        # Some write the whole line as the command.
+        # Some programs store the complete command line as the command.
         words, *arguments = _split(words) or [words]
     env = texts(said.get("env") or said.get("environment") or said.get("envs"))
     for variable in rows(said.get("env_vars")) or rows(said.get("env_keys")):
@@ -83,7 +85,7 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, o
 
 
 class _Inputs:
-    """The values that a file leaves to a question: they become variables of the server."""
+    """Input variables of a file; they become variables of the server."""
 
     def __init__(self, inputs: Mapping[str, Mapping[str, object]]) -> None:
         self._inputs = inputs
@@ -102,7 +104,7 @@ class _Inputs:
             return text
         if _INPUT.fullmatch(text):
             return self._setting(f"header:{name}", text)
-        # "Bearer ${input:token}": what is asked for is the whole header.
+        # "Bearer ${input:token}": the complete header is asked for.
         said = self._description(text)
         self._asks[f"header:{name}"] = Ask(f"header:{name}", f"{_INPUT.sub('…', text)} {said}".strip(), secret=True)
         return ""
@@ -133,7 +135,7 @@ class _Inputs:
 
 
 def _reference(text: str) -> str:
-    """The ways of others to name a variable, in ours."""
+    """Convert other programs' variable references to ours."""
     return _OPENCODE.sub(r"${\1}", text)
 
 
@@ -142,7 +144,7 @@ def _enabled(said: Mapping[str, object]) -> bool:
 
 
 def _timeout(said: Mapping[str, object]) -> float:
-    """Seconds; those who write more than an hour mean milliseconds."""
+    """Timeout in seconds; values over an hour are taken as milliseconds."""
     for key in ("tool_timeout_sec", "timeout", "timeoutMs"):
         value = said.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
@@ -157,7 +159,10 @@ def _off(said: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _only(said: Mapping[str, object]) -> str:
-    """The names of the tools that the file allows alone; empty when it allows all: which others there are, only the server can tell."""
+    """Names of the only tools the file allows; empty when it allows all.
+
+    Which other tools exist is known only by the server.
+    """
     for key in ("includeTools", "enabledTools", "enabled_tools", "tools"):
         names = [text for text in rows(said.get(key)) if isinstance(text, str) and text]
         if names and "*" not in names:

@@ -1,4 +1,4 @@
-"""What was found of a server, before a person agreed to it."""
+"""A server found in another program's configuration, before a person accepts it."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _PLACEHOLDER = re.compile(
     r"|(?:your|my|insert|enter|put|replace|change)[-_ ].*|.*[-_ ]here)\s*",
     re.IGNORECASE,
 )
-"""What stands in a manual's example where a key belongs."""
+"""Placeholders that documentation uses instead of a key."""
 _OF_PROGRAMS = frozenset({"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator"})
-"""What programs fill in by themselves; it is no variable."""
+"""Variables that other programs set themselves."""
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A value that only a person can give: ``key`` is ``env:NAME`` or ``header:NAME``.
+    """A value that a person must enter: ``key`` is ``env:NAME`` or ``header:NAME``.
 
     Attributes:
-        secret: it goes to the keyring; else it becomes a text of the configuration.
-        value: what the file had there, or a default; never shown when it is secret.
-        choices: what it may be; empty for anything.
+        secret: stored in the keyring; other values become text of the configuration.
+        value: value in the file, or a default; never shown when secret.
+        choices: allowed values; empty for any.
     """
 
     key: str
@@ -55,14 +55,14 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class FoundServer:
-    """One server of what was read.
+    """One server found in the text.
 
     Attributes:
-        config: as it would be stored; secrets are not in it.
-        asks: values that are asked for, or go from the file to the keyring.
-        warnings: what a person has to know of it: English templates as errors, to be shown in their language.
-        told: what it is, in the file's words.
-        problem: why it cannot be used; then ``config`` is None.
+        config: as it would be stored; without secrets.
+        asks: values to enter, and values that move from the file to the keyring.
+        warnings: what a person should know, as errors with English templates, translated when shown.
+        told: the file's description of the server.
+        problem: why it cannot be used; ``config`` is None then.
     """
 
     name: str
@@ -74,24 +74,24 @@ class FoundServer:
 
     @property
     def secrets(self) -> dict[str, str]:
-        """The secrets that the file itself holds, by ``env:NAME`` or ``header:NAME``."""
+        """Secrets in the file itself, by ``env:NAME`` or ``header:NAME``."""
         return {ask.key: ask.value for ask in self.asks if ask.secret and ask.value}
 
     @property
     def open(self) -> tuple[Ask, ...]:
-        """What has to be asked for."""
+        """Values that a person must enter."""
         return tuple(ask for ask in self.asks if ask.required and not ask.value)
 
 
 def name_of(text: str) -> str:
-    """A name that a server may have here, made from any other."""
+    """Make a valid server name from any text."""
     last = text.rstrip("/").rpartition("/")[2] or text
-    kept = _NOT_IN_NAMES.sub("-", last).strip("-")[:32].strip("-")
-    return kept or "server"
+    cleaned = _NOT_IN_NAMES.sub("-", last).strip("-")[:32].strip("-")
+    return cleaned or "server"
 
 
 def is_secret(name: str, text: str) -> bool:
-    """Whether a value must not be stored as text: by its name, or because it looks like nothing but a key."""
+    """Whether a value must not be stored as text: its name says so, or it looks like a key."""
     if not text or "${" in text:
         return False
     return bool(SECRET_NAME.search(name)) or bool(_KEY_LIKE.fullmatch(text)) or bool(_KEY_FORMS.search(text))
@@ -100,7 +100,10 @@ def is_secret(name: str, text: str) -> bool:
 def build(
     name: str, source: str, told: str = "", *, asks: Iterable[Ask] = (), warnings: Iterable[AtelierError] = (), **fields: Any
 ) -> FoundServer:
-    """A server from its fields; values of ``env`` and ``headers`` that are secrets become asks, and what cannot be used a problem."""
+    """Create a server from its fields.
+
+    Secret values of ``env`` and ``headers`` become asks; an invalid configuration becomes a problem.
+    """
     found = {ask.key: ask for ask in asks}
     notes = list(warnings)
     env, headers = dict(fields.pop("env", {}) or {}), dict(fields.pop("headers", {}) or {})
@@ -140,7 +143,10 @@ def build(
 def _with_unset(
     env: dict[str, str], headers: dict[str, str], fields: Mapping[str, Any], found: dict[str, Ask], notes: list[AtelierError]
 ) -> dict[str, str]:
-    """The variables with those that are named and set nowhere: their values are asked for. A header is asked for as a whole."""
+    """Add variables that are named but not set; their values are asked for.
+
+    A header is asked for as a unit.
+    """
     missing: dict[str, None] = {}
     for key, text in list(env.items()):
         for name in _unset(text, {each: value for each, value in env.items() if each != key}):
@@ -164,28 +170,28 @@ def _with_unset(
 
 
 def _unset(text: str, env: Mapping[str, str]) -> list[str]:
-    """The variables a text names that nobody has set and that have no other text."""
+    """Variables in a text that are not set and have no default."""
     named = (match[1] for match in _REFERENCE.finditer(text) if match[2] is None)
     return [name for name in named if name not in env and name not in os.environ and name not in _OF_PROGRAMS]
 
 
 def text_of(value: Any) -> str:
-    """A value of a file as a text; numbers and booleans as JSON writes them."""
+    """A value of a file as text; numbers and booleans as in JSON."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str | int | float) else ""
 
 
 def texts(value: Any) -> dict[str, str]:
-    """An object of texts; anything else is none."""
+    """Values of an object as texts; empty for another type."""
     return {str(key): text_of(each) for key, each in value.items()} if isinstance(value, Mapping) else {}
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """The object a value is; an empty one for anything else."""
+    """``value`` if it is an object, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def rows(value: Any) -> list[Any]:
-    """The list a value is; an empty one for anything else."""
+    """``value`` if it is a list, else an empty one."""
     return value if isinstance(value, list) else []

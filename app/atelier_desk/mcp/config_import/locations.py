@@ -1,4 +1,4 @@
-"""Where other programs keep their servers."""
+"""Files in which other programs configure servers."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from atelier_desk.workspace.skills.find import home as home_folder
 
 @dataclass(frozen=True, slots=True)
 class ConfigLocation:
-    """A file of a program that may be there."""
+    """A configuration file that may exist."""
 
     program: str
     path: Path
 
 
 def _settings() -> Path:
-    """Where programs of this system keep their settings."""
+    """This system's folder for programs' settings."""
     if sys.platform == "win32":
         return Path(os.environ.get("APPDATA") or home_folder() / "AppData" / "Roaming")
     return home_folder() / "Library" / "Application Support" if sys.platform == "darwin" else home_folder() / ".config"
 
 
 def of_user() -> list[ConfigLocation]:
-    """The files of the person's programs, there or not."""
+    """Configuration files of the person's programs, existing or not."""
     home, settings = home_folder(), _settings()
     config = home / ".config"
     return [
@@ -48,7 +48,7 @@ def of_user() -> list[ConfigLocation]:
 
 
 def of_folder(folder: Path) -> list[ConfigLocation]:
-    """The files of a project, there or not."""
+    """Configuration files of a project, existing or not."""
     return [
         ConfigLocation("Claude Code", folder / ".mcp.json"),
         ConfigLocation("Cursor", folder / ".cursor" / "mcp.json"),
@@ -67,7 +67,7 @@ def of_folder(folder: Path) -> list[ConfigLocation]:
 
 
 def program_of(path: Path) -> str:
-    """Which program a file is of, by its place and name; empty when nobody knows."""
+    """The program a file belongs to, by path and name; empty when unknown."""
     parts = path.parts
     for place in (*of_user(), *of_folder(Path("/"))):
         wanted = (

@@ -1,4 +1,4 @@
-"""``server.json`` of the registry: packages that are run by their package's program, and addresses."""
+"""The registry's ``server.json``: packages run by a package runner, and remote addresses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_server(value: Mapping[str, Any]) -> bool:
 
 
 def servers(value: Mapping[str, Any]) -> list[FoundServer]:
-    """One for each way it can be had; the ones that are started here first."""
+    """One server for each way to run it; local ones first."""
     name, told = str(value["name"]), text_of(value.get("description") or "")
     found = [_package(name, told, each) for each in rows(value.get("packages")) if isinstance(each, Mapping)]
     return found + [_remote(name, told, each) for each in rows(value.get("remotes")) if isinstance(each, Mapping)]
@@ -47,9 +47,7 @@ def _package(name: str, told: str, package: Mapping[str, object]) -> FoundServer
     notes: list[AtelierError] = []
     transport = package.get("transport")
     if isinstance(transport, Mapping) and text_of(transport.get("type") or "stdio") != "stdio":
-        notes.append(
-            UsageError(N_("It answers at an address once it was started, which is not done here: it may have to be started by hand."))
-        )
+        notes.append(UsageError(N_("It must be started before it answers at its address: you may have to start it yourself.")))
     return build(
         name, "server.json", told, asks=values.asks, warnings=notes,
         transport="stdio", command=command, args=(*before, *between, exact, *after), env={**env, **values.variables},
@@ -78,7 +76,7 @@ def _remote(name: str, told: str, remote: Mapping[str, object]) -> FoundServer:
 
 
 class _Values:
-    """Values that a person is asked for."""
+    """Values that a person must enter."""
 
     def __init__(self) -> None:
         self._asks: dict[str, Ask] = {}
@@ -102,7 +100,7 @@ class _Values:
         return "" if secret else default
 
     def arguments(self, said: object) -> list[str]:
-        """The words of a command; one that is asked for becomes a variable of the server."""
+        """Words of a command; one that must be entered becomes a variable of the server."""
         found: list[str] = []
         for each in said if isinstance(said, list) else ():
             if not isinstance(each, Mapping):

@@ -18,16 +18,16 @@ def covers(pattern: Sequence[object], items: Sequence[Item], same: Callable[[obj
 
     The last star takes one more item whenever what follows does not match: earlier stars never have to be retried.
     """
-    at, star, taken = 0, -1, 0
+    at, star, matched = 0, -1, 0
     place = 0
     while place < len(items):
         if at < len(pattern) and pattern[at] is STAR:
-            star, taken, at = at, place, at + 1
+            star, matched, at = at, place, at + 1
         elif at < len(pattern) and same(pattern[at], items[place]):
             at, place = at + 1, place + 1
         elif star >= 0:
-            taken += 1
-            at, place = star + 1, taken
+            matched += 1
+            at, place = star + 1, matched
         else:
             return False
     return all(piece is STAR for piece in pattern[at:])

@@ -391,8 +391,8 @@ def _line(line: str) -> GitIgnoreSpecPattern | None:
     from pathspec.patterns.gitignore.base import GitIgnorePatternError
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-    kept = line.rstrip(" ")
-    escaped = kept + "\\ " * (len(line) - len(kept))
+    stripped = line.rstrip(" ")
+    escaped = stripped + "\\ " * (len(line) - len(stripped))
     try:
         return GitIgnoreSpecPattern(f"\\{escaped}" if escaped.startswith("#") else escaped)
     except GitIgnorePatternError:

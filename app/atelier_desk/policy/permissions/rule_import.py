@@ -139,11 +139,11 @@ def _opencode(found: dict[str, object]) -> Iterator[Line]:
 
     There the last matching rule wins, here the strictest: what a later rule relaxes must be written by hand.
     """
-    for key, said in found.items():
-        if isinstance(said, str):
-            yield _opencode_line(f"{key}: {said}", key, None, said)
-        elif isinstance(said, dict):
-            yield from _opencode_table(key, said)
+    for key, value in found.items():
+        if isinstance(value, str):
+            yield _opencode_line(f"{key}: {value}", key, None, value)
+        elif isinstance(value, dict):
+            yield from _opencode_table(key, value)
         else:
             yield _nothing(str(key), N_("neither allow, ask nor deny"))
 
@@ -158,7 +158,7 @@ def _opencode_table(key: str, said: dict[str, Any]) -> Iterator[Line]:
             if _known(action) and _known(later) and Action(later).strictness < Action(action).strictness and _wider(wanted, other)
         ]
         if loosened and Action(action) is Action.ASK and wanted == "*":
-            yield _nothing(source, N_("asking is what happens without a rule"))
+            yield _nothing(source, N_("calls are asked about anyway without a rule"))
         elif loosened:
             yield _nothing(source, N_("a later rule loosens it, and here the strictest rule wins: write it by hand"))
         else:

@@ -40,7 +40,7 @@ CHUNK = 1024 * 1024
 MANIFEST_BYTES = 256 * 1024 * 1024
 """Maximum size of the manifest, which is read into memory: about two million files."""
 BAD_BACKUP = N_("The backup {path} cannot be used: {detail}. Choose another backup file.")
-NO_BACKUP = N_("{path} is no backup: a backup is a zip file that was written with: atelier backup create FILE")
+NO_BACKUP = N_("{path} is not a backup: a backup is a zip file written with: atelier backup create FILE")
 NEWER_BACKUP = N_("The backup {path} was made by a newer Atelier. Update Atelier, then restore it.")
 OLDER_BACKUP = N_(
     "The backup {path} was made by an early Atelier (its format is {found}, this program reads formats from {oldest} on). "
@@ -48,7 +48,7 @@ OLDER_BACKUP = N_(
     "diagnostics, Export everything), then import that export here."
 )
 UNSEALED = N_("its bytes do not have the checksum at its end")
-MISMATCH = N_("The backup {path} does not hold what the database holds ({detail}) and was deleted. Try again.")
+MISMATCH = N_("The backup {path} does not match the database ({detail}) and was deleted. Try again.")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from atelier_desk.support.threads import in_storage_thread
 
 ATTEMPTS = 3
 """The engine may rearrange its files during the copy even without writes; then the copy is repeated."""
-EXISTS = N_("There is a file at {path} already; choose another name for the backup.")
+EXISTS = N_("There is already a file at {path}; choose another name for the backup.")
 
 
 async def create(store: Store, datadir: DataDir, target: Path) -> BackupInfo:

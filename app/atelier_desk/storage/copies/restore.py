@@ -109,7 +109,7 @@ def finish_restore(root: Path) -> Path | None:
     Raises:
         StorageError: a file cannot be moved; calling it again continues.
     """
-    kept: Path | None = None
+    previous: Path | None = None
     try:
         for unfinished in root.glob(f"{UNPACKING}*"):
             shutil.rmtree(unfinished, ignore_errors=True)
@@ -131,7 +131,7 @@ def finish_restore(root: Path) -> Path | None:
             if (snapshots := DataDir(root).snapshots).is_dir():
                 shutil.rmtree(snapshots)
             sync_folder(root)
-            kept = _replaced_place(aside, root / "backups")
+            previous = _replaced_place(aside, root / "backups")
             # Renamed first to a name that is never restored from: half deleted and without its mark, it would pass for
             # the folder's own.
             gone = root / f"{UNPACKING}{ready.name.removeprefix(RESTORING)}"
@@ -140,7 +140,7 @@ def finish_restore(root: Path) -> Path | None:
             shutil.rmtree(gone)
     except OSError as error:
         raise errors.from_os_error(error, root) from error
-    return kept
+    return previous
 
 
 def _swap(present: Path, new: Path, aside: Path) -> None:

@@ -38,11 +38,10 @@ HASHES = frozenset({"hash", "prev_hash", "wrote", "last_hash"})
 """Tables whose rows have hashes or are linked by them, and the columns for that."""
 NOT_AN_EXPORT = N_("{path} is not an Atelier export: {detail}")
 CHANGED = N_(
-    "{path} is not as it was exported: it is damaged, or somebody changed it. "
-    "If it was changed on purpose, take its line out of {manifest}."
+    "{path} is not as it was exported: it is damaged or was changed. If it was changed on purpose, remove its line from {manifest}."
 )
 NEWER_EXPORT = N_("The export in {path} was written by a newer Atelier. Update Atelier, then import it.")
-NOT_EMPTY = N_("The database already holds data ({table}); an export can only be imported into an empty one.")
+NOT_EMPTY = N_("The database already contains data ({table}); an export can only be imported into an empty one.")
 FOLDER_IN_USE = N_("The folder {path} is not empty; choose a new one for the export.")
 
 

@@ -45,7 +45,7 @@ class Artefacts:
         part = ArtefactPart(name=name, media_type=media_type, size=len(data), sha256=files.sha256(data))
         path = self._path(workflow_id, part.sha256)
 
-        def keep() -> None:
+        def write() -> None:
             with self._lock:
                 if not files.holds(path, data):
                     files.write_atomic(path, data)
@@ -55,7 +55,7 @@ class Artefacts:
                     self._named.add(path)
 
         try:
-            await asyncio.shield(in_storage_thread(keep))
+            await asyncio.shield(in_storage_thread(write))
         except OSError as error:
             raise errors.from_os_error(error, path) from error
         return part

@@ -20,7 +20,7 @@ from atelier_desk.storage.rows import record, to_json
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.support.i18n import N_
 
-NAME_IN_USE = N_("There is an agent with the name {name} already.")
+NAME_IN_USE = N_("There is already an agent named {name}.")
 
 
 class AgentRepository(Repository[Agent]):

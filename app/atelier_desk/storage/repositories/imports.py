@@ -82,8 +82,8 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
         repos.memories.notify(entries)
     if replace:
         await repos.snapshots.remove(workflow.id)
-        kept = {report.name for report, _text in rows.reports}
-        await repos.reports.remove_files(workflow.id, [report.name for report in old_reports if report.name not in kept])
+        existing = {report.name for report, _text in rows.reports}
+        await repos.reports.remove_files(workflow.id, [report.name for report in old_reports if report.name not in existing])
 
 
 async def _left_out(repos: Repositories, table: str, rows: WorkflowRows, home: dict[str, Any]) -> list[Any]:
@@ -92,6 +92,6 @@ async def _left_out(repos: Repositories, table: str, rows: WorkflowRows, home: d
     Rows that stay are overwritten: deleted and re-inserted in one transaction, they would be lost in an in-memory
     database.
     """
-    kept = set(rows.ids.get(table, ()))
+    existing = set(rows.ids.get(table, ()))
     found = await repos.store.query(f"SELECT VALUE id FROM {table} WHERE workflow = $home", **home)  # noqa: S608
-    return [each for each in found if not isinstance(each.id, str) or each.id not in kept]
+    return [each for each in found if not isinstance(each.id, str) or each.id not in existing]

@@ -23,7 +23,7 @@ from atelier_desk.support.i18n import N_
 if TYPE_CHECKING:
     import numpy as np
 
-NAME_IN_USE = N_("There is a project with the name {name} already.")
+NAME_IN_USE = N_("There is already a project named {name}.")
 PAGE = 2_000
 """Rows read at a time: decoding blocks the interpreter for about 60 ms."""
 DELETED = 4_000

@@ -296,7 +296,7 @@ def _quoted(token: str) -> str:
 
 def _storage_error(error: Exception, path: Path | None) -> StorageError:
     return StorageError(
-        N_("The search index {path} cannot be used ({reason}). It can be deleted: Atelier makes it anew from the database."),
+        N_("The search index {path} cannot be used ({reason}). You can delete it: Atelier rebuilds it from the database."),
         code="index",
         path=path or "",
         reason=error,

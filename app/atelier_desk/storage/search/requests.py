@@ -161,5 +161,5 @@ def cost(db: sqlite3.Connection, since: int) -> float:
     same = "time, duration_ms, tokens_input, tokens_output, cost"
     each = f"SELECT run, {same}, count(*) AS times FROM request WHERE time >= ? GROUP BY run, {same}"  # noqa: S608
     once = f"SELECT min(run) AS run, max(times) * cost AS cost FROM ({each}) GROUP BY {same}"  # noqa: S608
-    spent = f"SELECT max(sum(cost), 0) AS cost FROM ({once}) GROUP BY run"  # noqa: S608
-    return float(db.execute(f"SELECT coalesce(sum(cost), 0) FROM ({spent})", (since,)).fetchone()[0])  # noqa: S608
+    cost_query = f"SELECT max(sum(cost), 0) AS cost FROM ({once}) GROUP BY run"  # noqa: S608
+    return float(db.execute(f"SELECT coalesce(sum(cost), 0) FROM ({cost_query})", (since,)).fetchone()[0])  # noqa: S608

@@ -1,7 +1,8 @@
-"""The side of the child process: ``serve`` at the end of a module that is started by ``python -P -m``.
+"""The child process's side: ``serve`` at the end of a module started by ``python -P -m``.
 
-Standard input and output belong to the frames alone: whatever code runs here reads an empty standard input, and what it prints goes to
-standard error. The process ends at once, with all that it started, when Atelier lets go of its standard input, however that ended.
+Standard input and output carry only frames: code that runs here reads an empty standard input, and its output
+goes to standard error. The process ends at once, with all its children, when Atelier closes its standard
+input or ends.
 """
 
 from __future__ import annotations
@@ -25,17 +26,19 @@ _PR_SET_PDEATHSIG = 1
 """From ``linux/prctl.h``."""
 
 Report = Callable[[Any], None]
-"""Passes a value on before the answer; from any thread."""
+"""Sends a value before the answer; from any thread."""
 
 
 def serve(answer: Callable[[Any, bytes, Report], Any], *, memory: int = 0, cpu_s: int = 0, once: bool = False) -> None:
-    """Answer requests until nobody has any. What ``answer`` gives for a request and its bytes is the answer, a ``Reply`` where bytes belong
-    to it; what it raises is passed on as an error.
+    """Answer requests until standard input closes.
+
+    ``answer`` gets a request and its bytes and returns the answer, or a ``Reply`` with bytes; an exception is
+    sent as an error.
 
     Args:
-        memory: bytes of address space, where the system can refuse more; 0 for no limit.
-        cpu_s: seconds of a processor for each request, from the start of the process for the first; 0 for no limit.
-        once: return after the first answer, and so end as a program ends.
+        memory: bytes of address space, where the system supports it; 0 for no limit.
+        cpu_s: seconds of CPU time per request, for the first one from the process's start; 0 for no limit.
+        once: return after the first answer, and so end like a normal program.
     """
     answers, requests = _Answers(), _channels()
     bound(memory, cpu_s, hard=once)
@@ -49,14 +52,14 @@ def serve(answer: Callable[[Any, bytes, Report], Any], *, memory: int = 0, cpu_s
         except MemoryError:
             answers.send(number, "memory", Reply(None))
             os._exit(1)
-        except BaseException as error:  # also SystemExit: code that ends its process has to be told from one that was killed
+        except BaseException as error:  # also SystemExit: code that exits must be distinguished from a killed process
             answers.send(number, "failed", Reply(_failure_fields(error)))
         if once:
             return
 
 
 def bound(memory: int, cpu_s: int, *, hard: bool = False) -> None:
-    """Let the system refuse this process more memory, and end it after so much more work; ``hard``: for good."""
+    """Limit this process's memory and further CPU time; ``hard`` cannot be undone."""
     with suppress(ImportError):  # Windows has no such limits
         import resource
 
@@ -67,12 +70,12 @@ def bound(memory: int, cpu_s: int, *, hard: bool = False) -> None:
             above = until + 1 if hard else resource.getrlimit(resource.RLIMIT_CPU)[1]
             limits += [(resource.RLIMIT_CPU, until, above), (resource.RLIMIT_CORE, 0, 0)]
         for name, soft, above in limits:
-            with suppress(OSError, ValueError):  # an owner may have set lower ones
+            with suppress(OSError, ValueError):  # lower limits may be set already
                 resource.setrlimit(name, (soft, above))
 
 
 class _Answers:
-    """What was standard output."""
+    """Writes frames to the original standard output."""
 
     def __init__(self) -> None:
         self._stream = os.fdopen(os.dup(1), "wb")
@@ -86,7 +89,7 @@ class _Answers:
 
 
 def _channels() -> SimpleQueue[tuple[int, Any, bytes]]:
-    """Take the pipes away from the standard streams; the requests."""
+    """Detach the pipes from the standard streams; returns the queue of requests."""
     orders, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -117,7 +120,10 @@ def _receive(orders: int, requests: SimpleQueue[tuple[int, Any, bytes]]) -> None
 
 
 def _exactly(orders: int, length: int) -> bytes:
-    """So many bytes, read without a buffer: a thread that waits in one would end the interpreter in disorder."""
+    """Read exactly ``length`` bytes, unbuffered.
+
+    A thread blocked in a buffer would crash the interpreter's exit.
+    """
     found = bytearray()
     while len(found) < length:
         if not (piece := os.read(orders, min(length - len(found), 1 << 20))):
@@ -127,7 +133,7 @@ def _exactly(orders: int, length: int) -> bytes:
 
 
 def _failure_fields(error: BaseException) -> dict[str, Any]:
-    """The fields of ``errors.Failed``. Of an error that is meant for people only the cause has a traceback to tell."""
+    """The fields of ``errors.Failed``; an error meant for people only has its cause's traceback."""
     meant = hasattr(error, "template") and isinstance(getattr(error, "params", None), dict)
     params: dict[str, Any] = error.params if meant else {}  # type: ignore[attr-defined]
     cause = error.__cause__ if meant else error

@@ -1,4 +1,4 @@
-"""What can go wrong with a child process."""
+"""Errors of child processes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class WorkerError(Exception):
-    """Base of the three. Its text is English, half a sentence that fits behind a colon.
+    """Base of the three errors. Its text is half an English sentence that fits after a colon.
 
     Attributes:
         code: for a table of messages.
@@ -17,7 +17,10 @@ class WorkerError(Exception):
 
 
 class CannotStart(WorkerError):
-    """There is no process, or it ended before it could be asked anything: the installation is broken, or memory is short."""
+    """The process cannot start, or ended before the first request.
+
+    The installation is broken or memory is short.
+    """
 
     code = "cannot_start"
 
@@ -26,8 +29,8 @@ class Ended(WorkerError):
     """The process ended, or was ended, before it answered.
 
     Attributes:
-        code: ``memory`` (it asked for more than it may have), ``timeout`` (of a clock or of a processor), ``signal`` or ``exit``
-            (``status`` is the number), ``too_long`` (its answer) or ``damaged`` (its answer).
+        code: ``memory`` (limit exceeded), ``timeout`` (of clock or CPU), ``signal`` or ``exit`` (``status``
+            is the number), ``too_long`` or ``damaged`` (its answer).
         status: number of the signal, or exit status.
     """
 
@@ -46,7 +49,7 @@ class Ended(WorkerError):
 
 
 class Refused(Exception):
-    """Raised by what ``serve`` runs: it cannot answer, for a reason with a code, maybe in words, and with values that JSON can write."""
+    """An expected error of code under ``serve``: a code, optional text and JSON values."""
 
     def __init__(self, code: str, message: str = "", **params: object) -> None:
         super().__init__(message or code)
@@ -54,11 +57,12 @@ class Refused(Exception):
 
 
 class Failed(WorkerError):
-    """The process answered with an error of its own, and goes on.
+    """The process answered with an error and keeps running.
 
     Attributes:
-        code, template, params: of a ``Refused``, or an ``AtelierError`` with its values as text; else ``failed``, ``""`` and nothing.
-        trace: the traceback, or that of its cause where the error is meant for people; may be empty.
+        code, template, params: of a ``Refused``, or of an ``AtelierError`` with its values as text; else
+            ``failed``, ``""`` and nothing.
+        trace: the traceback, or its cause's when the error is meant for people; may be empty.
     """
 
     def __init__(self, message: str, code: str = "", template: str = "", params: Mapping[str, Any] | None = None, trace: str = "") -> None:

@@ -1,7 +1,8 @@
-"""What goes through the pipes: the lengths of two parts, then a JSON array ``[number, kind, value]`` and bytes that belong to it.
+"""Frames on the pipes: two lengths, a JSON array ``[number, kind, value]``, and bytes.
 
-Requests have a number and the kind ``ask``. Answers carry the number of their request: ``more`` any number of times, then ``done``,
-``failed`` (the error) or ``memory`` (the process ends). ``ready`` comes once, before any request is read.
+Requests have a number and the kind ``ask``. Answers have their request's number: ``more`` any number of
+times, then ``done``, ``failed`` (an error) or ``memory`` (the process ends). ``ready`` is sent once, before
+any request is read.
 """
 
 from __future__ import annotations
@@ -11,17 +12,17 @@ import struct
 from typing import Any, NamedTuple
 
 HEAD = struct.Struct(">II")
-"""The bytes of the JSON text and those of the data."""
+"""Length of the JSON text and of the data, in bytes."""
 
 
 class Reply(NamedTuple):
-    """A value that JSON can write, and bytes."""
+    """A value that JSON can represent, and bytes."""
 
     value: Any
     data: bytes = b""
 
 
 def packed(number: int, kind: str, reply: Reply) -> bytes:
-    """A frame. What is no JSON in the value is written as its ``str``, half of a surrogate pair as a question mark."""
+    """Encode a frame. Values JSON cannot represent become their ``str``, lone surrogates ``?``."""
     text = json.dumps((number, kind, reply.value), ensure_ascii=False, default=str).encode("utf-8", "replace")
     return HEAD.pack(len(text), len(reply.data)) + text + reply.data

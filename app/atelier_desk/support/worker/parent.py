@@ -1,6 +1,7 @@
-"""Atelier's side of a child process that answers.
+"""The parent's side of a child process that answers requests.
 
-The process leads a session of its own, so that one signal reaches everything it started; that ends with it, whatever ended it.
+The process leads its own session, so that one signal reaches all its children; they end with it, however it
+ends.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from atelier_desk.support.worker.errors import CannotStart, Ended, Failed
 from atelier_desk.support.worker.frames import HEAD, Reply, packed
 
 LIMIT_S = 25.0
-"""Seconds after which ``ask_once`` ends a process, wherever it is."""
+"""Seconds after which ``ask_once`` ends a process."""
 MOST = 256 << 20
-"""Bytes of an answer: a process that a file has taken over may write without end."""
+"""Bytes of an answer: a process taken over by a malicious file may write endlessly."""
 PRINTED = 16 * 1024
-"""Bytes of what a process printed last that are kept."""
+"""Bytes of a process's latest output that are stored."""
 _BUFFER = 1 << 20
 _POLL_S = 0.1
-"""How often it is looked whether the work of a thread was stopped."""
+"""Seconds between two checks whether a thread's work was stopped."""
 _FLAGS = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(subprocess, "CREATE_NO_WINDOW", 0)
-"""For Windows, which knows no sessions, and opens a console for whom it likes."""
+"""For Windows, which has no sessions and may open a console window."""
 
 
 class Worker:
-    """One process, made by ``start``. It takes one request at a time; others wait."""
+    """One process, created by ``start``. It handles one request at a time; others wait."""
 
     def __init__(self, transport: asyncio.SubprocessTransport, pipes: _Pipes, most: int) -> None:
         self._transport = transport
@@ -42,19 +43,19 @@ class Worker:
         self._turn = asyncio.Lock()
         self._number = 0
         self._head: tuple[int, int] | None = None
-        """The lengths of a frame whose rest is not read yet: who waited for it may have been cancelled."""
+        """Lengths of a frame that is partly read, when its reader was cancelled."""
 
     @classmethod
     async def start(cls, module: str, *, env: Mapping[str, str] | None = None, most: int = MOST, pass_fds: tuple[int, ...] = ()) -> Worker:
-        """Start ``python -P -m module`` and wait until it takes requests. Cancelling ends it.
+        """Start ``python -P -m module`` and wait until it accepts requests. Cancelling ends it.
 
         Args:
-            env: its environment, as ``environment`` makes them; without one it finds no keys there.
-            most: bytes of one answer.
-            pass_fds: descriptors that it gets besides; not on Windows.
+            env: environment variables, made by ``environment``; the default has no keys.
+            most: maximum bytes of one answer.
+            pass_fds: further inherited descriptors; not on Windows.
 
         Raises:
-            CannotStart: with the last line that it printed.
+            CannotStart: with the last line of its output.
         """
         given = dict(env) if env is not None else reader_environment()
         try:
@@ -85,17 +86,17 @@ class Worker:
 
     @property
     def printed(self) -> str:
-        """The last of what it wrote to standard output and standard error."""
+        """The end of its standard output and standard error."""
         return self._pipes.printed.decode("utf-8", "replace")
 
     async def ask(
         self, request: Any, data: bytes = b"", *, silent_s: float | None = None, told: Callable[[Any], None] = lambda _value: None
     ) -> Reply:
-        """Its answer. Cancelling leaves the process at work; what it still says to this request is passed over.
+        """Send a request and return its answer. After cancelling, the rest of the answer is ignored.
 
         Args:
-            told: is given what it tells before.
-            silent_s: seconds without a word after which it is ended.
+            told: receives the values sent before the answer.
+            silent_s: seconds without output after which the process is ended.
 
         Raises:
             Ended, Failed
@@ -108,7 +109,7 @@ class Worker:
         raise AssertionError("the last reply is the answer")
 
     async def replies(self, request: Any, data: bytes = b"", *, silent_s: float | None = None) -> AsyncGenerator[tuple[bool, Reply], None]:
-        """What it tells, and whether that is the answer. For the rest see ``ask``."""
+        """Values sent by the process, each with whether it is the answer. See ``ask``."""
         async with self._turn:
             self._number += 1
             number, done = self._number, False
@@ -128,16 +129,19 @@ class Worker:
                 yield done, reply
 
     async def exited_within(self, seconds: float) -> bool:
-        """Whether the process has ended, or does so within this time."""
+        """Whether the process has ended, or ends within so many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._pipes.exited.wait()
         return not self.alive
 
     async def end(self, *, gently_s: float = 0) -> None:
-        """End the process and what it started; returns when it is gone. With ``gently_s`` it is asked first, and has so many seconds."""
+        """End the process and its children; returns when they are gone.
+
+        With ``gently_s`` it is asked to end first, and has so many seconds.
+        """
         try:
-            if gently_s and self.alive and sys.platform != "win32":  # where there is nothing gentle to ask of a process without a window
+            if gently_s and self.alive and sys.platform != "win32":  # Windows cannot ask it
                 _signal(self.pid, gently=True)
                 await self.exited_within(gently_s)
         finally:
@@ -146,7 +150,7 @@ class Worker:
         try:
             await self._pipes.exited.wait()
             with suppress(TimeoutError):
-                async with asyncio.timeout(_POLL_S):  # what it printed last may be on its way
+                async with asyncio.timeout(_POLL_S):  # its last output may still arrive
                     await self._pipes.printed_all.wait()
         finally:
             self._transport.close()
@@ -154,7 +158,7 @@ class Worker:
     def _write(self, frame: bytes) -> None:
         pipe = self._transport.get_pipe_transport(0)
         if isinstance(pipe, asyncio.WriteTransport) and not pipe.is_closing():
-            pipe.write(frame)  # all of it is kept until it is read: a request is never cut by who stops waiting
+            pipe.write(frame)  # the frame is sent completely even when its caller is cancelled
 
     async def _answer(self, number: int) -> tuple[str, Reply]:
         while True:
@@ -182,7 +186,7 @@ class Worker:
         return number, kind, Reply(value, whole[length:])
 
     async def _over(self, code: str = "") -> Ended:
-        """End the process; why it did not answer."""
+        """End the process; the reason why it did not answer."""
         if not code:
             await self.exited_within(_POLL_S)
         await self.end()
@@ -193,7 +197,10 @@ class Worker:
 
 
 class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
-    """Answers as a stream, the last of what is printed, and the end of the process, which nothing that it left behind delays."""
+    """Provides answers as a stream, the latest output, and the process's end.
+
+    Children left behind do not delay the end.
+    """
 
     def __init__(self) -> None:
         super().__init__(limit=_BUFFER, loop=asyncio.get_running_loop())
@@ -220,14 +227,16 @@ class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
 
     def process_exited(self) -> None:
         if sys.platform != "win32":
-            _signal(self._process.get_pid())  # what it started: its number is nobody else's yet
+            _signal(self._process.get_pid())  # its children; the process id cannot be reused yet
         self.exited.set()
         super().process_exited()
         asyncio.get_running_loop().call_later(_POLL_S, self._abandon)
 
     def _abandon(self, read: bool = False) -> None:
-        """End its answers where something that left its session holds them open. What it said itself is here then: a pipe that was read
-        from at two looks had been emptied."""
+        """End the stream of answers if a detached child keeps it open.
+
+        The process's own output has arrived by then: a pipe read at two checks is empty.
+        """
         pipe = self._process.get_pipe_transport(1)
         if not isinstance(pipe, asyncio.ReadTransport) or pipe.is_closing():
             return
@@ -246,7 +255,9 @@ async def ask_once(
     env: Mapping[str, str] | None = None,
     pass_fds: tuple[int, ...] = (),
 ) -> Reply:
-    """The answer of a process that is started for it and ended after it, or after ``limit_s`` seconds. Cancelling ends it.
+    """Start a process for one request.
+
+    It ends afterwards, after ``limit_s`` seconds, or when cancelled.
 
     Raises:
         CannotStart, Ended, Failed
@@ -263,7 +274,7 @@ async def ask_once(
 
 
 def ask_in_thread(module: str, request: Any, data: bytes = b"", *, limit_s: float = LIMIT_S, stopped: Callable[[], object] = bool) -> Reply:
-    """The same for the work of a thread: it blocks. ``stopped`` is looked at all the time, and ends the process as the time limit does.
+    """``ask_once`` for a thread: blocks. The process also ends when ``stopped`` returns true.
 
     Raises:
         CannotStart, Ended, Failed
@@ -283,12 +294,12 @@ def ask_in_thread(module: str, request: Any, data: bytes = b"", *, limit_s: floa
 
 
 def _command(module: str) -> tuple[str, ...]:
-    # -P as the frozen program knows it, which has no Python beside it.
+    # -P for the frozen program too, which has no separate Python.
     return (sys.executable, "-P", "-m", module)
 
 
 def _signal(pid: int, *, gently: bool = False) -> None:
-    """To a process and everything it started that is still in its session."""
+    """Send a signal to a process and to everything in its session."""
     if sys.platform == "win32":
         subprocess.run(["taskkill", "/F", "/T", "/PID", str(pid)], capture_output=True, check=False)
     else:

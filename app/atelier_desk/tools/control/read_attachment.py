@@ -32,8 +32,8 @@ class ReadAttachmentTool(ControlTool):
     title: ClassVar[str] = N_("Read an attachment")
     purpose: ClassVar[str] = N_("Reads more of a file attached to a message")
     icon: ClassVar[str] = "paperclip"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Read on in {name}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Read on in {name}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Continue reading {name}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Continue reading {name}")}
     awaits_external_response: ClassVar[bool] = False
     input: ClassVar[object] = ReadAttachmentInput
     what: ClassVar[str] = (

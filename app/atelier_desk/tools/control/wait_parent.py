@@ -27,8 +27,8 @@ class WaitParent(ControlTool):
     name: ClassVar[str] = "wait_parent"
     title: ClassVar[str] = N_("Question to the parent agent")
     purpose: ClassVar[str] = N_("Asks the agent that started it")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Ask the agent above: {message}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Asked the agent above: {message}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Ask the parent agent: {message}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Asked the parent agent: {message}")}
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[object] = WaitParentInput
     what: ClassVar[str] = "Ask the agent that started you and wait."

@@ -83,7 +83,7 @@ class ReportTool(DescribedTool):
     done: ClassVar[Mapping[str, str]] = {
         "write": N_("Wrote “{name}”"),
         "write_diff": N_("Changed “{name}”"),
-        "read": N_("Looked into “{name}”"),
+        "read": N_("Opened “{name}”"),
         "glob": N_("Looked for {pattern}"),
         "delete": N_("Deleted “{name}”"),
     }

@@ -19,6 +19,7 @@ from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import ChangingTool, FilePath, author, changed, seen
+from atelier_desk.workspace.checkpoints.transfer_checks import copyable, movable
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.path_resolution import WorkspacePath
 from atelier_desk.workspace.root import ConfinedRoot, FoundFile
@@ -122,7 +123,7 @@ class MoveFileTool(ChangingTool):
 
     def preview(self, input: MoveInput, context: ToolContext) -> list[FileChange]:
         source, target = _ends(self, input, context)
-        here, there = self.files(context).movable(source, target, overwrite=input.overwrite)
+        here, there = movable(self.files(context).root, source, target, overwrite=input.overwrite)
         moved = _path_moved("moved", self.root(source, context), source, here).model_copy(update={"moved_to": target.shown})
         return [*_replaced(self.root(target, context), target, there), moved]
 
@@ -158,7 +159,7 @@ class CopyFileTool(ChangingTool):
 
     def preview(self, input: MoveInput, context: ToolContext) -> list[FileChange]:
         source, target = _ends(self, input, context)
-        here, there = self.files(context).copyable(source, target, overwrite=input.overwrite)
+        here, there = copyable(self.files(context).root, source, target, overwrite=input.overwrite)
         copied = _path_moved("created", self.root(source, context), source, here)
         path = f"{target.shown}/" if here.kind == "folder" else target.shown
         return [*_replaced(self.root(target, context), target, there), copied.model_copy(update={"path": path})]

@@ -213,12 +213,12 @@ class _ModelTool(_ByService):
         return before
 
     async def made(self, job: Job, target: WorkspacePath, context: ToolContext) -> ToolResult:
-        def say(percent: int, stops: bool) -> None:
+        def report(percent: int, stops: bool) -> None:
             text = _("Making the model") if stops else _(_CONTINUES, service=self.maker.models_by())
             context.progress(percent, text)
 
-        say(1, True)
-        data = await self.maker.model(job, say, self.paying(context))
+        report(1, True)
+        data = await self.maker.model(job, report, self.paying(context))
         if not data.startswith(b"glTF"):
             raise ToolError("The service gave something that is no GLB model. Try again.", code="bad_answer")
         parts = await in_tool_thread(self.save, target, data, context)

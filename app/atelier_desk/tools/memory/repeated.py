@@ -31,7 +31,7 @@ async def same_again(memory: Memory, memories: MemoryRepository, workflow_id: st
             return known
     for known in await memories.with_origin(memory):
         if known.run_id == memory.run_id or await memories.left_behind(known.run_id, memory.run_id, workflow_id):
-            kept = {"id": known.id, "created_at": known.created_at, "retrieved_by": known.retrieved_by}
+            unchanged = {"id": known.id, "created_at": known.created_at, "retrieved_by": known.retrieved_by}
             tainted = merged(known.tainted, memory.tainted)
-            return known if known.edited else memory.model_copy(update={**kept, "tainted": tainted})
+            return known if known.edited else memory.model_copy(update={**unchanged, "tainted": tainted})
     return memory

@@ -46,7 +46,7 @@ class MemoryTool(DescribedTool):
         "clear_by_type": N_("Delete all of type {type}"),
         "describe": N_("Count the memories"),
         "activate_workflow": N_("Use another workflow's memories"),
-        "activate_general": N_("Use the general memories alone"),
+        "activate_general": N_("Use only the general memories"),
     }
     done: ClassVar[Mapping[str, str]] = {
         "add": N_("Remembered: {content}"),

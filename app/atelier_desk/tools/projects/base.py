@@ -102,12 +102,12 @@ class ProjectTool(DescribedTool):
         trusted = without_links(context.trusted)
         marks = self.services.files.marks if self.services.files is not None else None
 
-        def said(entity: Entity) -> tuple[str, ...]:
+        def words(entity: Entity) -> tuple[str, ...]:
             root = roots.get(entity.project_id, "")
             marked = marks.of(str(Path(root) / entity.path)) if marks and root and "://" not in entity.path else ()
             return marked or (outside_of(entity.path, root, trusted),)
 
-        return tuple(dict.fromkeys(name for each in entities for name in said(each) if name))
+        return tuple(dict.fromkeys(name for each in entities for name in words(each) if name))
 
     async def readable(self, entities: Iterable[Entity], context: ToolContext) -> list[Entity]:
         """Return the entities that the agent may read: see ``reader``."""
@@ -151,13 +151,13 @@ def real(where: WorkspacePath, context: ToolContext) -> str:
 def entity_fields(entity: Entity, **more: object) -> dict[str, Any]:
     """Return an entity for the model."""
     lines = {"lines": f"{entity.start_line}-{entity.end_line}"} if entity.start_line else {}
-    said = {"type": entity.type, "path": entity.path, "signature": entity.signature, "docstring": entity.docstring[:300]}
+    words = {"type": entity.type, "path": entity.path, "signature": entity.signature, "docstring": entity.docstring[:300]}
     kind = next(name for name, kind in KINDS.items() if kind is entity.kind)
     return {
         "id": entity.id,
         "entity": kind,
         "name": entity.qualified or entity.name,
-        **{k: v for k, v in said.items() if v},
+        **{k: v for k, v in words.items() if v},
         **lines,
         **more,
     }

@@ -63,7 +63,7 @@ class _Changing(ProjectTool):
         await self.projects.ingest(project.id, paths, force=force)
         state = await self.followed(project, context)
         if not (state.changed or state.unchanged or state.removed) and not await in_tool_thread(_any, paths or [project.root]):
-            raise ToolError("There is nothing at {path}, and nothing was read of it.", code="not_found", path=", ".join(paths))
+            raise ToolError("There is nothing at {path}, and nothing of it is in the index.", code="not_found", path=", ".join(paths))
         statistics = await self.projects.statistics(project.id)
         reads = self.reader(project, context)
         found = await self.projects.problems(project.id)
@@ -148,7 +148,7 @@ class CreateProject(_Changing):
 
     async def run(self, input: CreateInput, context: ToolContext) -> ToolResult:
         if any(each.name.casefold() == input.name.casefold() for each in await self.projects.list()):
-            raise ToolError("There is a project with the name {name} already.", code="conflict", name=input.name)
+            raise ToolError("There is already a project named {name}.", code="conflict", name=input.name)
         if input.template == "basic" and input.language and input.language.casefold() not in LANGUAGES:
             raise ToolError(
                 "There is no template for {language}. There are: {names}.",

@@ -31,20 +31,20 @@ class _OfCommands(DescribedTool):
 
     def network(self, command_id: str) -> bool:
         """Whether input to the command may leave the machine."""
-        kept = next((each for each in command_start.commands_of(self.services).of("") if each.id == command_id), None)
-        return kept is not None and (kept.process.order.sandbox or {}).get("kind") not in ("reading", "workspace")
+        command = next((each for each in command_start.commands_of(self.services).of("") if each.id == command_id), None)
+        return command is not None and (command.process.order.sandbox or {}).get("kind") not in ("reading", "workspace")
 
     def found(self, command_id: str, context: ToolContext) -> KeptOutput:
         """Return the command; raises ``ToolError``."""
         commands = command_start.commands_of(self.services)
-        kept = commands.get(context.workflow_id, command_id)
-        if kept is None:
+        command = commands.get(context.workflow_id, command_id)
+        if command is None:
             known = ", ".join(each.id for each in commands.of(context.workflow_id)) or "none"
             raise ToolError(
                 f"There is no command {command_id!r}. Known: {known}. Commands end with the program; start it again if need be.",
                 code="not_found",
             )
-        return kept
+        return command
 
 
 class ListInput(Input):
@@ -107,14 +107,14 @@ class CommandOutput(_OfCommands):
     )
 
     async def run(self, input: OutputInput, context: ToolContext) -> ToolResult:
-        kept = self.found(input.command_id, context)
-        process = kept.process
-        offset = kept.read if input.offset is None else input.offset
+        command = self.found(input.command_id, context)
+        process = command.process
+        offset = command.read if input.offset is None else input.offset
         if input.wait_ms and process.running and process.output.size <= offset:
             await process.wait(input.wait_ms / 1000)
         text, following = process.output.part(offset, PART)
         if input.offset is None:
-            kept.read = following
+            command.read = following
         return ToolResult.ok(
             output=text,
             offset=offset,
@@ -155,19 +155,19 @@ class CommandInput(_OfCommands):
     def describe(self, input: InputInput) -> Call:
         # Network access was approved for the started command, not for everything written to it later.
         said = super().describe(input)
-        kept = next((each for each in command_start.commands_of(self.services).of("") if each.id == input.command_id), None)
-        if kept is not None and kept.process.order.sandbox is None:
+        command = next((each for each in command_start.commands_of(self.services).of("") if each.id == input.command_id), None)
+        if command is not None and command.process.order.sandbox is None:
             # Writing to an unsandboxed shell runs commands without a sandbox.
             said = replace(said, subjects=said.subjects.model_copy(update={"sandbox": "none"}))
         return replace(said, effect=Effect.NETWORK) if self.network(input.command_id) else said
 
     async def run(self, input: InputInput, context: ToolContext) -> ToolResult:
-        kept = self.found(input.command_id, context)
+        command = self.found(input.command_id, context)
         try:
-            await kept.process.write(input.text, close=input.close)
+            await command.process.write(input.text, close=input.close)
         except (BrokenPipeError, ConnectionResetError):
-            raise ToolError(f"{kept.id} takes no input: it is over, closed its input, or was not started in the background.") from None
-        return ToolResult.ok(command_id=kept.id, running=kept.process.running)
+            raise ToolError(f"{command.id} takes no input: it is over, closed its input, or was not started in the background.") from None
+        return ToolResult.ok(command_id=command.id, running=command.process.running)
 
 
 class StopInput(Input):
@@ -192,7 +192,7 @@ class CommandStop(_OfCommands):
     )
 
     async def run(self, input: StopInput, context: ToolContext) -> ToolResult:
-        kept = self.found(input.command_id, context)
-        was_running = kept.process.running
-        await kept.process.end()
-        return ToolResult.ok(was_running=was_running, **command_start.facts(kept))
+        command = self.found(input.command_id, context)
+        was_running = command.process.running
+        await command.process.end()
+        return ToolResult.ok(was_running=was_running, **command_start.facts(command))

@@ -36,6 +36,6 @@ class FixedCommand(DescribedTool):
         commands = command_start.commands_of(self.services)
         order = command_start.boxed(order, box, place, commands, context.workflow_id, kept_from, read_only=protected.read_only)
         async with change_capture.capturing(self.services, context, place, writes=True, protected=protected) as changes:
-            changes.command = kept = await command_start.start(self.services, context, order, " ".join((program, *arguments)))
-            await command_start.until_end(kept, context, timeout_s)
-        return changes.into(command_start.explained(command_start.result(kept), kept_from))
+            changes.command = command = await command_start.start(self.services, context, order, " ".join((program, *arguments)))
+            await command_start.until_end(command, context, timeout_s)
+        return changes.into(command_start.explained(command_start.result(command), kept_from))

@@ -38,9 +38,9 @@ class _Git(DescribedTool):
         if not judgement.safe:
             raise ToolError(f"git cannot be asked that: {arguments[-1]!r} is no path below the workspace.", code="outside")
         order = await command_start.order_of(judgement, place, data=self.services.hidden, context=context)
-        kept = await command_start.start(self.services, context, order, judgement.text)
-        await command_start.until_end(kept, context, _TIMEOUT_S)
-        return kept
+        command = await command_start.start(self.services, context, order, judgement.text)
+        await command_start.until_end(command, context, _TIMEOUT_S)
+        return command
 
 
 class StatusInput(Input):
@@ -64,10 +64,10 @@ class GitStatus(_Git):
     )
 
     async def run(self, input: StatusInput, context: ToolContext) -> ToolResult:
-        kept = await self.ask(context, "status", "--porcelain=v1", "--branch", "-z", "--untracked-files=all")
-        if kept.process.status != 0 or kept.process.ended_by:
-            return command_start.result(kept)
-        return ToolResult.ok(**_status([readable_name(os.fsdecode(each)) for each in kept.process.output.raw(0, _MOST).split(b"\0")]))
+        command = await self.ask(context, "status", "--porcelain=v1", "--branch", "-z", "--untracked-files=all")
+        if command.process.status != 0 or command.process.ended_by:
+            return command_start.result(command)
+        return ToolResult.ok(**_status([readable_name(os.fsdecode(each)) for each in command.process.output.raw(0, _MOST).split(b"\0")]))
 
 
 _MOST = 1024 * 1024
@@ -129,9 +129,9 @@ class GitDiff(_Git):
             words = "The name of {file} is not UTF-8, so git cannot be asked for it alone. Name its folder, or leave file out."
             raise ToolError(words, code="bad_path", file=input.file)
         staged = ("--cached",) if input.staged else ()
-        kept = await self.ask(context, "diff", "--no-color", *staged, "--", *((input.file,) if input.file else ()))
-        given = command_start.result(kept)
-        if not input.file or kept.process.status != 0 or kept.process.output.size or (self._there(input.file, context)):
+        command = await self.ask(context, "diff", "--no-color", *staged, "--", *((input.file,) if input.file else ()))
+        given = command_start.result(command)
+        if not input.file or command.process.status != 0 or command.process.output.size or (self._there(input.file, context)):
             return given
         known = await self.ask(context, "ls-files", "--", input.file)
         if known.process.status == 0 and known.process.output.size:

@@ -23,7 +23,7 @@ _NOTES = {
     "not_restored": "Some of what git runs could not be restored. Tell the user not to use git in this folder before they looked at it.",
 }
 _TITLES = (
-    ("not_restored", N_("Not restored: look at these before you use git here")),
+    ("not_restored", N_("Not restored: check these before you use git here")),
     ("gone", N_("Gone")),
     ("held", N_("Held: git would run it outside the sandbox")),
     ("put_back", N_("Restored: git would have run it outside the sandbox")),
@@ -77,21 +77,21 @@ def no_network(output: str, box: Mapping[str, object] | None) -> dict[str, str]:
 
 def of_repositories(guarded: Guarded) -> dict[str, object]:
     """Tell the model what was done to repositories; empty if nothing."""
-    said: dict[str, object] = {}
+    message: dict[str, object] = {}
     for name in _NOTES:
         names = _names(guarded, name)
         if names:
-            said |= {name: names[:_NAMED], **({f"{name}_total": len(names)} if len(names) > _NAMED else {})}
+            message |= {name: names[:_NAMED], **({f"{name}_total": len(names)} if len(names) > _NAMED else {})}
     notes = [UNCHECKED] if guarded.unchecked else []
-    notes += [note for name, note in _NOTES.items() if name in said]
-    return {**said, "note": " ".join(notes)} if notes else {}
+    notes += [note for name, note in _NOTES.items() if name in message]
+    return {**message, "note": " ".join(notes)} if notes else {}
 
 
 def parts(guarded: Guarded) -> tuple[TextPart, ...]:
     """Return the card parts for held files."""
     found: list[TextPart] = []
     if guarded.unchecked:
-        found.append(TextPart(title=N_("Not checked, because the launcher was killed: look at this before you use git here"), text=".git"))
+        found.append(TextPart(title=N_("Not checked, because the launcher was killed: check this before you use git here"), text=".git"))
     for name, title in _TITLES:
         names = [f"{each['path']}\n    {each['file']}" for each in guarded.held] if name == "held" else _names(guarded, name)
         if names:

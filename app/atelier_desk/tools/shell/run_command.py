@@ -157,8 +157,8 @@ class RunCommand(DescribedTool):
                 changes.command = kept = await command_start.start(self.services, context, order, input.command)
                 await command_start.until_end(kept, context, input.timeout_ms / 1000)
             return changes.into(command_start.explained(command_start.result(kept), kept_from))
-        begun = command_start.start(self.services, context, order, input.command, background=True)
-        kept = await (begun if judgement.safe else change_capture.in_background(self.services, context, place, begun))
+        starting = command_start.start(self.services, context, order, input.command, background=True)
+        kept = await (starting if judgement.safe else change_capture.in_background(self.services, context, place, starting))
         if protected is not None:
             change_capture.watch(self.services, context, kept, protected)
         await kept.process.wait(limits.COMMAND_BEGINS_S)

@@ -37,8 +37,8 @@ class ActivateSkillTool(DescribedTool):
     title: ClassVar[str] = N_("Skill")
     purpose: ClassVar[str] = N_("Loads a skill; every agent can, if there are skills")
     icon: ClassVar[str] = "sparkles"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Take up the skill {name}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Took up the skill {name}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Load the skill {name}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Loaded the skill {name}")}
     section: ClassVar[str] = CONTEXT
     idempotent: ClassVar[bool] = True
     input: ClassVar[object] = ActivateSkillInput

@@ -1,1 +1,4 @@
-"""Pages that programs make (JavaScript), by an installed browser: started apart from the person's own, let out by a gate alone."""
+"""Pages that need JavaScript, rendered by an installed browser.
+
+It runs apart from the person's own browser and reaches the network only through the gate.
+"""

@@ -1,4 +1,4 @@
-"""Speaking to a Chromium by pipes: its DevTools protocol, one JSON object after another with a zero byte behind each."""
+"""Control Chromium by its DevTools protocol over pipes: JSON objects, each with a zero byte."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 MESSAGE = 32 * 1024 * 1024
-"""Bytes of one message; a page is one."""
+"""Bytes of one message; a page is one message."""
 
 
 class BrowserGone(Exception):
-    """The browser has ended, or says something that is none of the protocol."""
+    """The browser has ended, or sent something that is not the protocol."""
 
 
 class CommandRefused(Exception):
-    """The browser does not do what it was asked for."""
+    """The browser refused a command."""
 
 
 class Devtools:
-    """The conversation with one browser.
+    """The connection to one browser.
 
     Args:
         told: called with method, parameters and session of each event.
@@ -36,7 +36,7 @@ class Devtools:
         self._reading: asyncio.Task[None] | None = None
 
     async def open(self, reads: int, writes: int) -> None:
-        """Take over the two descriptors: what the browser says, and what it is told."""
+        """Take over the two descriptors, for reading and for writing."""
         loop = asyncio.get_running_loop()
         into, out = os.fdopen(reads, "rb", 0), os.fdopen(writes, "wb", 0)
         transport, _protocol = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(self._reader), into)
@@ -55,13 +55,16 @@ class Devtools:
         self._over()
 
     def send(self, method: str, session: str = "", **parameters: object) -> asyncio.Future[dict[str, Any]]:
-        """Ask for something; the future has the answer. Raises ``BrowserGone``, the future ``BrowserGone`` or ``CommandRefused``."""
+        """Send a command; the future has the result.
+
+        Raises ``BrowserGone``; the future raises ``BrowserGone`` or ``CommandRefused``.
+        """
         if self._reading is None or self._reading.done() or self._out.is_closing():
             raise BrowserGone
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters, **({"sessionId": session} if session else {})}
         answer: asyncio.Future[dict[str, object]] = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(lambda done: done.cancelled() or done.exception())  # not every answer is waited for
+        answer.add_done_callback(lambda done: done.cancelled() or done.exception())  # not every result is awaited
         self._waiting[self._number] = answer
         self._out.write(json.dumps(message).encode() + b"\0")
         return answer

@@ -1,7 +1,8 @@
-"""The gate: a proxy on the loopback that is all a browser can reach. Each connection is held against the rules of addresses as a fetch is.
+"""A proxy on the loopback interface, the only address a browser can reach.
 
-It is there for one page. What a browser asks for by name is looked up here, checked, and connected to where it was checked; encrypted
-connections stay the browser's own and are only passed on.
+It checks each connection by the same rules as a fetch, and exists for one page. It resolves host names
+itself, checks the addresses and connects to the checked one. Encrypted connections are passed on without
+being read.
 """
 
 from __future__ import annotations
@@ -18,35 +19,35 @@ from atelier_desk.web.address import Address, read
 from atelier_desk.web.dialing import Dialer
 
 BYTES = 40 * 1024 * 1024
-"""Of everything that comes in for one page."""
+"""Bytes received in total for one page."""
 CONNECTIONS = 200
-"""Of one page, one after the other or at once."""
+"""Connections of one page in total."""
 _HEAD = 32 * 1024
 _BODY = 1024 * 1024
-"""Bytes of what a browser sends: of a request's head, and of its body where it is not encrypted."""
+"""Bytes of a request's head, and of its body if it is not encrypted."""
 _CONNECT_S = 10.0
 _SILENCE_S = 20.0
-"""Seconds in which nothing comes, after which a connection is over."""
+"""Seconds of silence after which a connection is closed."""
 _PIECE = 64 * 1024
 _HOP = frozenset(
     ("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding",
      "upgrade", "content-length", "host")
 )  # fmt: skip
-"""Headers of one connection (RFC 9110, 7.6.1), and those that are written anew."""
+"""Headers of a single connection (RFC 9110, 7.6.1), and those that are rewritten."""
 
 
 class _Over(Exception):
-    """More came in than one page may have."""
+    """More was received than one page may have."""
 
 
 class Gate:
-    """Open while it is entered.
+    """The proxy; open inside ``async with``.
 
     Attributes:
-        opened: the hosts and ports that requests of the page were found good for; no others are connected to, so that neither the browser
-            itself, its sockets nor other windows reach what the page may not.
-        refused: what was asked for and not connected to, with the code of the reason.
-        over: a cap was reached: what is shown is not the whole page.
+        opened: hosts and ports of the page's accepted requests. No others are connected to, so that neither
+            the browser itself nor its sockets or other windows reach more than the page may.
+        refused: refused targets, with the reason's code.
+        over: a limit was reached: the page is incomplete.
     """
 
     def __init__(self, dialer: Dialer, asked: Address) -> None:
@@ -115,7 +116,7 @@ class Gate:
                 writer.close()
 
     def _checked(self, url: str, scheme: str) -> Address:
-        """What was asked for, as an address that rules let one come to; names are looked up and checked by the dialer."""
+        """Parse a requested address and check it by the rules; the dialer checks its IP addresses."""
         address = read(url)
         if address.scheme != scheme:
             raise ToolError("Only pages are fetched.", code="bad_address")
@@ -128,7 +129,7 @@ class Gate:
         if any(each in target for each in "/?#"):
             raise ToolError("Only pages are fetched.", code="bad_address")
         address = self._checked(f"https://{target}/", "https")
-        if address.port == 80:  # nothing encrypted is there: it is how a browser opens a socket for messages
+        if address.port == 80:  # not encrypted on port 80: how a browser opens a WebSocket
             raise ToolError("Only pages are fetched.", code="bad_address")
         stream = await self._dialer.connect_tcp(address.host, address.port, timeout=_CONNECT_S)
         try:
@@ -164,7 +165,7 @@ class Gate:
     async def _passed_on(
         self, method: str, url: str, headers: Mapping[str, str], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        """A request that is not encrypted, on a connection of its own."""
+        """Forward an unencrypted request on a connection of its own."""
         address = self._checked(url, "http")
         if "transfer-encoding" in headers or int(headers.get("content-length", "0")) > _BODY:
             raise ToolError("Only pages are fetched.", code="too_large")

@@ -1,4 +1,4 @@
-"""Which browser of this machine can run the programs of a page."""
+"""Find an installed browser that can render pages."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _COMMANDS = (
 )
 _MAC = "Chromium", "Google Chrome", "Microsoft Edge", "Brave Browser"
 KNOWN = "Chromium, Google Chrome, Microsoft Edge, Brave"
-"""Those that are looked for. Firefox is driven by a port that every program of the machine could use, so it is not."""
+"""Supported browsers. Firefox is not: every program could use the port it is controlled by."""
 SUPPORTED = sys.platform != "win32"
-"""A browser is spoken to by two inherited pipes, which Windows has in another form."""
+"""Windows has no inherited pipes of the needed form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A browser: what people call it, and its program."""
+    """A browser: its display name and its program."""
 
     name: str
     program: str
 
 
 def find(path: str = "") -> Installed | None:
-    """The browser at a path, or else the first that is installed; None when there is none. Looks into folders."""
+    """The browser at ``path``, or else the first one installed; None without one. Reads folders."""
     if not SUPPORTED:
         return None
     if path:
@@ -55,7 +55,10 @@ def _name_of(program: str) -> str:
 
 
 def is_root() -> bool:
-    """Whether this process is the administrator's: a browser's own sandbox does not work for that user, so that none is started."""
+    """Whether this process runs as root.
+
+    A browser's own sandbox does not work for root, so none is started.
+    """
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 

@@ -1,6 +1,8 @@
-"""Becomes a browser that is spoken to by two pipes: ``python -P -m atelier_desk.web.browser.launcher READ WRITE PROGRAM ARGUMENT…``.
+"""Replaces itself with a browser controlled over two pipes.
 
-A Chromium with ``--remote-debugging-pipe`` reads orders from descriptor 3 and answers on 4; only who started it has the other ends.
+Run as ``python -P -m atelier_desk.web.browser.launcher READ WRITE PROGRAM ARGUMENT…``. Chromium with
+``--remote-debugging-pipe`` reads commands from descriptor 3 and answers on 4; only its starter has the other
+ends.
 """
 
 from __future__ import annotations

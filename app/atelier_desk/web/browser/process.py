@@ -1,4 +1,4 @@
-"""The browser's process: with a throw-away profile, without anything of the person's, ended with all that it started."""
+"""The browser's process: temporary profile, no personal data, ended with its children."""
 
 from __future__ import annotations
 
@@ -21,17 +21,23 @@ from atelier_desk.support.worker.environment import reader_environment
 
 _LAUNCHER = Path(__file__).resolve().parents[2] / "workspace" / "processes" / "launch.py"
 _SUPERVISED = not getattr(sys, "frozen", False)
-"""Whether the launcher of commands stands between, which ends what hides too: it needs an interpreter."""
+"""Whether the command launcher supervises it; the launcher needs an interpreter.
+
+It also ends processes that detach.
+"""
 _MEMORY = 4 * 1024**3
 _PROCESSES = 64
-"""Bytes and processes that a browser may take with all it starts; the launcher ends it beyond."""
+"""Limits of the browser with its children: bytes of memory, and processes.
+
+The launcher ends a browser that exceeds them.
+"""
 _ENDS_S = 7.0
-"""Seconds a browser has to end when it is told to; then it is killed."""
+"""Seconds a browser has to exit before it is killed."""
 _MAX_OUTPUT = 2_000
-"""Bytes at the end of what it printed in which the reason is looked for."""
+"""Bytes at the end of its output that are searched for the reason of a failure."""
 _PREFIX = "atelier-browser-"
 _OLD_S = 24 * 3600.0
-"""Seconds after which nobody is at work in a folder: a page is shown within one minute."""
+"""Seconds after which a folder is unused for certain: a page takes less than one minute."""
 _FLAGS = (
     "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check", "--incognito", "--mute-audio",
     "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions", "--disable-sync", "--disable-background-networking",
@@ -45,12 +51,17 @@ _FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--proxy-bypass-list=<-loopback>", "--disk-cache-size=1",
     "--js-flags=--max-old-space-size=512",
 )  # fmt: skip
-"""Nothing goes out but by the gate: no look-ups of names, no UDP (QUIC, WebRTC), no talk with its maker; the loopback too is the gate's."""
+"""Nothing leaves except through the gate, which handles the loopback interface too.
+
+No name look-ups, no UDP (QUIC, WebRTC), no requests to the browser's maker.
+"""
 
 
 @asynccontextmanager
 async def running(program: str, gate: str, more: Sequence[str] = ()) -> AsyncIterator[tuple[int, int, Path]]:
-    """A browser at work: the descriptor to read it by, the one to write to it by, which become the caller's, and a file with what it says.
+    """A running browser.
+
+    Yields the descriptors for reading and writing, which the caller owns, and the file with its output.
 
     Raises:
         OSError: it cannot be started.
@@ -78,7 +89,7 @@ async def running(program: str, gate: str, more: Sequence[str] = ()) -> AsyncIte
 
 
 def _folder() -> Path:
-    """A new folder for a browser; those that a kill of the program left behind are removed."""
+    """Create a browser's folder, and remove old ones left behind by killed processes."""
     made = Path(tempfile.mkdtemp(prefix=_PREFIX))
     for each in made.parent.glob(f"{_PREFIX}*"):
         with suppress(OSError):
@@ -108,17 +119,25 @@ async def _started(words: Sequence[str], orders: int, answers: int, folder: Path
 
 
 def _order(words: Sequence[str], report: int) -> dict[str, object]:
-    """As the launcher takes it (``workspace.processes.process``)."""
+    """The launcher's input (``workspace.processes.process``)."""
     limits = {"RLIMIT_CORE": 0}
     many = {"processes": _PROCESSES, "memory": _MEMORY, "limits": limits, "sandbox": None}
     return {"program": words[0], "arguments": list(words), "parent": os.getpid(), "report": report, **many}
 
 
 def _environment(folder: Path) -> Mapping[str, str]:
-    """No display, no bus, no home: what a browser finds there it could show to a page, or ask for a password about."""
-    kept = {name: value for name, value in reader_environment().items() if not name.startswith("XDG_")}
+    """Its environment: no display, no D-Bus, no home folder.
+
+    A browser could show what it finds there to a page, or prompt for a password.
+    """
+    variables = {name: value for name, value in reader_environment().items() if not name.startswith("XDG_")}
     homes = ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
-    return {**kept, **dict.fromkeys(homes, str(folder)), "DBUS_SESSION_BUS_ADDRESS": "disabled:", "DBUS_SYSTEM_BUS_ADDRESS": "disabled:"}
+    return {
+        **variables,
+        **dict.fromkeys(homes, str(folder)),
+        "DBUS_SESSION_BUS_ADDRESS": "disabled:",
+        "DBUS_SYSTEM_BUS_ADDRESS": "disabled:",
+    }
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
@@ -127,7 +146,7 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
             break
         with suppress(ProcessLookupError, PermissionError):
             if _SUPERVISED and number is signal.SIGTERM:
-                process.send_signal(number)  # the launcher ends what is below it, and then itself
+                process.send_signal(number)  # the launcher ends its children, then itself
             else:
                 os.killpg(process.pid, signal.SIGKILL)
         with suppress(TimeoutError):
@@ -136,7 +155,7 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
 
 
 def last_line(file: Path) -> str:
-    """The last line that a browser said, for an error; empty for none."""
+    """The last line of the browser's output, for an error; empty without output."""
     with suppress(OSError):
         lines = file.read_bytes()[-_MAX_OUTPUT:].decode("utf-8", "replace").strip().splitlines()
         return next((line.strip()[:200] for line in reversed(lines) if line.strip() and "dbus" not in line), "")

@@ -1,4 +1,4 @@
-"""One page as a browser has it once its programs have run."""
+"""Render one page in a browser, with its scripts."""
 
 from __future__ import annotations
 
@@ -18,23 +18,26 @@ from atelier_desk.web.dialing import Dialer
 
 START_S = 15.0
 QUIET_S = 15.0
-"""Seconds that a page has until it asks for nothing more; what is there then is what is read."""
+"""Seconds until a page must have finished loading; then its current content is read."""
 READ_S = 10.0
-"""Seconds that the browser has to write out what it shows."""
+"""Seconds the browser has to serialize the page."""
 REQUESTS = 300
-"""Of one page; what it asks for beyond is not fetched."""
+"""Requests of one page; further ones are not fetched."""
 _LOADED_TYPES = frozenset(("Document", "Stylesheet", "Script", "XHR", "Fetch", "EventSource", "Other", "Preflight"))
-"""Kinds of requests that can change the text of a page; pictures, sounds, letters and reports are not fetched."""
+"""Types of requests that can change a page's text.
+
+Images, media, fonts and reports are not fetched.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedPage:
-    """What the browser shows.
+    """The rendered page.
 
     Attributes:
-        html: its tree, written out.
-        elsewhere: another site that its programs or redirects led to, which was not gone to.
-        cut: a cap or the time ended it early.
+        html: the serialized DOM.
+        elsewhere: another site that scripts or redirects led to; it was not visited.
+        cut: a limit or timeout ended the page early.
     """
 
     address: Address
@@ -44,10 +47,11 @@ class RenderedPage:
 
 
 async def shown(browser: Installed, address: Address, dialer: Dialer, more: Sequence[str] = ()) -> RenderedPage:
-    """Open a page in a browser of its own, let its programs run, and take what there is; cancelling ends the browser.
+    """Open a page in its own browser, run its scripts and read it; cancelling ends the browser.
 
     Raises:
-        ToolError: it cannot be started, or does not show the page (code ``browser``); or the page leads where nothing is fetched.
+        ToolError: the browser cannot be started or show the page (code ``browser``), or the page leads to a
+            forbidden address.
     """
     if is_root() and "--no-sandbox" not in more:
         raise ToolError("A browser is not started by the administrator (root): its sandbox does not hold there.", code="browser")
@@ -72,7 +76,7 @@ async def shown(browser: Installed, address: Address, dialer: Dialer, more: Sequ
 
 
 class _Opened:
-    """The page while it is open; requests are judged one by one, as those of a fetch are."""
+    """The open page; each of its requests is checked like a fetch."""
 
     def __init__(self, address: Address, dialer: Dialer, gate: Gate) -> None:
         self.talk = Devtools(self._on_event)
@@ -115,7 +119,7 @@ class _Opened:
             at = read(str(frame.get("url", "")))
         except ToolError:
             raise self._failure or CommandRefused("no page") from None
-        if not at.same_place(self._address):  # its document was stopped on the way; what a browser shows then is its own
+        if not at.same_place(self._address):  # its document was blocked, so the browser shows an error page of its own
             raise self._failure or CommandRefused("no page")
         return RenderedPage(at, html.encode("utf-8", "replace"), self._elsewhere, late or self._gate.over or self._count > REQUESTS)
 
@@ -127,7 +131,7 @@ class _Opened:
             if method == "Target.targetCreated":
                 info = said.get("targetInfo") or {}
                 if self._session and info.get("type") == "page" and info.get("targetId") != self._target:
-                    self.talk.send("Target.closeTarget", targetId=info.get("targetId"))  # a window that the page opens
+                    self.talk.send("Target.closeTarget", targetId=info.get("targetId"))  # a window opened by the page
             elif session != self._session or not session:
                 return
             elif method == "Fetch.requestPaused":
@@ -144,7 +148,7 @@ class _Opened:
                 self._quiet.set()
 
     def _judge(self, said: Mapping[str, Any]) -> None:
-        """Let a request go on, or stop it."""
+        """Allow or block a request."""
         self._count += 1
         request, kind = said.get("request") or {}, said.get("resourceType", "")
         why = "" if self._count <= REQUESTS and kind in _LOADED_TYPES else "BlockedByClient"
@@ -166,7 +170,7 @@ class _Opened:
             self._ask("Fetch.continueRequest", requestId=said.get("requestId"))
 
     def _document(self, address: Address, main: bool) -> str:
-        """Pages inside of the page have no text of its own, and another site is another call."""
+        """Decide about a document: frames contribute no text, and another site needs another call."""
         if not main:
             return "BlockedByClient"
         if address.same_place(self._address):

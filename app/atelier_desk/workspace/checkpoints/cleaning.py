@@ -160,8 +160,8 @@ class _Cleaning:
             self._store.remove(change)
             del self._records.changes[change.id]
             return
-        self._records.changes[change.id] = given_up = change.model_copy(update={"cleaned": True})
-        self._store.save(given_up)
+        self._records.changes[change.id] = cleaned = change.model_copy(update={"cleaned": True})
+        self._store.save(cleaned)
         self._drop_trash(change.id)
 
     def drop_unused(self) -> None:

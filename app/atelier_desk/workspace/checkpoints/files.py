@@ -29,9 +29,10 @@ from atelier_desk.workspace.checkpoints import trash
 from atelier_desk.workspace.checkpoints.held_files import HeldFiles
 from atelier_desk.workspace.checkpoints.store import CheckpointFiles
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
+from atelier_desk.workspace.checkpoints.transfer_checks import copyable, missing_folders, movable
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.path_resolution import WorkspacePath
-from atelier_desk.workspace.root import ConfinedRoot, FoundFile, temporary_name
+from atelier_desk.workspace.root import ConfinedRoot, temporary_name
 
 log = logging.getLogger(__name__)
 
@@ -164,7 +165,7 @@ class WorkspaceFiles:
                 after=self.store.store(data),
                 mode=there.mode if there is not None else None,
                 temporary=temporary_name(),
-                made=_missing(root, place.path.rpartition("/")[0]),
+                made=missing_folders(root, place.path.rpartition("/")[0]),
             )
             # Before the write, so that a kill cannot leave the file unmarked.
             self.marks.wrote(place.root, place.path, author.tainted, change.after)
@@ -199,13 +200,13 @@ class WorkspaceFiles:
                     folder=stat.S_ISDIR(info.st_mode),
                     temporary=temporary_name(),
                 )
-                with self._recorded(change) as done, self.store.trash_folder(change.id, make=True) as kept:
-                    trash.put(folder, name, kept, change.temporary)
+                with self._recorded(change) as done, self.store.trash_folder(change.id, make=True) as trash_folder:
+                    trash.put(folder, name, trash_folder, change.temporary)
                     # A large folder without an expected hash is not read a second time.
-                    found = before if change.folder and not was else transfer.digest_of(kept, trash.CONTENT)
+                    found = before if change.folder and not was else transfer.digest_of(trash_folder, trash.CONTENT)
                     if was and found != was:
                         try:
-                            trash.put_back(folder, name, kept, change.temporary)
+                            trash.put_back(folder, name, trash_folder, change.temporary)
                         except FileExistsError:
                             # The place is taken again: the file stays listed as deleted and can be restored.
                             self._give_up(folder, change, done, before=found, undoes="")
@@ -229,43 +230,11 @@ class WorkspaceFiles:
             ) from error
         return done(**facts)
 
-    def movable(self, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> tuple[FoundFile, FoundFile | None]:
-        """Check ``move``: return what it would move and what it would trash; raises the same errors."""
-        root, other = self.root(source.root), self.root(target.root)
-        there = other.inspect(target.path, follow=False)
-        here = root.inspect(source.path, follow=False)
-        if here is None:
-            raise ToolError("{path} does not exist.", code="not_found", path=source.shown)
-        if there is not None and here.identity == there.identity:
-            raise ToolError("{path} and {other} are the same file.", code="same", path=source.shown, other=target.shown)
-        if there is not None and (not overwrite or there.kind == "folder"):
-            raise _exists_error(target, there)
-        if target.root == source.root and f"{target.path}/".startswith(f"{source.path}/"):
-            raise ToolError("{path} cannot be moved into itself.", code="into_itself", path=source.shown)
-        root.refuse_root(source.path)
-        return here, there
-
-    def copyable(self, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> tuple[FoundFile, FoundFile | None]:
-        """Check ``copy``: return what it would copy and what it would trash; raises the same errors."""
-        there = self.root(target.root).inspect(target.path, follow=False)
-        here = self.root(source.root).inspect(source.path)
-        if here is None:
-            raise ToolError("{path} does not exist.", code="not_found", path=source.shown)
-        if here.kind == "special" or here.kind == "link":
-            raise ToolError("{path} is neither a file nor a folder: it is not copied.", code="not_a_file", path=source.shown)
-        if there is not None and there.identity == here.identity:
-            raise ToolError("{path} and {other} are the same file.", code="same", path=source.shown, other=target.shown)
-        if there is not None and (not overwrite or there.kind == "folder"):
-            raise _exists_error(target, there)
-        if target.root == source.root and f"{target.path}/".startswith(f"{source.path}/" if source.path else ""):
-            raise ToolError("{path} cannot be copied into itself.", code="into_itself", path=source.shown)
-        return here, there
-
     def move(self, author: Author, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> list[Change]:
         """Move a file or folder; with ``overwrite``, an existing target goes to the trash first."""
         root, other = self.root(source.root), self.root(target.root)
         with self.lock:
-            here, there = self.movable(source, target, overwrite=overwrite)
+            here, there = movable(self.root, source, target, overwrite=overwrite)
             changes = [self.delete(author, target)] if there is not None else []
             with root.located(source.path, follow=False) as (folder, name):
                 content = transfer.digest_of(folder, name)
@@ -278,7 +247,7 @@ class WorkspaceFiles:
                 moved_to=target.path,
                 moved_root=str(target.root),
                 folder=here.kind == "folder",
-                made=_missing(other, target.path.rpartition("/")[0]),
+                made=missing_folders(other, target.path.rpartition("/")[0]),
             )
             self._carry(author, source, target)
             with self._recorded(change) as done:
@@ -291,7 +260,7 @@ class WorkspaceFiles:
         """Copy a file or folder: first to a temporary name beside the target, then renamed."""
         root, other = self.root(source.root), self.root(target.root)
         with self.lock:
-            here, there = self.copyable(source, target, overwrite=overwrite)
+            here, there = copyable(self.root, source, target, overwrite=overwrite)
             changes = [self.delete(author, target)] if there is not None else []
             with root.located(source.path) as (folder, name):
                 change = self._change(
@@ -301,7 +270,7 @@ class WorkspaceFiles:
                     after=transfer.digest_of(folder, name),
                     folder=here.kind == "folder",
                     temporary=temporary_name(),
-                    made=_missing(other, target.path.rpartition("/")[0]),
+                    made=missing_folders(other, target.path.rpartition("/")[0]),
                 )
                 self._carry(author, source, target)
                 with self._recorded(change) as done:
@@ -317,8 +286,8 @@ class WorkspaceFiles:
                         except BaseException:
                             transfer.delete(into, change.temporary)
                             raise
-                        beside = f"{target.path.rpartition('/')[0]}/{change.temporary}".lstrip("/")
-                        other.rename(beside, other, target.path.rpartition("/")[0] + f"/{new}" if "/" in target.path else new)
+                        temporary_path = f"{target.path.rpartition('/')[0]}/{change.temporary}".lstrip("/")
+                        other.rename(temporary_path, other, target.path.rpartition("/")[0] + f"/{new}" if "/" in target.path else new)
                     changes.append(done(made=tuple(made), after=copied))
             return changes
 
@@ -335,7 +304,7 @@ class WorkspaceFiles:
                 return None
             if here is not None:
                 raise ToolError("{path} exists already, and is no folder: choose another name.", code="exists", path=place.shown)
-            change = self._change(author, place, action="created", folder=True, made=_missing(root, place.path.rpartition("/")[0]))
+            change = self._change(author, place, action="created", folder=True, made=missing_folders(root, place.path.rpartition("/")[0]))
             with self._recorded(change) as done:
                 made = root.make_folder(place.path)
                 with root.located(place.path) as (folder, name):
@@ -368,8 +337,8 @@ class WorkspaceFiles:
                 made=made,
             )
             if after is None and before is not None:
-                with self.store.trash_folder(change.id, make=True) as kept:
-                    handle = os.open(trash.CONTENT, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=kept)
+                with self.store.trash_folder(change.id, make=True) as trash_folder:
+                    handle = os.open(trash.CONTENT, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=trash_folder)
                     with os.fdopen(handle, "wb") as file:
                         file.write(before)
                         os.fchmod(handle, mode if mode is not None else 0o600)
@@ -481,14 +450,14 @@ class WorkspaceFiles:
         root = self.root(change.root)
         place = WorkspacePath(Path(change.root), change.path, change.path)
         above = change.path.rpartition("/")[0]
-        with self.lock, self.store.trash_folder(change.id) as kept:
+        with self.lock, self.store.trash_folder(change.id) as trash_folder:
             found = change.before
             try:
-                trash.verify(kept, change, self.store.trash(change.id))
+                trash.verify(trash_folder, change, self.store.trash(change.id))
             except ConflictError:
                 if not force:
                     raise
-                found = transfer.digest_of(kept, trash.CONTENT)
+                found = transfer.digest_of(trash_folder, trash.CONTENT)
             back = self._change(
                 author,
                 place,
@@ -496,7 +465,7 @@ class WorkspaceFiles:
                 after=found,
                 folder=change.folder,
                 temporary=temporary_name(),
-                made=_missing(root, above),
+                made=missing_folders(root, above),
             )
             with self._recorded(back) as done:
                 made = root.make_folder(above)
@@ -505,7 +474,7 @@ class WorkspaceFiles:
                         if each in change.modes:
                             root.set_mode(each, change.modes[each])
                     with root.located(change.path, follow=False) as (folder, name):
-                        trash.bring_back(folder, name, kept, back.temporary, found)
+                        trash.bring_back(folder, name, trash_folder, back.temporary, found)
                 except BaseException:
                     for each in reversed(made):
                         with contextlib.suppress(AtelierError):
@@ -564,17 +533,3 @@ class WorkspaceFiles:
             else:
                 self.store.drop(change)
             raise
-
-
-def _missing(root: ConfinedRoot, folder: str) -> tuple[str, ...]:
-    """Return the missing folders that have to be created, topmost first."""
-    parts = folder.split("/") if folder else []
-    paths = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
-    return tuple(path for path in paths if root.inspect(path) is None)
-
-
-def _exists_error(target: WorkspacePath, there: FoundFile) -> ToolError:
-    """Return the error for a destination that exists."""
-    if there.kind == "folder":
-        return ToolError("{path} exists already, and is a folder: choose another name.", code="exists", path=target.shown)
-    return ToolError("{path} exists already: set overwrite to replace it, or choose another name.", code="exists", path=target.shown)

@@ -41,8 +41,8 @@ def accept(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
             raise in_the_way(held)
         author = Author(workflow_id, held.run_id, held.call_id, held.agent_name)
         data = files.held.read(held, FILE)
-        look = root.inspect(held.on_disk, follow=False)
-        if data is None or held.raw or (look is not None and look.kind != "file"):
+        existing = root.inspect(held.on_disk, follow=False)
+        if data is None or held.raw or (existing is not None and existing.kind != "file"):
             if there and held.raw:
                 _hold_too(files, held, root)
             elif there:

@@ -114,16 +114,16 @@ class HeldFiles:
         source = os.open(self._place(held), os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         try:
             with root.located(held.on_disk, follow=False) as (folder, name):
-                beside = temporary_name()
+                temporary = temporary_name()
                 try:
-                    transfer.copy(source, _CONTENT, folder, beside, whole=True)
-                    if held.content and transfer.digest_of(folder, beside) != held.content:
+                    transfer.copy(source, _CONTENT, folder, temporary, whole=True)
+                    if held.content and transfer.digest_of(folder, temporary) != held.content:
                         raise self._damaged(held)
-                    rename_new(folder, beside, folder, name)
+                    rename_new(folder, temporary, folder, name)
                 except FileExistsError as error:
                     raise in_the_way(held) from error
                 finally:
-                    transfer.delete(folder, beside)
+                    transfer.delete(folder, temporary)
                 os.fsync(folder)
         finally:
             os.close(source)
@@ -197,7 +197,7 @@ def _is_folder(handle: int) -> bool:
 def in_the_way(held: HeldFile, path: str = "") -> ConflictError:
     """Return the error for a held file whose place is taken, or that has something in the way at ``path``."""
     return ConflictError(
-        N_("{path} is there by now, and not as it was: it is not overwritten. Move it away, then keep the held file."),
+        N_("{path} exists now and is different: it is not overwritten. Move it away, then keep the held file."),
         code="changed",
         path=path or held.path,
     )

@@ -31,7 +31,7 @@ def adopt(files: WorkspaceFiles, author: Author, entries: Iterable[Entry], *, by
         entries: ``process.Guarded.held``.
         by: its author, if no agent.
     """
-    taken: list[HeldFile] = []
+    held: list[HeldFile] = []
     left: list[Entry] = []
     for entry in entries:
         place = Path(entry["file"]).parent
@@ -39,8 +39,8 @@ def adopt(files: WorkspaceFiles, author: Author, entries: Iterable[Entry], *, by
         if record is None:
             left.append(entry)
         else:
-            taken.append(record)
-    return taken, tuple(left)
+            held.append(record)
+    return held, tuple(left)
 
 
 def adopt_left(files: WorkspaceFiles) -> list[HeldFile]:

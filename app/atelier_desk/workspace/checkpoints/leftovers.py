@@ -80,7 +80,7 @@ def survey(files: WorkspaceFiles, known: Container[str], first_missed: Mapping[s
             if change.workflow_id in known:
                 path = checkpoints / "pending" / f"{change.id}.json"
                 size = size_below(path) + size_below(files.store.trash(change.id))
-                found.append(Leftover(_key(checkpoints, path), "cut_off", size, 1, N_("its folder cannot be looked at")))
+                found.append(Leftover(_key(checkpoints, path), "cut_off", size, 1, N_("its folder cannot be accessed")))
         if records.unread:
             size = sum(map(files.store.size_of, _unnamed_contents(files, records)))
             found += [Leftover(CONTENTS, "contents", size)] if size else []
@@ -160,12 +160,12 @@ def _delete_undo_data(files: WorkspaceFiles, records: References, workflow_id: s
 
 def _delete_records(files: WorkspaceFiles, folder: Path) -> None:
     """Delete all data of an unknown workflow, except unreadable records, which are leftovers of their own."""
-    keep = {each.path.stem for each in (*files.store.references().unread, *files.held.unread()) if each.path.parent == folder}
-    if not keep:
+    protected = {each.path.stem for each in (*files.store.references().unread, *files.held.unread()) if each.path.parent == folder}
+    if not protected:
         delete_tree(folder)
         return
     for each in list(folder.iterdir()):
-        if each.name.removesuffix(ENDING) not in keep:
+        if each.name.removesuffix(ENDING) not in protected:
             delete_tree(each)
 
 

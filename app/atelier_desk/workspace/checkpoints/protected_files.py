@@ -242,11 +242,11 @@ class ProtectedFiles:
             may_change = self._may_change(_paths(now))
             for key in self._filled(now, may_change):
                 try:
-                    taken = self._moved_out(files, key, "")
+                    moved = self._moved_out(files, key, "")
                 except (AtelierError, OSError):
                     log.warning("a folder of protected files is held file by file: %s", os.path.join(*key), exc_info=True)
                     continue
-                held += [taken] if taken is not None else []
+                held += [moved] if moved is not None else []
                 now.found = {each: seen for each, seen in now.found.items() if each[0] != key[0] or not each[1].startswith(f"{key[1]}/")}
             partly = self._before.partly or now.partly
             for key in sorted({*self._before.found, *now.found}):

@@ -56,10 +56,10 @@ class CheckpointFiles:
         try:
             data = self._object(name).read_bytes()
         except OSError as error:
-            raise NotFoundError(N_("What the file held before is no longer kept.")) from error
+            raise NotFoundError(N_("The previous content of the file is no longer stored.")) from error
         if digest(data) != name:
             raise NotFoundError(
-                N_("What is kept of the file is damaged ({path}): nothing was changed."), code="damaged", path=self._object(name)
+                N_("The stored copy of the file is damaged ({path}): nothing was changed."), code="damaged", path=self._object(name)
             )
         return data
 
@@ -200,7 +200,7 @@ class CheckpointFiles:
         try:
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError as error:
-            raise ToolError(N_("What was deleted is no longer kept."), code="not_found") from error
+            raise ToolError(N_("The deleted data is no longer stored."), code="not_found") from error
         try:
             yield handle
             if make:

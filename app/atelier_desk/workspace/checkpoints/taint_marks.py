@@ -109,9 +109,9 @@ class TaintMarks:
             return ()
         if found := self.of(folder):
             return found
-        wanted = {name.casefold() for name in names} if names is not None else None
+        matches = {name.casefold() for name in names} if names is not None else None
         for mark in self._in((folder,)):
-            if wanted is None or mark.folder or os.path.basename(mark.path).casefold() in wanted:
+            if matches is None or mark.folder or os.path.basename(mark.path).casefold() in matches:
                 return mark.sources
         return ()
 
@@ -122,20 +122,20 @@ class TaintMarks:
     def _in(self, folders: Sequence[str] | None) -> Iterator[TaintMark]:
         keys = tuple(_key(os.path.realpath(folder)) for folder in folders or ())
 
-        def wanted(key: str) -> bool:
+        def matches(key: str) -> bool:
             return folders is None or any(within(each, key) for each in keys)
 
         with self._lock:
-            whole = [mark for key, mark in self._folders.items() if wanted(key)]
-            files = [held for key, held in self._marks.items() if wanted(key)]
+            whole = [mark for key, mark in self._folders.items() if matches(key)]
+            files = [held for key, held in self._marks.items() if matches(key)]
             candidates = [mark for held in files for mark in held.values() if mark.sources]
         yield from whole
         yield from (mark for mark in candidates if self._content_of(mark.path) == mark.content)
 
     def wrote(self, root: Path | str, path: str, sources: Sequence[str], content: str) -> None:
         """Mark a file before it gets this content (a SHA-256) from a run that had read ``sources``."""
-        if kept := outside_of(root, sources):
-            self._add(TaintMark(os.path.realpath(os.path.join(root, path)), content, kept))
+        if sources_outside := outside_of(root, sources):
+            self._add(TaintMark(os.path.realpath(os.path.join(root, path)), content, sources_outside))
 
     def carry(self, source: str, target: str, root: Path | str, sources: Sequence[str] = ()) -> None:
         """Copy the marks of a file or folder to its new place or copy in ``root``.
@@ -154,13 +154,13 @@ class TaintMarks:
         Marks its granted folders as a whole, so that they stay marked if the program is killed or they are too large to
         scan; not without ``whole``.
         """
-        marked = {os.path.realpath(root): kept for root in roots if (kept := outside_of(root, sources))}
+        marked = {os.path.realpath(root): sources_outside for root in roots if (sources_outside := outside_of(root, sources))}
         counted = set()
         with self._lock:
-            for root, kept in marked.items() if whole else ():
+            for root, sources_outside in marked.items() if whole else ():
                 key = _key(root)
                 if key not in self._folders:
-                    self._add(TaintMark(root, ALL_CONTENTS, kept))
+                    self._add(TaintMark(root, ALL_CONTENTS, sources_outside))
                 elif key not in self._running:
                     continue  # it was already marked for another reason, and stays so
                 self._running[key] += 1
@@ -170,10 +170,10 @@ class TaintMarks:
     def end(self, command: Command, written: Iterable[str] = ()) -> None:
         """Mark the files that the ended command wrote, and those in ``written``, instead of whole folders."""
         named = [os.path.realpath(path) for path in written]
-        for root, kept in command.marked.items():
+        for root, sources_outside in command.marked.items():
             found, all_seen = touched(root, command.since_ns, *(() if command.counted else (BRIEF_S,)))
             paths = dict.fromkeys([*found, *(path for path in named if within(_key(root), _key(path)))])
-            self._add(*(TaintMark(path, content, kept) for path, content in self._contents(root, paths)))
+            self._add(*(TaintMark(path, content, sources_outside) for path, content in self._contents(root, paths)))
             key = _key(root)
             with self._lock:
                 if key not in command.counted or key not in self._running:
@@ -270,17 +270,17 @@ class TaintMarks:
                 self._lines += 1
             except (ValueError, KeyError, TypeError):
                 unread += [line] if line else []
-        kept = [*self._folders.values(), *(mark for held in self._marks.values() for mark in held.values())]
-        if len(kept) > MOST_MARKS:
-            gone = {each for each in kept if not os.path.lexists(each.path)}
+        marks = [*self._folders.values(), *(mark for held in self._marks.values() for mark in held.values())]
+        if len(marks) > MOST_MARKS:
+            gone = {each for each in marks if not os.path.lexists(each.path)}
             for mark in gone:
                 self._discard(mark)
-            kept = [each for each in kept if each not in gone]
-        if self._lines > 2 * len(kept) + _SPARE_LINES or not data.endswith(b"\n"):
+            marks = [each for each in marks if each not in gone]
+        if self._lines > 2 * len(marks) + _SPARE_LINES or not data.endswith(b"\n"):
             # Rewrites the file also after a kill in the middle of a line, to which the next one would be appended.
             # Unreadable lines stay: a newer version may read them, and a person can see the file they name.
-            write_atomic(self._file, b"".join(line + b"\n" for line in (*unread, *(_line(mark).encode() for mark in kept))))
-            self._lines = len(kept)
+            write_atomic(self._file, b"".join(line + b"\n" for line in (*unread, *(_line(mark).encode() for mark in marks))))
+            self._lines = len(marks)
 
     def _content_of(self, path: str) -> str:
         """Return the content identifier of a file; empty if it is not a plain readable file."""

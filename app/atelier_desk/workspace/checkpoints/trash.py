@@ -134,7 +134,7 @@ def verify(trash: int, change: Change, where: Path) -> None:
     """Compare the trash with what was deleted. Raises ``ConflictError`` (``damaged``)."""
     found = transfer.digest_of(trash, CONTENT)
     if not found:
-        raise ToolError(N_("What was deleted is no longer kept."), code="not_found")
+        raise ToolError(N_("The deleted data is no longer stored."), code="not_found")
     if found != change.before:
         raise ConflictError(
             N_(

@@ -67,7 +67,7 @@ def undo_change(files: WorkspaceFiles, change: Change, *, force: bool = False) -
         AtelierError: the file cannot be written.
     """
     if change.cleaned:
-        raise NotFoundError(N_("{path}: what it held before is no longer kept."), path=change.path)
+        raise NotFoundError(N_("{path}: its previous content is no longer stored."), path=change.path)
     try:
         return _undo_change(files, change, force)
     except ToolError as error:
@@ -139,5 +139,7 @@ def _gone(change: Change) -> NotFoundError:
 
 def _conflict(path: str) -> ConflictError:
     return ConflictError(
-        N_("{path} was changed by somebody else since: undoing would lose that. Leave it, or undo it anyway."), code="changed", path=path
+        N_("{path} was changed by somebody else since: undoing would lose that change. Leave it, or undo anyway."),
+        code="changed",
+        path=path,
     )

@@ -119,11 +119,11 @@ def reads(arguments: tuple[str, ...]) -> list[str]:
     rules = READING.get(words[0]) if words else None
     if rules is None:
         raise UnknownOptionError(N_("it runs programs or changes files"), words[0] if words else "git")
-    taken = parse_options(rules, tuple(words[1:]))
+    options = parse_options(rules, tuple(words[1:]))
     for word in words[1:]:
         if ASKS_GPG.search(word) or "(trailers" in word or (word.startswith("-L") and words[0] == "log" and word.startswith("-L:")):
             raise UnknownOptionError(N_("its format is not known to be harmless"), word)
-    return [*taken.operands]
+    return [*options.operands]
 
 
 def hardened(words: tuple[str, ...], settings: Iterable[str]) -> tuple[str, ...]:

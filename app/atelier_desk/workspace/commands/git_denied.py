@@ -243,18 +243,18 @@ def _holds(repository: str, globs: tuple[str, ...], _state: tuple[object, ...]) 
 
 def _state(repository: str) -> tuple[object, ...]:
     """Return a value that changes whenever a repository gets other commits or another index."""
-    said: list[object] = []
+    message: list[object] = []
     folders = dict.fromkeys((repository, *(os.path.dirname(each) for each in objects(repository)[:2])))  # noqa: PTH120
     for folder in folders:
         for name in ("HEAD", "index", "packed-refs", "logs/HEAD", "FETCH_HEAD", "ORIG_HEAD"):
-            said.append(_when(f"{folder}/{name}"))
+            message.append(_when(f"{folder}/{name}"))
         for start in ("refs", "reftable", "logs/refs"):
             for here, below, files in os.walk(f"{folder}/{start}"):
-                said += [_when(f"{here}/{name}") for name in (".", *files)]
-                if len(said) > _REFS:
+                message += [_when(f"{here}/{name}") for name in (".", *files)]
+                if len(message) > _REFS:
                     return (object(),)  # never equal again: git is asked
                 below.sort()
-    return tuple(said)
+    return tuple(message)
 
 
 def _when(path: str) -> tuple[int, int, int]:

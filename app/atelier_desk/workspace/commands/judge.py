@@ -170,7 +170,7 @@ def judge(text: str, home: str = "") -> Judgement:
     except UnreadableError as error:
         return Judgement(text, reason=error.reason, about=error.part)
     if len(line.commands) > MOST_COMMANDS:
-        return Judgement(text, reason=N_("it holds too many commands"))
+        return Judgement(text, reason=N_("it contains too many commands"))
     judged: list[JudgedCommand] = []
     folder: str | None = ""
     folders = [""]
@@ -265,18 +265,18 @@ def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool
 
 
 def _files(name: str, rules: Rules, arguments: tuple[str, ...]) -> list[str]:
-    taken = parse_options(rules, arguments)
+    options = parse_options(rules, arguments)
     if name in sublanguages.ARGUMENTS:
         sublanguages.ARGUMENTS[name](arguments)
     if name in sublanguages.OPERANDS:
-        sublanguages.OPERANDS[name](taken.operands)
-    operands = list(taken.operands)
+        sublanguages.OPERANDS[name](options.operands)
+    operands = list(options.operands)
     match rules.operands:
         case Operands.WORDS | Operands.NONE:
             operands = []
-        case Operands.PATTERN if not set(rules.gives_pattern) & set(taken.options):
+        case Operands.PATTERN if not set(rules.gives_pattern) & set(options.options):
             operands = operands[1:]
-    return [*taken.files, *operands]
+    return [*options.files, *operands]
 
 
 def _file(name: str, command: Simple, folder: str) -> File:

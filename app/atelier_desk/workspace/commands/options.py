@@ -128,5 +128,5 @@ def _short(rules: Rules, word: str, waiting: list[str], options: list[str], file
 
 def _next(word: str, waiting: list[str]) -> str:
     if not waiting:
-        raise UnknownOptionError(N_("an option lacks its value"), word)
+        raise UnknownOptionError(N_("an option has no value"), word)
     return waiting.pop()

@@ -157,7 +157,7 @@ def read(text: str, home: str = "") -> Line:
     if len(text) > LONGEST or sum(text.count(mark) for mark in _MARKS) > _MOST_MARKS:
         raise UnreadableError(N_("it is too long"))
     if any(ord(character) < 32 and character not in "\n\t" for character in text) or "\x7f" in text or "\ufffd" in text:
-        raise UnreadableError(N_("it holds control characters"))
+        raise UnreadableError(N_("it contains control characters"))
     if "\\\n" in text:
         raise UnreadableError(N_("a line end is escaped"))
     try:
@@ -166,10 +166,10 @@ def read(text: str, home: str = "") -> Line:
         raise UnreadableError(N_("it is not Unicode text")) from error
     root = _parser().parse(source.translate(_MASKED)).root_node
     if root.has_error or root.type != "program":
-        raise UnreadableError(N_("bash's grammar does not know it"))
+        raise UnreadableError(N_("it is not valid bash"))
     commands, operators = _Reader(source, home).sequence(root)
     if not commands:
-        raise UnreadableError(N_("it holds no command"))
+        raise UnreadableError(N_("it contains no command"))
     return Line(tuple(commands), tuple(operators))
 
 
@@ -196,7 +196,7 @@ class _Reader:
                 continue
             if not child.is_named:
                 if child.type not in ("&&", "||", "|", ";", "\n"):
-                    raise self.refuse(child, N_("it uses an operator that is not taken apart"))
+                    raise self.refuse(child, N_("it uses an operator that is not parsed"))
                 waiting = child.type
                 continue
             more, between = self.statement(child)
@@ -216,7 +216,7 @@ class _Reader:
             return [self.command(node)], []
         if node.type == "redirected_statement":
             return self.redirected(node)
-        raise self.refuse(node, N_("it runs or expands something on the way"))
+        raise self.refuse(node, N_("it runs or expands something before it runs"))
 
     def redirected(self, node: Node) -> tuple[list[Simple], list[str]]:
         """Assign a redirection to the last command, as bash does; the grammar assigns it to all commands before it."""
@@ -229,19 +229,19 @@ class _Reader:
 
     def redirect(self, node: Node) -> Redirect:
         if node.type != "file_redirect":
-            raise self.refuse(node, N_("it holds a text of its own for a command"))
+            raise self.refuse(node, N_("it contains inline input for a command"))
         children = list(node.children)
         descriptor = self.text(children.pop(0)) if children[0].type == "file_descriptor" else ""
         operator, *rest = children
         if len(rest) != 1:
-            raise self.refuse(node, N_("its redirection is not taken apart"))
+            raise self.refuse(node, N_("its redirection is not parsed"))
         if operator.type == ">&" and self.text(rest[0]) in ("1", "2"):
             return Redirect(">&", descriptor, target=self.text(rest[0]))
         if operator.type not in _TO_FILE:
-            raise self.refuse(node, N_("its redirection is not taken apart"))
+            raise self.refuse(node, N_("its redirection is not parsed"))
         file = self.word(rest[0])
         if file.globs:
-            raise self.refuse(node, N_("its redirection is not taken apart"))
+            raise self.refuse(node, N_("its redirection is not parsed"))
         return Redirect(operator.type, descriptor, file)
 
     def command(self, node: Node) -> Simple:
@@ -256,7 +256,7 @@ class _Reader:
             elif child.is_named and words:
                 words.append(self.word(child))
             else:
-                raise self.refuse(child, N_("it runs or expands something on the way"))
+                raise self.refuse(child, N_("it runs or expands something before it runs"))
         if not words or words[0].globs or not words[0].text:
             raise self.refuse(node, N_("its program is not named plainly"))
         if words[0].text in _KEYWORDS or "=" in words[0].text:
@@ -286,17 +286,17 @@ class _Reader:
             for place, child in enumerate(node.children):
                 found += self.pieces(child, first=first and place == 0)
             if self._gaps(node):
-                raise self.refuse(node, N_("it runs or expands something on the way"))
+                raise self.refuse(node, N_("it runs or expands something before it runs"))
             return found
         if node.type in ("word", "number"):
             if node.child_count:
-                raise self.refuse(node, N_("it runs or expands something on the way"))
+                raise self.refuse(node, N_("it runs or expands something before it runs"))
             return self.unquoted(node, text, first=first)
         if node.type == "raw_string" and len(text) >= 2 and text[0] == text[-1] == "'":
             return [(text[1:-1], False)]
         if node.type == "string":
             return [(self.in_quotes(node, text), False)]
-        raise self.refuse(node, N_("it runs or expands something on the way"))
+        raise self.refuse(node, N_("it runs or expands something before it runs"))
 
     def _gaps(self, node: Node) -> bool:
         """Whether there are gaps between the parts of a word."""
@@ -319,7 +319,7 @@ class _Reader:
                     raise self.refuse(node, N_("it ends with a backslash"))
                 pieces.append((escaped, False))
             elif character in "{}$`!~\"'()<>|&;\n\t #" and not (character in "#~!" and pieces):
-                raise self.refuse(node, N_("it runs or expands something on the way"))
+                raise self.refuse(node, N_("it runs or expands something before it runs"))
             else:
                 pieces.append((character, character in GLOB or character == "]"))
         return pieces
@@ -330,7 +330,7 @@ class _Reader:
         A backslash is removed only before ``$``, a backquote, a quote or itself.
         """
         if any(child.is_named and child.type != "string_content" for child in node.children) or len(text) < 2:
-            raise self.refuse(node, N_("it runs or expands something on the way"))
+            raise self.refuse(node, N_("it runs or expands something before it runs"))
         inner, said = text[1:-1], []
         place = 0
         while place < len(inner):
@@ -340,7 +340,7 @@ class _Reader:
                 place += 2
                 continue
             if character in '$`"':
-                raise self.refuse(node, N_("it runs or expands something on the way"))
+                raise self.refuse(node, N_("it runs or expands something before it runs"))
             said.append(character)
             place += 1
         return "".join(said)

@@ -60,10 +60,10 @@ def changes_settings(arguments: tuple[str, ...]) -> bool:
     if firsts and not any(word.partition("=")[0] in firsts for word in arguments[1:2]):
         return False
     try:
-        taken = parse_options(rules, arguments[1:])
+        options = parse_options(rules, arguments[1:])
     except UnknownOptionError:
         return False
-    return arguments[0] != "config" or not _only_reads(taken)
+    return arguments[0] != "config" or not _only_reads(options)
 
 
 def _only_reads(taken: ParsedOptions) -> bool:

@@ -47,7 +47,7 @@ def find(arguments: tuple[str, ...]) -> list[str]:
         if word not in _FIND_VALUE and word not in _FIND_FILE:
             raise UnknownOptionError(N_("an option is not known to be harmless"), word)
         if not waiting:
-            raise UnknownOptionError(N_("an option lacks its value"), word)
+            raise UnknownOptionError(N_("an option has no value"), word)
         value = waiting.pop()
         if word in _FIND_FILE:
             files.append(value)

@@ -85,12 +85,12 @@ class Commands:
         finally:
             if background:
                 self._starting.remove(workflow_id)
-        kept = self._outputs[command_id] = KeptOutput(command_id, workflow_id, run_id, call_id, line, process, background)
+        output = self._outputs[command_id] = KeptOutput(command_id, workflow_id, run_id, call_id, line, process, background)
         self._drop_finished()
         if background:
             self._on_changed(workflow_id)
             process.when_over(lambda: self._on_changed(workflow_id))
-        return kept
+        return output
 
     def afterwards(self, kept: KeptOutput, call: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Call this when a command is over, even if the program ended it."""

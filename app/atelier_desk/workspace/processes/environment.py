@@ -42,9 +42,11 @@ A version manager's programs read files of the current folder (CVE-2022-35861).
 
 def environment(root: Path | None) -> dict[str, str]:
     """Return the environment of a command in a workspace."""
-    kept = {name: os.environ[name] for name in ALLOWED if name in os.environ}
-    kept |= {name: os.environ[name] for name in PROXIES if "@" not in os.environ.get(name, "@")}  # also excludes ``name:password@host``
-    return {**kept, **FIXED, "PATH": path(root)}
+    variables = {name: os.environ[name] for name in ALLOWED if name in os.environ}
+    variables |= {
+        name: os.environ[name] for name in PROXIES if "@" not in os.environ.get(name, "@")
+    }  # also excludes ``name:password@host``
+    return {**variables, **FIXED, "PATH": path(root)}
 
 
 def path(root: Path | None) -> str:

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH110, PTH112, PTH117, PTH118, PTH119, PTH120, PTH208
+# ruff: noqa: PTH110, PTH112, PTH118, PTH119, PTH120, PTH208
 """Guard everything in a workspace that git executes or obeys: recorded before a command, restored after it.
 
 A leaf: the launcher loads it as a file.
@@ -34,6 +34,7 @@ if __package__:
         git_settings,
         granted_folders,
         harmless_git_keys,
+        named_files,
         repository_links,
         repository_scan,
         repository_state,
@@ -48,6 +49,7 @@ else:
     import git_settings
     import granted_folders
     import harmless_git_keys
+    import named_files
     import repository_links
     import repository_scan
     import repository_state
@@ -86,12 +88,7 @@ class GuardedFiles:
         self._known: dict[Identity, Repository] = {}
         self._pointers: dict[str, tuple[Tree, Identity | None]] = {}
         self._links: dict[str, str] = {}
-        self._named: dict[str, tuple[str, Tree]] = {}
-        """Named files and folders elsewhere in the granted folders: their work tree and original tree."""
-        self._everywhere: list[str] = []
-        """Relative hook folders named by the user's own settings."""
-        self._relative: list[str] = []
-        """Relative hook folders named by repository settings: git looks for them in each work tree."""
+        self._named = named_files.NamedFiles(self._git, self._folders)
         self._harmless = harmless_git_keys.Harmless(self._git, self._folders.root_of)
         self._refused: set[str] = set()
         """Unchanged pointers that now lead elsewhere."""
@@ -107,7 +104,7 @@ class GuardedFiles:
             for other in others:
                 self._adopt(*other)
             known = {who: (each.path, *each.state) for who, each in self._known.items()}
-            self._baseline.write((self._roots, known, self._pointers, self._named, self._everywhere, self._relative))
+            self._baseline.write((self._roots, known, self._pointers, self._named.trees, self._named.everywhere, self._named.relative))
         except BaseException:
             self.close()
             raise
@@ -136,21 +133,22 @@ class GuardedFiles:
         for path in scan.pointers:
             tree = self._folders.tree(path)
             self._pointers[path] = (tree, repository_scan.leads_to(path, ".git"))
-            self._follow(path, os.path.dirname(path))
-            self._follow(git_files.target(path, ".git"), os.path.dirname(path), links=True)
+            self._named.follow(path, os.path.dirname(path))
+            self._named.follow(git_files.target(path, ".git"), os.path.dirname(path), links=True)
         tops = self._tops(scan)
         for repository in self._known.values():
-            self._follow(git_files.target(f"{repository.path}/commondir", "commondir"), repository.path, links=True)
+            self._named.follow(git_files.target(f"{repository.path}/commondir", "commondir"), repository.path, links=True)
             for name, tree in repository.trees.items():
                 for folder, target in file_trees.links(tree, f"{repository.path}/{name}"):
-                    self._follow(os.path.join(folder, target), repository.path)
+                    self._named.follow(os.path.join(folder, target), repository.path)
                 if name in SETTINGS and tree and tree[0] == "file":
                     of = tops.get(repository.identity, [])
-                    self._settings(f"{repository.path}/{name}", tree[2], of or [repository.path])
+                    self._named.settings(f"{repository.path}/{name}", tree[2], of or [repository.path])
+        read = {repository.path for repository in self._known.values()}
         for root in self._roots:
-            self._around(root, [top for each in tops.values() for top in each if git_files.below(top, root)])
+            self._named.around(root, [top for each in tops.values() for top in each if git_files.below(top, root)], read)
         for top in {top for each in tops.values() for top in each}:
-            self._follow(f"{top}/.gitmodules", top)
+            self._named.follow(f"{top}/.gitmodules", top)
 
     def _adopt(
         self, roots: list[str], known: dict[Identity, Any], pointers: dict[str, Any], named: dict[str, Any], everywhere: list[str],
@@ -164,13 +162,13 @@ class GuardedFiles:
                 repository.adopt(tuple(state))
             elif any(git_files.below(repository.path, root) for root in roots):
                 self._known.pop(who).close()
-        for mine, theirs in ((self._pointers, pointers), (self._named, named)):
+        for mine, theirs in ((self._pointers, pointers), (self._named.trees, named)):
             for path in [path for path in mine if any(git_files.below(path, root) for root in roots)]:
                 if mine is self._pointers or path in theirs:
                     del mine[path]
             mine.update({path: value for path, value in theirs.items() if self._folders.root_of(path)})
-        self._everywhere += everywhere
-        self._relative += relative
+        self._named.everywhere += everywhere
+        self._named.relative += relative
 
     def _scan(self, *, searched: Iterable[Identity] = (), most: int | None = None) -> repository_scan.Scan:
         found = repository_scan.Scan()
@@ -192,63 +190,6 @@ class GuardedFiles:
             if who in self._known and (main := self._known[who].linked) is not None:
                 found.setdefault(main, []).extend(tops)
         return found
-
-    def _settings(self, file: str, content: bytes, tops: Sequence[str], depth: int = 0) -> None:
-        """Record what a settings file names."""
-        if depth > 10 or not git_settings.may_name_files(content):
-            return
-        entries = self._git.of_text(content) or []
-        elsewhere = [os.path.join(os.path.dirname(file), value) for _, key, value in entries if key == "core.worktree" and value]
-        self._relative += [each for each in git_settings.hook_folders(entries) if not os.path.isabs(each)]
-        self._named_by(entries, file, [*tops, *map(os.path.normpath, elsewhere)], depth)
-
-    def _named_by(self, entries: git_settings.Entries, file: str, tops: Sequence[str], depth: int = 0) -> None:
-        for path in git_settings.included(entries, file):
-            self._follow(path, os.path.dirname(file))
-            content = git_files.content(path, MOST_BYTES)
-            if content is not None:
-                self._settings(path, content, tops, depth + 1)
-        for folder in git_settings.hook_folders(entries):
-            for top in tops:
-                self._hooks(os.path.join(top, folder), top)
-
-    def _hooks(self, folder: str, top: str) -> None:
-        """Record a hook folder; of one that contains the whole work tree, only what git executes in it."""
-        real = list(repository_scan.places_on_the_way(folder))[-1]
-        if git_files.below(top, real) or any(git_files.below(root, real) for root in self._roots):
-            for name in repository_state.HOOKS:
-                self._follow(f"{folder}/{name}", top)
-            return
-        self._follow(folder, top)
-        above = os.path.dirname(real)
-        if os.path.basename(real) == "_" and not git_files.below(top, above):
-            # Its content calls the hooks beside it (husky).
-            self._follow(above, top)
-
-    def _around(self, root: str, tops: Sequence[str]) -> None:
-        """Record what the user's settings, and those of a repository above, name in the granted folders."""
-        # Those of repositories in the granted folders were already read for their own work trees.
-        read = {repository.path for repository in self._known.values()}
-        entries = [each for each in self._git.of_folder(root) if os.path.dirname(os.path.normpath(each[0])) not in read]
-        for file in {origin for origin, _key, _value in entries}:
-            self._follow(file, os.path.dirname(file))
-        above = root
-        while above != "/" and not os.path.lexists(f"{above}/.git"):
-            above = os.path.dirname(above)
-        self._named_by(entries, "", [*tops, *([above] if above != "/" else [])])
-        self._everywhere += [each for each in git_settings.hook_folders(entries) if not os.path.isabs(each)]
-
-    def _follow(self, path: str, top: str, *, links: bool = False) -> None:
-        """Record a path in the granted folders and every link on the way; with ``links``, only the links."""
-        places = list(repository_scan.places_on_the_way(path))
-        for place in places[:-1] if links else places:
-            if place in self._named or not self._folders.root_of(place) or place in self._roots:
-                continue
-            tree = self._folders.tree(place)
-            self._named[place] = (top, tree)
-            for folder, target in file_trees.links(tree, place):
-                if place != path or (tree and tree[0] != "link"):
-                    self._follow(os.path.join(folder, target), top)
 
     def restore(self) -> dict[str, Any]:
         """Restore everything; return what was done, by paths relative to the workspace.
@@ -323,7 +264,7 @@ class GuardedFiles:
             if left and now.get(who) != repository.path:
                 # The folder belongs to no repository any more, or to the enclosing one.
                 self.gone.add(self._folders.shown(repository.path))
-        for path, (top, tree) in self._named.items():
+        for path, (top, tree) in self._named.trees.items():
             if os.path.isdir(top) and not (self._may_change and os.path.basename(path) == ".gitmodules"):
                 self._tried(path, partial(self._same, path, tree))
         if not self._may_change:
@@ -460,10 +401,10 @@ class GuardedFiles:
         if info is not None and not self._only_samples(handle, info):
             self._hold_here(handle, "hooks", f"{path}/hooks", "new")
         if os.path.basename(path) == ".git":
-            for folder in self._everywhere:
+            for folder in self._named.everywhere:
                 top = os.path.dirname(path)
                 hooks = os.path.normpath(os.path.join(top, folder))
-                if self._folders.root_of(hooks) and hooks not in self._named and hooks != top:
+                if self._folders.root_of(hooks) and hooks not in self._named.trees and hooks != top:
                     self._same(hooks, None)
         self._check_unfinished(handle, path, frozenset())
 
@@ -516,7 +457,7 @@ class GuardedFiles:
         elif os.path.lexists(path) and not self._may_lead(path, repository_scan.leads_to(path, ".git"), scan):
             self._same(path, None)
         elif os.path.lexists(path):
-            for folder in dict.fromkeys((*self._everywhere, *self._relative)):
+            for folder in dict.fromkeys((*self._named.everywhere, *self._named.relative)):
                 self._new_hooks(os.path.dirname(path), folder)
 
     def _new_hooks(self, top: str, folder: str) -> None:
@@ -528,10 +469,10 @@ class GuardedFiles:
         folder = os.path.dirname(folder) if os.path.basename(folder) == "_" and os.path.dirname(folder) else folder
         hooks = os.path.normpath(os.path.join(top, folder))
         for path in [f"{hooks}/{name}" for name in repository_state.HOOKS] if git_files.below(top, hooks) else [hooks]:
-            if not self._folders.root_of(path) or path in self._named:
+            if not self._folders.root_of(path) or path in self._named.trees:
                 continue
             tree, name = self._folders.tree(path), os.path.relpath(path, top)
-            known = (before for place, (of, before) in self._named.items() if place == os.path.normpath(os.path.join(of, name)))
+            known = (before for place, (of, before) in self._named.trees.items() if place == os.path.normpath(os.path.join(of, name)))
             if tree is not None and not any(file_trees.is_part(tree, each) for each in known):
                 self._same(path, None)
 

@@ -289,11 +289,11 @@ def main() -> int:
     ended: dict[int, int] = {}
     checks = Checks(guard, float(order.get("check_s", 0)), lambda said: write_report(order["report"], said))
 
-    def looked() -> str:
+    def checked() -> str:
         return "stopped" if asked else watch.check(forked)
 
     while reap(ended) and child not in ended:
-        why = looked() or checks.check(lambda: not looked())
+        why = checked() or checks.check(lambda: not checked())
         if why:
             break
         if select.select([woken], [], [], POLL_S)[0]:

@@ -143,7 +143,7 @@ def _init(command: int, keys: Any, segments: int) -> NoReturn:
     """
     status: int | None = None
     gently = False
-    looked = 0.0
+    last_check = 0.0
     while True:
         got = signal.sigtimedwait({signal.SIGCHLD, signal.SIGTERM}, _POLL_S)
         # Signals from the command come from a process that is known here.
@@ -160,8 +160,8 @@ def _init(command: int, keys: Any, segments: int) -> NoReturn:
         if status is not None and not gently:
             keys[8] = 1
             os._exit(status)
-        if time.monotonic() - looked > _POLL_S:
-            looked = time.monotonic()
+        if time.monotonic() - last_check > _POLL_S:
+            last_check = time.monotonic()
             keys[:8] = _shared_memory(segments).to_bytes(8, "little")
 
 

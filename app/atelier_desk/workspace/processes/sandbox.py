@@ -139,12 +139,12 @@ def working(
     own = (temporary, temporary / "shm")
     kind = "network" if network else "workspace"
     fixed = PROTECTED_GIT_FILES[:1] if changes_repositories else PROTECTED_GIT_FILES
-    keep = [path for root in written for name in fixed if lexists(path := f"{root}/{name}")]
+    protected = [path for root in written for name in fixed if lexists(path := f"{root}/{name}")]
     tops = [Path(root, PINNED) for root in written if PINNED and not changes_repositories]
-    keep += [str(top) for top in tops if top.is_file() and not top.is_symlink()]
+    protected += [str(top) for top in tops if top.is_file() and not top.is_symlink()]
     pins = {realpath(each) for each in pinned} | {str(top) for top in tops if top.is_dir() and not top.is_symlink()}
     guard = {"roots": written, "held": str(held) if held is not None else "", "changes_repositories": changes_repositories}
-    keep += [path for each in read_only if os.path.exists(path := realpath(each)) and path not in keep]  # noqa: PTH110
+    protected += [path for each in read_only if os.path.exists(path := realpath(each)) and path not in protected]  # noqa: PTH110
     empty = sorted({realpath(each) for each in masked})
     closed |= {realpath(_nothing())} if empty else set()
     # The command could replace a writable path by a link.
@@ -157,7 +157,7 @@ def working(
         limits = seatbelt.profile(
             readable,
             [*written, "/dev/null", "/dev/zero"],
-            keep=keep,
+            keep=protected,
             closed=sorted({*closed, *empty} - {"/dev"}),
             own=[realpath(temporary)],
             shown=opened,
@@ -171,7 +171,7 @@ def working(
         **guard,
         "read": [*(found for each in readable for found in _without(each, closed)), *DEVICES, *opened],
         "write": [*(found for root in written for found in _without(root, _closed_in(root, closed))), *map(realpath, own), *NOWHERE],
-        "keep": keep,
+        "keep": protected,
         "pinned": sorted(pins),
         "shared": realpath(temporary / "shm"),
         **_masks(empty),

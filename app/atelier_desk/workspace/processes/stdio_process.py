@@ -121,8 +121,8 @@ class StdioProcess:
             if size > LONGEST_LINE:
                 raise LineTooLongError
             if count >= _LINES:
-                spent = loop.time() - since
-                await asyncio.sleep(max(0.0, _WINDOW_S - spent))
+                elapsed = loop.time() - since
+                await asyncio.sleep(max(0.0, _WINDOW_S - elapsed))
                 count, since = 0, loop.time()
 
     async def end(self) -> None:

@@ -178,18 +178,18 @@ def program(machine: str, *, works: bool, network: bool, alone: bool) -> bytes:
     # Its arguments are in memory, where filters cannot look. Told that the call does not exist, programs use the older
     # one.
     lines += [(_EQUAL, 0, 1, numbers["clone3"]), (_GIVE, 0, 0, _ERROR | errno.ENOSYS)]
-    looks = {"clone": [_argument(0), (_ANY_BIT, 0, 1, _NEW), refuse]}
-    looks["fcntl"] = [_argument(1), (_EQUAL, 0, 3, F_SETPIPE_SZ), _argument(2), (_AT_LEAST, 0, 1, PIPE_BYTES + 1), refuse]
+    checks = {"clone": [_argument(0), (_ANY_BIT, 0, 1, _NEW), refuse]}
+    checks["fcntl"] = [_argument(1), (_EQUAL, 0, 3, F_SETPIPE_SZ), _argument(2), (_AT_LEAST, 0, 1, PIPE_BYTES + 1), refuse]
     if not alone:
         # A process number is an int: the kernel uses only the low half of the argument.
         for name, values in OWN.items():
-            looks[name] = []
+            checks[name] = []
             for place, value in values.items():
-                looks[name] += [_argument(place), (_EQUAL, 1, 0, value), refuse]
+                checks[name] += [_argument(place), (_EQUAL, 1, 0, value), refuse]
     if network:
         free = [(_EQUAL, len(_FAMILIES) - place, 0, family) for place, family in enumerate(_FAMILIES)]
-        looks["socket"] = [_argument(0), *free, refuse]
-    for name, tests in looks.items():
+        checks["socket"] = [_argument(0), *free, refuse]
+    for name, tests in checks.items():
         lines += [(_EQUAL, 0, len(tests) + 1, numbers[name]), *tests, (_GIVE, 0, 0, _ALLOW)]
     lines += [(_GIVE, 0, 0, _ALLOW)]
     return b"".join(struct.pack("HBBI", *line) for line in lines)

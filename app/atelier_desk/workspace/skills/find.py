@@ -237,7 +237,7 @@ def _read(root: ConfinedRoot, found: FoundSkill) -> FoundSkill:
         return replace(found, problem=_problem(error))
     text = decode(data)
     if text is None:
-        return replace(found, problem=UsageError(N_("The file is no text."), code="binary"))
+        return replace(found, problem=UsageError(N_("The file is not text."), code="binary"))
     try:
         said = skill.skill(text.text, found.called) if found.kind == "skill" else skill.command(text.text, found.called)
     except UsageError as error:
@@ -253,8 +253,8 @@ def _problem(error: ToolError) -> AtelierError:
         case "outside":
             return _OUTSIDE
         case "too_large":
-            said = N_("The file has {size} bytes; at most {most} are read.")
-            return UsageError(said, code="too_large", size=error.params.get("size", 0), most=BYTES)
+            message = N_("The file has {size} bytes; at most {most} are read.")
+            return UsageError(message, code="too_large", size=error.params.get("size", 0), most=BYTES)
         case "closed":
             return UsageError(N_("It belongs to the data of Atelier itself."), code="closed")
         case _:

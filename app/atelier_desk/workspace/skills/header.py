@@ -96,7 +96,7 @@ def read(text: str) -> Document:
         raise UsageError(N_("The header does not end: the line --- after it is missing."), code="header")
     header, body = found[1], text[found.end() :].strip()
     if header.count("[") + header.count("{") > MOST_NESTED:
-        raise UsageError(N_("The header is no YAML: {detail}"), code="header", detail="nested too deeply")
+        raise UsageError(N_("The header is not YAML: {detail}"), code="header", detail="nested too deeply")
     if len(header) > LONGEST:
         raise UsageError(N_("The header is longer than {most} characters."), code="header", most=LONGEST)
     import yaml  # slow to import, and needed only with a header
@@ -109,7 +109,7 @@ def read(text: str) -> Document:
                 return Document(_fields(mended), body, repaired=True)
             except (yaml.YAMLError, UsageError):
                 continue
-        raise UsageError(N_("The header is no YAML: {detail}"), code="header", detail=_error_text(error)) from None
+        raise UsageError(N_("The header is not YAML: {detail}"), code="header", detail=_error_text(error)) from None
     except UsageError:
         try:
             return Document(_fields(_quoted(_straightened(header))), body, repaired=True)
@@ -129,7 +129,7 @@ def _fields(header: str) -> dict[str, Any]:
     if value is None or value == "":
         return {}
     if not isinstance(value, dict):
-        raise UsageError(N_("The header is no list of names and values, such as “name: my-skill”."), code="header")
+        raise UsageError(N_("The header is not a list of names and values, such as “name: my-skill”."), code="header")
     return {name: each for name, each in value.items() if isinstance(name, str)}
 
 

@@ -69,34 +69,34 @@ def skill(text: str, folder: str) -> Text:
         raise UsageError(N_("It has no header with a name and a description."), code="header")
     warnings: list[AtelierError] = []
     if found.repaired:
-        said = N_("The header is no YAML as it stands: values with a colon or brackets belong in quotes.")
-        warnings.append(UsageError(said, code="mended"))
+        message = N_("The header is not valid YAML: put values with a colon or brackets in quotes.")
+        warnings.append(UsageError(message, code="mended"))
     written, name = found.text("name"), found.text("name")
     if not written:
-        warnings.append(UsageError(N_("The header gives no name: that of the folder is taken."), code="name"))
+        warnings.append(UsageError(N_("The header has no name: the folder's name is used."), code="name"))
     elif len(written) > NAME:
         warnings.append(UsageError(N_("The name has {count} characters; {most} are usual."), code="long", count=len(written), most=NAME))
     if len(name) > 2 * NAME or not _NAME.fullmatch(name):
         if not _NAME.fullmatch(folder) or len(folder) > 2 * NAME:
-            said = N_("“{name}” cannot be a skill's name: small letters, digits and single hyphens are allowed.")
-            raise UsageError(said, code="name", name=(written or folder)[: 2 * NAME])
+            message = N_("“{name}” cannot be a skill's name: small letters, digits and single hyphens are allowed.")
+            raise UsageError(message, code="name", name=(written or folder)[: 2 * NAME])
         if written:
-            said = N_("“{name}” cannot be a skill's name, so that of the folder is taken.")
-            warnings.append(UsageError(said, code="name", name=written[: 2 * NAME]))
+            message = N_("“{name}” cannot be a skill's name, so the folder's name is used.")
+            warnings.append(UsageError(message, code="name", name=written[: 2 * NAME]))
         name = folder
     elif name != folder:
-        warnings.append(UsageError(N_("Its folder is called {folder}, not {name}."), code="folder", folder=folder, name=name))
+        warnings.append(UsageError(N_("Its folder is named {folder}, not {name}."), code="folder", folder=folder, name=name))
     description = found.text("description")
     if not description:
-        raise UsageError(N_("The header gives no description: nobody could know when to use it."), code="description")
+        raise UsageError(N_("The header has no description, so agents cannot know when to use it."), code="description")
     if len(description) > DESCRIPTION:
-        said = N_("The description has {count} characters; only the first {most} are told.")
-        warnings.append(UsageError(said, code="long", count=len(description), most=DESCRIPTION))
+        message = N_("The description has {count} characters; agents get only the first {most}.")
+        warnings.append(UsageError(message, code="long", count=len(description), most=DESCRIPTION))
     if not found.body:
         raise UsageError(N_("It has no instructions below its header."), code="empty")
     if len(found.body) > BODY:
-        said = N_("The instructions have {count} characters; more than {most} take much of a model's window.")
-        warnings.append(UsageError(said, code="long", count=len(found.body), most=BODY))
+        message = N_("The instructions have {count} characters; more than {most} take much of a model's window.")
+        warnings.append(UsageError(message, code="long", count=len(found.body), most=BODY))
     allowed = found.words("allowed-tools")
     return Text(
         name=name,

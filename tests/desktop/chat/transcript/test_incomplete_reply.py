@@ -93,8 +93,8 @@ async def test_going_on_is_an_ordinary_message_and_takes_the_offer_away(qtbot: Q
     qtbot.mouseClick(offered(desk)[0], Qt.MouseButton.LeftButton)
     await settle()
     ((args, kwargs),) = desk.engine.calls("runs.send")
-    assert (args, kwargs["agent_id"]) == (("w1", "Go on exactly where you stopped."), "Ada")
-    assert desk.texts[-1] == "Go on exactly where you stopped."
+    assert (args, kwargs["agent_id"]) == (("w1", "Continue exactly where you stopped."), "Ada")
+    assert desk.texts[-1] == "Continue exactly where you stopped."
     assert offered(desk) == [], "a second click finds no button, before the engine has answered too"
     desk.event("workflow_start", run_id="r3")
     await settle()

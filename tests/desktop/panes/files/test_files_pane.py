@@ -139,7 +139,7 @@ async def test_undo_of_all_leaves_out_what_is_undone(pane: FilesPane, atelier: F
 
 
 async def test_conflicting_changes_are_named_and_both_ways_are_offered(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
-    said = "{path} was changed by somebody else since: undoing would lose that. Leave it, or undo it anyway."
+    said = "{path} was changed by somebody else since: undoing would lose that change. Leave it, or undo anyway."
     problem = ConflictError(said, path="a.py")
     atelier.set("files", "undo", lambda w, ids, force=False: [UndoneChange(change(id, "a.py"), None if force else problem) for id in ids])
     pane.open("1")
@@ -234,7 +234,7 @@ async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtel
     diff = FileChange(action="changed", path="AGENTS.md", diff="--- a/x\n+++ b/x\n@@ -1 +1 @@\n-kind\n+evil", added=1, removed=1)
     atelier.set("files", "held_diff", diff)
     atelier.set("files", "held", [held])
-    atelier.set("files", "accept_held", ConflictError("{path} is there by now", path="AGENTS.md"))
+    atelier.set("files", "accept_held", ConflictError("{path} exists now", path="AGENTS.md"))
     pane.reload()
     await settle()
     (row,) = pane.findChildren(HeldRow)

@@ -273,7 +273,7 @@ def whole_run(script_replies: list[ModelReplied]) -> Script:
 
 
 @given(replies, st.data())
-def test_folding_any_prefix_and_going_on_gives_the_same_run(script_replies: list[ModelReplied], data: st.DataObject) -> None:
+def test_folding_any_prefix_and_continuing_gives_the_same_run(script_replies: list[ModelReplied], data: st.DataObject) -> None:
     script = whole_run(script_replies)
     at = data.draw(st.integers(1, len(script.events)))
     prefix = fold(script.events[:at])
@@ -340,7 +340,7 @@ def test_the_time_before_a_kill_was_found_is_no_working_time() -> None:
         assert script.state.elapsed_ms == worked + 2001
 
 
-def test_attempts_in_a_row_are_told_from_the_first() -> None:
+def test_attempts_in_a_row_are_distinguished_from_the_first() -> None:
     script = Script()
     for body in (
         ModelRetried(attempt=2, delay_s=1, reason="busy", again=True),
@@ -364,7 +364,7 @@ def test_a_person_who_tries_again_gets_all_attempts_again() -> None:
     assert script.state.retries == 1
 
 
-def test_a_message_begins_a_turn_anew() -> None:
+def test_a_message_begins_a_turn_again() -> None:
     script = Script().add(
         reply("no"), Injected(reason=FIX_ANSWER, content="not so"), UserMessage(content="wait", strategy=Dispatch.REDIRECT)
     )

@@ -47,7 +47,7 @@ def request(id: str, call_id: str = "a", tool: str = "CalculatorTool") -> Approv
 
 
 def asking(*requests: ApprovalRequest, name: str = "CalculatorTool") -> Script:
-    """A run with the calls ``a`` and ``b``, and requests for a person's yes."""
+    """A run with the calls ``a`` and ``b``, and requests for a person's approval."""
     script = Script().add(reply("", call("a", name, x=1), call("b", x=2)))
     return script.add(*(ApprovalRequested(approval=each) for each in requests))
 
@@ -64,7 +64,7 @@ def calls(state: RunState) -> list[tuple[str, bool, bool, dict[str, Any]]]:
     TitleGenerated(title="t", usage=USED), PictureDescribed(call_id="a", usage=USED), MemoryExtractionDone(usage=USED),
     ContextCompacted(method="cut_results", usage=USED),
 ])  # fmt: skip
-def test_what_is_done_beside_the_conversation_costs_too(body: EventBody) -> None:
+def test_what_is_done_next_to_the_conversation_costs_too(body: EventBody) -> None:
     before = Script().add(reply("done")).state
     after = advance(before, body)
     used = (after.usage.tokens_input, after.usage.tokens_output, after.usage.cost)
@@ -72,7 +72,7 @@ def test_what_is_done_beside_the_conversation_costs_too(body: EventBody) -> None
     assert (after.entries, after.status) == (before.entries, before.status)
 
 
-def test_an_entry_is_pinned_and_a_compaction_taken_back() -> None:
+def test_an_entry_is_pinned_and_a_compaction_undone() -> None:
     script = Script().add(reply("one"))
     origin = script.state.entries[0].origin
     pinned = script.add(EntryPinned(origin=origin)).state
@@ -85,7 +85,7 @@ def test_an_entry_is_pinned_and_a_compaction_taken_back() -> None:
     assert [entry.text for entry in back.conversation] == ["hello", "one"]
 
 
-def test_a_request_holds_its_call_and_a_yes_lets_it_go_on_alone() -> None:
+def test_a_request_holds_its_call_and_an_approval_lets_it_continue_alone() -> None:
     script = asking(request("one"), request("two", "b"))
     assert calls(script.state) == [("asked", False, False, {"x": 1}), ("asked", False, False, {"x": 2})]
     state = script.add(decided()).state
@@ -94,13 +94,13 @@ def test_a_request_holds_its_call_and_a_yes_lets_it_go_on_alone() -> None:
 
 
 @pytest.mark.parametrize("status", [each for each in ApprovalStatus if each is not ApprovalStatus.APPROVED])
-def test_anything_but_a_yes_allows_nothing(status: ApprovalStatus) -> None:
+def test_anything_but_an_approval_allows_nothing(status: ApprovalStatus) -> None:
     state = asking(request("one")).add(decided(status=status, scope=ApprovalScope.RUN, rules=(ALLOW,), arguments={"x": 9})).state
     assert (state.requests, state.granted) == ((), ())
     assert calls(state)[0] == ("asked", False, False, {"x": 1})
 
 
-def test_an_answer_to_what_was_not_asked_or_of_a_call_that_is_gone_changes_no_call() -> None:
+def test_an_answer_to_what_was_not_asked_or_of_a_call_that_no_longer_exists_changes_no_call() -> None:
     script = asking(request("one"))
     assert advance(script.state, decided("other", scope=ApprovalScope.RUN, rules=(ALLOW,))).granted == ()
     assert calls(advance(script.state, decided("other"))) == calls(script.state)
@@ -113,7 +113,7 @@ def test_an_answer_to_what_was_not_asked_or_of_a_call_that_is_gone_changes_no_ca
 @pytest.mark.parametrize(("scope", "granted"), [
     (ApprovalScope.ONCE, ()), (ApprovalScope.RUN, (ALLOW,)), (ApprovalScope.ALWAYS, (ALLOW,)),
 ])  # fmt: skip
-def test_rules_that_come_with_a_yes_hold_from_then_on_unless_it_is_for_once(
+def test_rules_that_come_with_an_approval_hold_from_then_on_unless_it_is_for_once(
     scope: ApprovalScope, granted: tuple[PermissionRule, ...]
 ) -> None:
     assert asking(request("one")).add(decided(scope=scope, rules=(ALLOW,))).state.granted == granted
@@ -128,12 +128,12 @@ def test_arguments_that_a_person_changed_replace_those_of_the_model() -> None:
     assert broken.add(decided(arguments={"x": 9})).state.calls[0].call.error is None
 
 
-def test_one_that_is_asked_again_begins_anew_and_the_others_do_not() -> None:
+def test_one_that_is_asked_again_begins_again_and_the_others_do_not() -> None:
     state = asking(request("one"), request("two", "b")).add(ApprovalAskedAgain(approval_id="one", call_id="a")).state
     assert [(each.id, each.round, each.seen_ms) for each in state.requests] == [("one", 2, 0), ("two", 1, 500)]
 
 
-def test_what_is_taken_away_is_gone_and_nothing_is_added() -> None:
+def test_what_is_removed_no_longer_exists_and_nothing_is_added() -> None:
     other = PermissionRule(id="other", text="other", action=Action.ALLOW)
     policy = ApprovalPolicy(rules=(ALLOW, DENY, other), mode=ApprovalMode.SELECTIVE)
     script = Script(approvals=policy, workspace=("/a", "/b"), trusted=("/a", "/b"))

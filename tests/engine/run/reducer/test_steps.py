@@ -108,7 +108,7 @@ def test_each_budget_stops_the_run() -> None:
     assert step.bodies[0].limit is LimitKind.TOOL_CALLS
 
 
-def test_raised_limit_lets_the_run_go_on() -> None:
+def test_raised_limit_lets_the_run_continue() -> None:
     script = Script(config=agent(max_tool_iterations=1)).add(reply("", call("a")), started("a"), finished("a"))
     step = next_step(script.state)
     assert isinstance(step, Append)
@@ -255,5 +255,5 @@ def test_calls_run_where_they_began_and_are_recovered_after_a_resume(bodies: lis
 
 
 def _kind(step: Step) -> object:
-    """The step, its calls by id: a call that is over may have been cut off once."""
+    """The step, its calls by id: a call that has ended may have been cut off once."""
     return [each.call.id for each in step.calls] if isinstance(step, BeginCalls) else step

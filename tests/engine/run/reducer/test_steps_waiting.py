@@ -53,7 +53,7 @@ def test_the_first_ten_open_tasks_are_named_and_a_guided_model_is_not_asked() ->
     assert told(replace(state, dialect="native")) == told(state)
 
 
-def test_the_question_of_a_sub_agent_is_told_once_and_answered_for_it_at_the_end() -> None:
+def test_the_question_of_a_sub_agent_is_reported_once_and_answered_for_it_at_the_end() -> None:
     state = after(planned(0, background=True), finished("c", "plan_actions"), ChildStarted(child_id="k0"))
     state = after(state, ChildAsked(child_id="k0", message="Which colour?"))
     assert "Which colour?" in told(state)

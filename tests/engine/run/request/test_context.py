@@ -117,7 +117,7 @@ def test_learned_factor_counts() -> None:
     assert "characters were cut" in shortened.request.messages[-1].content
 
 
-def test_dangling_call_gets_a_result_and_orphan_result_is_left_out() -> None:
+def test_dangling_call_gets_a_result_and_orphan_result_is_skipped() -> None:
     script = Script().add(reply("", call("a"), call("b")), started("a"), finished("a"))
     sent = messages(script.state.entries)
     assert [m.tool_call_id for m in sent if m.role is Role.TOOL] == ["a", "b"]
@@ -148,7 +148,7 @@ def test_tools_are_sent_as_given() -> None:
     assert ready.request.tools == (tool,)
 
 
-def test_newest_group_that_cannot_give_way_is_refused_instead_of_cut_for_ever() -> None:
+def test_newest_group_that_cannot_give_way_is_refused_instead_of_cut_forever() -> None:
     script = Script(message="m" * 260)
     script.add(reply("", *(call(f"c{number}", expression="9" * 260) for number in range(12))))
     for number in range(12):
@@ -195,7 +195,7 @@ def with_skill(size: int, turns: int = 6) -> Script:
     return script
 
 
-def test_instructions_of_a_skill_are_kept_whole_through_compaction() -> None:
+def test_instructions_of_a_skill_are_stored_whole_through_compaction() -> None:
     script = with_skill(3000, turns=20)
     ready = fitted(script, 3500)
     assert any(message.content == "skill " + "s" * 3000 for message in ready.request.messages)

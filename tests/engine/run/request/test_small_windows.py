@@ -213,7 +213,7 @@ def test_a_team_lead_keeps_the_tools_for_files_and_teams_where_the_others_do_not
     assert not {"run_command", "semantic_search", "search_web"} & set(listed)
 
 
-def test_a_run_that_began_to_search_goes_on() -> None:
+def test_a_run_that_began_to_search_continues() -> None:
     assert scope(131_072, searched=SearchScope.ALL) is SearchScope.ALL
     assert scope(131_072, searched=SearchScope.OUTSIDE_CORE) is SearchScope.OUTSIDE_CORE
     assert scope(SMALL, searched=SearchScope.OUTSIDE_CORE) is SearchScope.ALL
@@ -243,7 +243,7 @@ def replies(*fields: dict[str, Any]) -> RunState:
     return state
 
 
-def test_old_journals_say_the_same_and_new_ones_for_ever() -> None:
+def test_old_journals_say_the_same_and_new_ones_forever() -> None:
     old = {"searched_tools": 15, "searched_tokens": 2_000}
     assert replies({}).searched is None
     assert replies(old).searched is SearchScope.SERVERS

@@ -99,7 +99,7 @@ async def test_found_then_called_and_known_in_the_next_turn_and_after_a_restart(
         assert (results[0]["success"], called) == (True, ["create_invoice"])
 
 
-async def test_few_tools_are_listed_and_nothing_is_said_of_searching(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_few_tools_are_listed_and_nothing_is_reported_of_searching(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     model = ScriptedModel([[create("a")], "Done."])
     async with open_atelier(model) as atelier:
         called = await shop(atelier, monkeypatch, TOOLS[:3])

@@ -199,7 +199,7 @@ async def test_once_a_day_after_a_command(open_atelier: Opener, ws: Path) -> Non
         assert (await atelier.files.undo_storage()).changes == 0
 
 
-async def test_cleaning_after_a_command_stops_when_its_time_is_over(open_atelier: Opener, ws: Path) -> None:
+async def test_cleaning_after_a_command_stops_when_its_time_has_ended(open_atelier: Opener, ws: Path) -> None:
     clock = ManualClock(TODAY)
     async with open_atelier(clock=clock) as atelier:
         delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")

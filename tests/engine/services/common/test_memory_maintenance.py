@@ -110,7 +110,7 @@ async def _cut_off(*_about: object) -> bool:
     raise OSError("cut off")
 
 
-async def test_what_is_said_at_once_all_holds(open_atelier: Opener) -> None:
+async def test_what_is_reported_at_once_all_holds(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         ids = [(await atelier.memories.add(f"fact number {number}")).id for number in range(4)]
         workflows = [(await atelier.workflows.create(name)).id for name in ("one", "other")]
@@ -159,7 +159,7 @@ async def test_what_cannot_both_hold_is_shown_until_someone_says_that_it_may(ope
 
 
 async def test_a_pair_is_found_behind_many_that_are_nearer_but_none(open_atelier: Opener) -> None:
-    """Those of other workflows, those that may stand beside one another, and those whose words have nothing in common."""
+    """Those of other workflows, those that may stand next to one another, and those whose words have nothing in common."""
 
     class Alike(WordEmbedder):
         async def embed(self, texts: Any, *, query: bool = False) -> Any:
@@ -239,7 +239,7 @@ async def test_a_change_of_embedder_can_be_paused_and_searches_stay_with_the_old
         assert atelier.memory_search.embedder is atelier.embedder
 
 
-async def test_a_change_of_embedder_that_a_kill_cut_off_goes_on_at_the_next_start(
+async def test_a_change_of_embedder_that_a_kill_cut_off_continues_at_the_next_start(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reached, go_on = asyncio.Event(), asyncio.Event()

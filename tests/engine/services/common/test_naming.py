@@ -40,7 +40,7 @@ def test_any_message_gives_a_name_that_fits(content: str) -> None:
     assert len(name_from(content)) <= NAME_LENGTH
 
 
-def test_numbers_are_counted_up_and_the_length_is_kept() -> None:
+def test_numbers_are_counted_up_and_the_length_is_stored() -> None:
     assert numbered("Plan", set()) == "Plan"
     assert numbered("Plan", {"Plan"}) == "Plan (2)"
     assert numbered("Plan (2)", {"Plan", "Plan (2)"}) == "Plan (3)"

@@ -1,4 +1,4 @@
-"""What a prompt costs before anything is said."""
+"""What a prompt costs before the first message."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_a_call_that_waits_is_first_a_tool_and_then_a_wait() -> None:
     ("status", "shown"),
     [(ApprovalStatus.APPROVED, "ok"), (ApprovalStatus.REJECTED, "rejected"), (ApprovalStatus.CANCELLED, "cancelled")],
 )
-def test_waiting_for_a_yes_comes_before_the_tool(status: ApprovalStatus, shown: str) -> None:
+def test_waiting_for_an_approval_comes_before_the_tool(status: ApprovalStatus, shown: str) -> None:
     request = ApprovalRequest(id="a", workflow_id="w", run_id="r", call_id="c1", tool="CalculatorTool")
     decided = ApprovalDecided(approval_id="a", call_id="c1", status=status)
     found = spans(reply("", call()), ApprovalRequested(approval=request), decided, started(), finished())

@@ -1,4 +1,4 @@
-"""A workflow with files that its tools made, from one data folder to another; and what a file of somebody else's may not do."""
+"""A workflow with files that its tools made, from one data folder to another; and what a file of another person's may not do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which turns are in view, and what stands beside them: pure, from run rows."""
+"""Which turns are in view, and what stands next to them: pure, from run rows."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from atelier_desk.knowledge.parsing.parse import ParseError, parse
 from tests.support.documents import ALL
 
 
-def test_headings_make_sections_and_links_are_kept() -> None:
+def test_headings_make_sections_and_links_are_stored() -> None:
     found = parse("sub/a.docx", ALL["a.docx"]())
     assert (found.kind, found.language) == ("document", "docx")
     assert [(each.title, each.level, each.parent) for each in found.sections] == [
@@ -43,7 +43,7 @@ def test_others_are_documents_too(name: str) -> None:
 
 
 def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ParseError, match=r"a\.docx is broken"):
+    with pytest.raises(ParseError, match=r"a\.docx is damaged"):
         parse("sub/a.docx", b"PK\3\4" + b"x" * 100)
     with pytest.raises(ParseError, match=r"a\.doc is in an older format.*Save it as \.docx"):
         parse("a.doc", b"\xd0\xcf\x11\xe0")

@@ -42,7 +42,7 @@ def test_pages_are_read_on_until_the_last(monkeypatch: pytest.MonkeyPatch) -> No
     assert asked == [1, 3]
 
 
-def test_what_was_read_before_an_error_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_read_before_an_error_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     _answers(monkeypatch, {"total": 3, "pages": ["a"], "cut": 0}, Ended("timeout"))
     found = pdf.read("a.pdf", b"")
     assert [section.text for section in found.sections] == ["a"]
@@ -53,7 +53,7 @@ def test_what_was_read_before_an_error_is_kept(monkeypatch: pytest.MonkeyPatch) 
     ("error", "words"),
     [
         (Failed("no", code="encrypted"), "has a password"),
-        (Failed("no"), "is broken"),
+        (Failed("no"), "is damaged"),
         (Ended("memory"), "too much memory"),
         (Ended("timeout"), "within 25 seconds"),
     ],

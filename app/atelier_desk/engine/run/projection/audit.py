@@ -40,8 +40,8 @@ def decided(at: ProjectionInput, body: ApprovalDecided, asked: ApprovalRequest, 
     by = "nobody" if body.note == NOBODY_TO_ASK else body.decided_by
     # Other notes are the program's own texts for the agent.
     note = cut(redact(hide_secrets(body.note))) if by == "user" else ""
-    said = {"decision": _DECISIONS[body.status], "decided_by": by, "note": note, "edited": edited, "reason": asked.reason}
-    out.audit.append(_entry(at, asked, **said, **texts))
+    fields = {"decision": _DECISIONS[body.status], "decided_by": by, "note": note, "edited": edited, "reason": asked.reason}
+    out.audit.append(_entry(at, asked, **fields, **texts))
 
 
 def _texts(subjects: Subjects, arguments: dict[str, Any], rule: str, about: str) -> dict[str, str]:

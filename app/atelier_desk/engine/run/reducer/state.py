@@ -434,8 +434,8 @@ def framed(word: str, content: str, **facts: str) -> str:
     while word in text:
         number += 1
         word = f"{plain}_{number}"
-    said = "".join(f' {name}="{quoted(fact)}"' for name, fact in facts.items() if fact)
-    return f"<{word}{said}>\n{content.rstrip()}\n</{word}>"
+    attributes = "".join(f' {name}="{quoted(fact)}"' for name, fact in facts.items() if fact)
+    return f"<{word}{attributes}>\n{content.rstrip()}\n</{word}>"
 
 
 def without_skills(entries: Iterable[ContextEntry], folders: Collection[str]) -> tuple[ContextEntry, ...]:

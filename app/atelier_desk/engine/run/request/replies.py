@@ -80,13 +80,13 @@ def counted(reply: ChatReply, *, tokens_input: int, most_output: int) -> Usage:
 def unique_calls(reply: ChatReply, used: set[str]) -> ChatReply:
     """Make the call ids unique in the run: some servers number the calls of each reply from zero."""
     calls = []
-    taken = set(used)
+    ids_in_use = set(used)
     for call in reply.tool_calls:
         name = call.id or "call"
         fresh, number = call.id or "call-1", 1
-        while fresh in taken:
+        while fresh in ids_in_use:
             number += 1
             fresh = f"{name}-{number}"
-        taken.add(fresh)
+        ids_in_use.add(fresh)
         calls.append(call if fresh == call.id else call.model_copy(update={"id": fresh}))
     return reply.model_copy(update={"tool_calls": tuple(calls)})

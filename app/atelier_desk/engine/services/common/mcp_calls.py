@@ -65,8 +65,8 @@ async def call(
     refused = given is not None and any(answer.get("action") in ("decline", "cancel") for answer in given.answers.values())
     if refused and not await connection.modern():
         # It refuses the call until its page was opened, and would refuse it again.
-        said = N_("The MCP server {server} needs a page opened first, and you did not want that.")
-        raise McpError(said, code="declined", server=name)
+        message = N_("The MCP server {server} needs a page opened first, and you did not want that.")
+        raise McpError(message, code="declined", server=name)
     result = await connection.call(
         tool, arguments, context.progress, serving=serving,
         given=given.answers if given is not None else None, state=given.state if given is not None else None,
@@ -77,8 +77,8 @@ async def call(
             with spoken(context.language):
                 answers, questions, note = await connection.answers.sorted(result.input_requests or {}, serving.request_handler)
         except UnsupportedRequest as error:
-            said = N_("The MCP server {server} asks for something that cannot be answered: {detail}")
-            raise McpError(said, code="asks", server=name, detail=str(error)) from None
+            message = N_("The MCP server {server} asks for something that cannot be answered: {detail}")
+            raise McpError(message, code="asks", server=name, detail=str(error)) from None
         note = " ".join(dict.fromkeys(filter(None, [*notes, note])))
         return ServerAsks(name, result.request_state, answers, questions, note)
     return replace(results.read(result), note=" ".join(dict.fromkeys(notes)))

@@ -60,7 +60,7 @@ class McpContent:
         connection = await self._connection(entry.config)
         text, data, kind = results.contents(await connection.request(lambda client: client.read_resource(uri)))
         if not text and not data:
-            raise McpError(N_("The MCP server {server} gives nothing for {uri}."), code="empty", server=name, uri=shorten(uri, 200))
+            raise McpError(N_("The MCP server {server} returned nothing for {uri}."), code="empty", server=name, uri=shorten(uri, 200))
         return text, data, kind
 
     async def fill(self, name: str, template: str, values: Mapping[str, str]) -> str:
@@ -153,7 +153,7 @@ class McpContent:
         connection = await self._connection(entry.config)
         text = prompts.text_of(await connection.request(lambda client: client.get_prompt(wanted, values)))
         if not text:
-            raise McpError(N_("The MCP server {server} gives nothing for {uri}."), code="empty", server=name, uri=call)
+            raise McpError(N_("The MCP server {server} returned nothing for {uri}."), code="empty", server=name, uri=call)
         return found, text
 
 

@@ -64,12 +64,15 @@ def _check_address(url: str) -> None:
         whole = False
     if not whole or re.search(r"\s", url):
         raise UsageError(
-            N_("{url} is no address: it needs a host, a port from 1 to 65535 if any, and no blanks."),
+            N_("{url} is not a valid address: it needs a host, a port from 1 to 65535 if any, and no spaces."),
             code="address", url=shorten(url, 100),
         )  # fmt: skip
     if "@" in parts.netloc:
         raise UsageError(
-            N_("The address must not hold a name or a password, as it is stored as text: give them as a header, such as Authorization."),
+            N_(
+                "The address must not contain a name or a password, because it is stored as text: use a header "
+                "instead, such as Authorization."
+            ),
             code="secret",
         )
 
@@ -99,8 +102,8 @@ def place_of(config: McpServer) -> tuple[object, ...]:
 
 def title_of(info: object) -> str:
     """Return a server's own title, on one line of at most 120 characters; empty if missing."""
-    said = getattr(info, "title", None) or getattr(info, "name", None) or ""
-    return shorten(" ".join(str(said).split()), 120)
+    title = getattr(info, "title", None) or getattr(info, "name", None) or ""
+    return shorten(" ".join(str(title).split()), 120)
 
 
 def tool_statuses(entry: McpEntry) -> list[McpToolStatus]:

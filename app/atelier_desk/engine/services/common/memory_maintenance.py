@@ -168,7 +168,7 @@ class MemoryMaintenance:
         try:
             return await self._context.repos.memory_bin.get(memory_id)
         except NotFoundError:
-            raise NotFoundError(N_("The deleted memory {id} can no longer be brought back."), id=memory_id) from None
+            raise NotFoundError(N_("The deleted memory {id} can no longer be restored."), id=memory_id) from None
 
     async def _move_pin(self, before: str, after: str) -> bool:
         """Move a pin from one memory to another; False if there is none."""

@@ -9,7 +9,7 @@ from datetime import datetime
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import prompt, tool_search
-from atelier_desk.engine.run.request.model_call import tools_tokens
+from atelier_desk.engine.run.request.tool_definitions import tools_tokens
 from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.llm.profiles import profile
 from atelier_desk.llm.tokens import Calibration, definition_tokens, message_tokens

@@ -244,8 +244,8 @@ class _Track:
         if key in self._open:
             return
         self._open[key] = len(self._spans)
-        begun: dict[str, Any] = {"seq": event.stream_from, "event_seq": event.seq, "call_id": call_id, "title": title}
-        self._spans.append(Span(self._run_id, kind, event.time, None, label=label, status=RUNNING, **begun))
+        started: dict[str, Any] = {"seq": event.stream_from, "event_seq": event.seq, "call_id": call_id, "title": title}
+        self._spans.append(Span(self._run_id, kind, event.time, None, label=label, status=RUNNING, **started))
 
     def _finish(self, key: str, event: RunEvent, status: str) -> bool:
         index = self._open.pop(key, None)

@@ -31,5 +31,5 @@ def shown_without(runs: Sequence[RunLink], head: str | None, run_id: str) -> str
     gone = next(run for run in runs if run.id == run_id)
     versions = [run.id for run in runs if run.parent_run_id is None and run.previous_run_id == gone.previous_run_id]
     at = versions.index(run_id)
-    beside = [*reversed(versions[:at]), *versions[at + 1 :]]
-    return newest_under(runs, beside[0]) if beside else gone.previous_run_id
+    others = [*reversed(versions[:at]), *versions[at + 1 :]]
+    return newest_under(runs, others[0]) if others else gone.previous_run_id

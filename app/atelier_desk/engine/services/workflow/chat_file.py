@@ -34,11 +34,12 @@ _IN_STRING = re.compile(rb'["\\]')
 _START = re.compile(rb"[\[{]")
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
 NOT_CHATS = N_(
-    "{name} holds neither a workflow nor chats. Choose a JSON or ZIP file that Atelier, ChatGPT, Claude, Open WebUI or LibreChat exported."
+    "{name} contains neither a workflow nor chats. Choose a JSON or ZIP file that Atelier, ChatGPT, "
+    "Claude, Open WebUI or LibreChat exported."
 )
 DAMAGED = N_("{name} cannot be read: {problem}. Export it again.")
-TOO_LARGE = N_("{name} holds more than {most} GB; split the export into smaller files.")
-COMPRESSED = N_("{name} is packed {ratio} times; no real export is. Files up to {most} times are read.")
+TOO_LARGE = N_("{name} contains more than {most} GB; split the export into smaller files.")
+COMPRESSED = N_("{name} is compressed {ratio} times, more than any real export. The limit is {most} times.")
 _WORKFLOW = re.compile(rb'^[\xef\xbb\xbf\s]*\{\s*"format"\s*:\s*"atelier-workflow"')
 _CHATS = re.compile(
     rb'[\xef\xbb\xbf\s]*(\{\s*"conversationId"\s*:|\[\s*\{.*?"(mapping|chat_messages|history|conversationId)"\s*:\s*["\[{])', re.DOTALL

@@ -47,7 +47,7 @@ class WorkflowExport:
         file = await self.collect(workflow_id)
         text = to_json(file)
         room = limits.IMPORT_FILE - len(text.encode("utf-8", "surrogatepass"))
-        kept: list[ArtefactFile] = []
+        files: list[ArtefactFile] = []
         left_out: list[str] = []
         for part in artefacts_of(file.events):
             needed = (part.size + 2) // 3 * 4 + _AROUND
@@ -56,8 +56,8 @@ class WorkflowExport:
                 left_out.append(part.name)
             else:
                 room -= needed
-                kept.append(ArtefactFile.model_construct(sha256=part.sha256, data=data))
-        return (to_json(file.model_copy(update={"artefacts": tuple(kept)})) if kept else text), left_out
+                files.append(ArtefactFile.model_construct(sha256=part.sha256, data=data))
+        return (to_json(file.model_copy(update={"artefacts": tuple(files)})) if files else text), left_out
 
     async def collect(self, workflow_id: str) -> WorkflowFile:
         """Return everything of a workflow at one moment: writes during the read would make it inconsistent.

@@ -65,7 +65,7 @@ def to_json(file: WorkflowFile) -> str:
 CALL_STATES = {
     "error": N_("failed"),
     "cancelled": N_("cancelled"),
-    "unknown": N_("it is not known what it did"),
+    "unknown": N_("its effect is unknown"),
     "timeout": N_("took too long"),
     "running": N_("running"),
 }

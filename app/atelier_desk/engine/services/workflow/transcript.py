@@ -77,9 +77,9 @@ def lineage(runs: Sequence[RunLink], head: str | None) -> Lineage:
         versions.setdefault(run.previous_run_id, []).append(run.id)
     branches: dict[str, Branch] = {}
     for run_id in chain:
-        beside = versions[roots[run_id].previous_run_id]
-        if len(beside) > 1:
-            branches[run_id] = Branch(beside.index(run_id), tuple(beside))
+        siblings = versions[roots[run_id].previous_run_id]
+        if len(siblings) > 1:
+            branches[run_id] = Branch(siblings.index(run_id), tuple(siblings))
     return Lineage(chain, len(chain) == len(runs), branches)
 
 

@@ -54,12 +54,12 @@ def read(text: str) -> Parsed:
         if token.type == "inline":
             for index, child in enumerate(token.children or ()):
                 if child.type == "link_open":
-                    said = []
+                    parts = []
                     for after in (token.children or ())[index + 1 :]:
                         if after.type == "link_close":
                             break
-                        said.append(after.content)
-                    links.append((row, str(child.attrs.get("href", "")), "".join(said), False))
+                        parts.append(after.content)
+                    links.append((row, str(child.attrs.get("href", "")), "".join(parts), False))
                 elif child.type == "image":
                     links.append((row, str(child.attrs.get("src", "")), child.content, True))
     outline.finish()

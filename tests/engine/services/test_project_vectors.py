@@ -1,0 +1,112 @@
+"""Vectors of projects: which are made, when, and with which embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.project import Direction, EntityKind, RelationKind
+from tests.engine.conftest import Opener, WordEmbedder
+from tests.engine.services.conftest import STORE
+from tests.engine.services.test_ingesting import named, read
+from tests.engine.services.test_memories import OtherEmbedder
+
+
+class Counting(WordEmbedder):
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+        if not query:
+            self.texts += texts
+        return await super().embed(texts, query=query)
+
+
+async def test_the_same_text_is_never_embedded_twice_and_projects_stay_apart(open_atelier: Opener, code: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "store.py").write_text(STORE)
+    embedder = Counting()
+    async with open_atelier(embedder=embedder) as atelier:
+        first = await atelier.projects.create("first", str(code), watched=False)
+        await read(atelier, first)
+        assert len(embedder.texts) == len(set(embedder.texts))
+        second = await atelier.projects.create("second", str(other), watched=False)
+        embedder.texts.clear()
+        await read(atelier, second)
+        assert embedder.texts == []
+        assert await named(atelier, first, "check") != await named(atelier, second, "check")
+        assert {each.project for each in await atelier.projects.find("check", project_ids=[second.id])} == {"second"}
+        await atelier.projects.change(first.id, loaded=False)
+        assert {each.project for each in await atelier.projects.find("check")} == {"second"}
+        around = await atelier.projects.explore(
+            await named(atelier, second, "check"), direction=Direction.IN, relations=[RelationKind.CALLS]
+        )
+        assert {each.entity.qualified for each in around.neighbours} == {"Store.save"}
+
+
+async def test_vectors_are_made_of_one_kind_and_again(open_atelier: Opener, code: Path) -> None:
+    embedder = Counting()
+    async with open_atelier(embedder=embedder) as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False, embedded=False)
+        await read(atelier, project)
+        assert embedder.texts == []
+        await atelier.projects.embed(project.id, kinds=[EntityKind.SECTION])
+        await atelier.projects.wait(project.id)
+        assert ["herons" in text for text in embedder.texts] == [True]
+        await atelier.projects.embed(project.id)
+        await atelier.projects.wait(project.id)
+        whole = len(embedder.texts)
+        assert whole == len(set(embedder.texts)) == (await atelier.projects.statistics(project.id)).vectors
+        await atelier.projects.embed(project.id, force=True)
+        await atelier.projects.wait(project.id)
+        assert len(embedder.texts) == 2 * whole
+
+
+async def test_an_embedder_that_fails_leaves_the_words(open_atelier: Opener, code: Path) -> None:
+    class Failing(WordEmbedder):
+        async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+            if query:
+                raise ProviderError("out of order")
+            return await super().embed(texts, query=query)
+
+    async with open_atelier(embedder=Failing()) as atelier:
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        first = (await atelier.projects.find("refuse blank rows"))[0]
+        assert (first.entity.qualified, first.cosine) == ("check", None)
+
+
+async def test_another_embedder_makes_its_vectors_by_itself(
+    open_atelier: Opener, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def made(*_given: Any) -> OtherEmbedder:
+        return OtherEmbedder()
+
+    class Switching(WordEmbedder):
+        """Somebody chooses another one while it works."""
+
+        async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
+            if any("heron" in text for text in texts):
+                await atelier.settings.update(embedder={"kind": "builtin", "model": "other"})
+            return await super().embed(texts, query=query)
+
+    monkeypatch.setattr("atelier_desk.knowledge.embedding.create_embedder", made)
+    (tmp_path / "else").mkdir()
+    (tmp_path / "else" / "other.py").write_text("def kingfisher():\n    return 1\n")
+    async with open_atelier(embedder=Switching()) as atelier:
+        before = await atelier.projects.create("else", str(tmp_path / "else"), watched=False)
+        await read(atelier, before)
+        project = await atelier.projects.create("code", str(code), watched=False)
+        await read(atelier, project)
+        for each in (before, project):
+            await atelier.projects.wait(each.id)
+            index = await atelier.projects._indexes.get(each.id)
+            assert index.vectors is not None
+            assert (index.vectors.embedder, index.vectors.dimension) == (OtherEmbedder.id, 32)
+            assert index.texts()[0] == index.texts()[1] > 0

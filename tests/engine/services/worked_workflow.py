@@ -1,0 +1,36 @@
+"""A workflow with a turn, a call, a report and a memory."""
+
+from __future__ import annotations
+
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.memory import MemoryType
+from atelier_desk.domain.model_messages import ToolCall
+from atelier_desk.engine import Atelier
+
+AGENT = AgentConfig(
+    name="Tester", provider="test", model="scripted", tools=("CalculatorTool", "TodoTool", "UserQuestionTool", "ReportTool")
+)
+
+
+def calculate(id: str, expression: str = "6*7") -> ToolCall:
+    return ToolCall(id=id, name="CalculatorTool", arguments={"operation": "eval", "expression": expression})
+
+
+async def turn(atelier: Atelier, workflow_id: str, text: str) -> str:
+    run_id = await atelier.runs.send(workflow_id, text, agent=AGENT)
+    await atelier.runs.wait(run_id)
+    return run_id
+
+
+async def full_workflow(atelier: Atelier) -> str:
+    """A workflow with something in every table that belongs to one."""
+    workflow = await atelier.workflows.create("Everything")
+    await turn(atelier, workflow.id, "What is 6*7?")
+    task = await atelier.tasks.create(workflow.id, "First")
+    await atelier.tasks.create(workflow.id, "Second", dependencies=[task.id])
+    await atelier.memories.add("The deadline is Friday", type=MemoryType.DECISION, workflow_id=workflow.id)
+    await atelier.reports.write(workflow.id, "Findings", "# Findings\n\nétude")
+    return workflow.id
+
+
+STEPS = [[calculate("c1")], "It is 42."]
