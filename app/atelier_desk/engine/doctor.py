@@ -154,7 +154,7 @@ async def _configuration(atelier: Opened) -> Check:
 
 
 async def _database(atelier: Opened, progress: Callable[[int, int], None] | None, deep: bool) -> Check:
-    from atelier_desk.storage.whole_tables import count_by_reading
+    from atelier_desk.storage.bulk_rows import count_by_reading
 
     title = _("Database")
     found = []

@@ -9,9 +9,9 @@ from typing import Any
 from atelier_desk.domain.approval import ApprovalSettings
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import tables
+from atelier_desk.storage.bulk_rows import Run
 from atelier_desk.storage.damage import CODE, CONFIGURATION, Damage, of_row
 from atelier_desk.storage.rows import has_hash
-from atelier_desk.storage.whole_tables import Run
 
 SETTING_HASHED = ("id", "value")
 """Columns covered by the hash of a settings row."""

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Protocol
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import tables
+from atelier_desk.storage.bulk_rows import Run
 from atelier_desk.storage.damage import CHANGED, CODE, MISSING, Damage, of_row
 from atelier_desk.storage.damaged_configuration import damaged_configuration
 from atelier_desk.storage.rows import Table, record
-from atelier_desk.storage.whole_tables import Run
 from atelier_desk.storage.writing.chain import FIRST, Chain, named_in
 from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
 

@@ -11,13 +11,13 @@ from typing import Any, Protocol
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, schema
+from atelier_desk.storage.bulk_rows import count_rows
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder import version as noted_version
 from atelier_desk.storage.folder.files import sync_tree
 from atelier_desk.storage.folder.lock import FolderLock, identity, shielded, verify_identity
 from atelier_desk.storage.search.changes import Change
-from atelier_desk.storage.whole_tables import count_rows
 from atelier_desk.storage.writing import commit_log
 from atelier_desk.storage.writing.writer import Statement, Writer
 from atelier_desk.support.threads import in_storage_thread

@@ -21,7 +21,7 @@ from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
-from atelier_desk.storage import whole_tables
+from atelier_desk.storage import bulk_rows
 from atelier_desk.storage.copies import transfer
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
@@ -89,7 +89,7 @@ async def test_export_and_import_are_exact(repos: Repositories, tmp_path: Path) 
 
 async def test_more_rows_than_a_page(repos: Repositories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "PAGE", 7)
-    monkeypatch.setattr(whole_tables, "READ_PAGE", 7)
+    monkeypatch.setattr(bulk_rows, "READ_PAGE", 7)
     await fill(repos, messages=50)
     seen: list[int] = []
     written = await transfer.export_jsonl(repos.store, tmp_path / "out", progress=seen.append)

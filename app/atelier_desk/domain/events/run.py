@@ -44,6 +44,7 @@ from atelier_desk.domain.model_messages import ImagePart, TextFile, Usage
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.skill import Invocation, SkillFacts
 from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.support.i18n import N_
 
 __all__ = [
     "EVENT_SCHEMA",
@@ -108,7 +109,6 @@ __all__ = [
 
 EVENT_SCHEMA = 1
 """Version of the stored event JSON; all released versions stay readable."""
-from atelier_desk.support.i18n import N_
 
 
 class RunStarted(Event):

@@ -14,13 +14,13 @@ from typing import NamedTuple
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, schema
+from atelier_desk.storage.bulk_rows import Run, insertion, read_pages
 from atelier_desk.storage.copies import restore
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight, version
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.lock import FolderLock, shielded
 from atelier_desk.storage.store import prepare
-from atelier_desk.storage.whole_tables import Run, insertion, read_pages
 from atelier_desk.storage.writing import commit_log
 
 

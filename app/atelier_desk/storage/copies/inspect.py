@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, schema
+from atelier_desk.storage.bulk_rows import READ_PAGE, Run, count_by_reading, count_rows
 from atelier_desk.storage.damage import Damage
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder.files import files_of, plain_name, read_hashed, report_path
 from atelier_desk.storage.folder.lock import FolderLock
 from atelier_desk.storage.schema import Migrator
-from atelier_desk.storage.whole_tables import READ_PAGE, Run, count_by_reading, count_rows
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread

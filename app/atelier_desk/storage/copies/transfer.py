@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.storage import integrity, schema
+from atelier_desk.storage.bulk_rows import insertion, read_pages
 from atelier_desk.storage.compressed_text import packed, unpacked
 from atelier_desk.storage.copies import origin
 from atelier_desk.storage.copies.archive import FOLDERS, FORMAT, manifest_of
@@ -25,7 +26,6 @@ from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import hashes_in, sync_folder, write_atomic
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.storage.whole_tables import insertion, read_pages
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread

@@ -13,12 +13,12 @@ from pathlib import Path
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.storage import errors, schema
+from atelier_desk.storage.bulk_rows import count_by_reading
 from atelier_desk.storage.copies import archive, restore
 from atelier_desk.storage.copies.inspect import Inspection, inspect
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight, version
 from atelier_desk.storage.folder.lock import FolderLock, shielded
-from atelier_desk.storage.whole_tables import count_by_reading
 from atelier_desk.storage.writing import commit_log
 from atelier_desk.support.i18n import N_
 

@@ -1,4 +1,4 @@
-"""Whole tables of an open database: counted, read page by page, and written, whatever their columns are."""
+"""Complete tables of an open database: counted, read page by page, and written, whatever their columns are."""
 
 from __future__ import annotations
 
