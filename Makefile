@@ -152,7 +152,7 @@ sentence-transformers: setup
 	.venv-st/bin/python -m pytest tests/slow/test_sentence_transformers.py $(ARGS)
 
 # Where a slip of one line would lose, leak or spend something: each file gets 40 mutants. All take hours; FILES names some of them.
-CORE := engine/journal.py engine/run/driver.py engine/run/reducer/reduce.py engine/run/reducer/reduce_team.py \
+CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce.py engine/run/reducer/reduce_team.py \
   engine/run/reducer/steps.py storage/writing/writer.py policy/budget.py policy/loop_guard.py \
   policy/permissions/decide.py policy/permissions/pattern.py policy/permissions/path_denials.py \
   engine/run/permissions.py engine/run/call_facts.py engine/run/run_rules.py \

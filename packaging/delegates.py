@@ -16,7 +16,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "app" / "atelier_desk"
 ROOM = "desktop/widgets/"
-LISTED = {"desktop/file_dialog.py": "Qt's own dialog, whose sizes and kinds get other words"}
+LISTED = {"desktop/file_dialogs/translated_dialog.py": "Qt's own dialog, whose sizes and kinds get other words"}
 """Modules of the package, and why they have one of their own."""
 DELEGATES = {"QStyledItemDelegate", "QItemDelegate", "QAbstractItemDelegate"}
 

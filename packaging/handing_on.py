@@ -20,7 +20,7 @@ HANDING = {
     "engine/services/mcp.py:McpService.sign_in": "stands with sign_out, which announces what it did",
     "engine/services/own_tools.py:OwnToolService.aclose": "every service ends by a method of this name",
     "engine/services/projects.py:ProjectService.aclose": "every service ends by a method of this name",
-    "engine/services/projects.py:ProjectService.stop": "tools know the projects as tools/services.py says",
+    "engine/services/projects.py:ProjectService.stop": "tools know the projects as tools/registry/services.py says",
     "tools/teams/base.py:preview": "says how long a preview is",
 }
 """Functions by module and name, and why they stay."""
@@ -35,7 +35,7 @@ PROTOCOLS = {
     "desktop/chat/transcript/host.py:MessageMenu": "messages know what makes their menus, which knows the messages",
     "desktop/system/notification.py:Notifier": "tests have another",
     "domain/clock.py:Clock": "tests have another",
-    "engine/doctor.py:Opened": "an open engine has the check-up, which looks at it",
+    "engine/maintenance/doctor.py:Opened": "an open engine has the check-up, which looks at it",
     "engine/services/common/context.py:McpAccess": _CONTEXT,
     "engine/services/common/context.py:MemoryVectors": _CONTEXT,
     "engine/services/common/context.py:ProjectVectors": _CONTEXT,

@@ -16,8 +16,8 @@ from typing import Any
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.engine.services.request.cost import prompt_cost
 from atelier_desk.tools.base import ToolCategory
-from atelier_desk.tools.default import create_default_tool_registry
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.registry import ToolRegistry
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)
 WINDOW = 128_000

@@ -29,7 +29,7 @@ from atelier_desk.domain.events.run import ContextCompacted, ModelReplied, RunFi
 from atelier_desk.domain.model_messages import ChatReply, FinishReason, Usage
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.journal import Journal, RunHandle
+from atelier_desk.engine.journal.journal import Journal, RunHandle
 from atelier_desk.engine.run.reducer.state import inherited_context
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault

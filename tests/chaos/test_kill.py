@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.events.run import TaskChanged, ToolCallFinished, ToolCallStarted
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from tests.chaos.kills import Figures, World, doubled, kill_at, kill_at_random, reported
 from tests.chaos.worker import CALLS
 

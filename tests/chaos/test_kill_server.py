@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from tests.chaos.kills import World
 from tests.chaos.server_worker import VALUES
 

@@ -19,7 +19,7 @@ import pytest
 from atelier_desk.domain.events.run import ChildFinished, ChildStarted, RunFinished, ToolCallFinished, ToolCallStarted
 from atelier_desk.domain.workflow import Run
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from tests.chaos.kills import Figures, World, doubled, kill_at, kill_at_random, reported
 from tests.chaos.team_worker import LINES, WIDTH
 

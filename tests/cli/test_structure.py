@@ -9,8 +9,8 @@ import atelier_desk.cli
 
 ROOM = Path(atelier_desk.cli.__file__).parent
 LATE = {
-    ("notices.py", "atelier_desk.tools.builtin"),  # every tool, for a line that is seldom said
-    ("output.py", "atelier_desk.engine.attached_text"),  # pydantic, for piped input alone
+    ("notices.py", "atelier_desk.tools.registry.builtin"),  # every tool, for a line that is seldom said
+    ("output.py", "atelier_desk.engine.attachments.decoding"),  # pydantic, for piped input alone
     ("session.py", "atelier_desk.cli.data_folder_server"),  # the engine, which a command that another process performs does without
     ("log_output.py", "atelier_desk.llm"),  # pydantic
 }

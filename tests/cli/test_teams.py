@@ -9,7 +9,7 @@ from typing import Any
 from atelier_desk.domain.approval import ApprovalFlags
 from atelier_desk.domain.model_messages import ChatRequest, Role, ToolCall
 from atelier_desk.llm.scripted import ScriptedModel, Step
-from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.registry.default import create_default_tool_registry
 from tests.cli.conftest import Cli, Configure
 from tests.cli.test_run import ask, calculate, call
 

@@ -13,9 +13,9 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.questions import approval_controller
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.support import i18n
 
 

@@ -19,14 +19,14 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop import app as desktop
-from atelier_desk.desktop.crash import CrashHandler, report_text
-from atelier_desk.desktop.opening_page import OpeningPage
+from atelier_desk.desktop.main_window.opening_page import OpeningPage
 from atelier_desk.desktop.panes.base import Pane
+from atelier_desk.desktop.system.crash_handler import CrashHandler, report_text
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.settings import Settings
-from atelier_desk.engine.bus import EventBus
+from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.support import i18n
 from tests.storage.samples.opening import unpack
 from tests.support.fake_bridge import FakeAtelier
@@ -211,7 +211,7 @@ def test_the_layout_is_saved_while_the_window_is_used(qtbot: QtBot, tmp_path: Pa
     engine = Engine()
     kept: list[str] = []
     opening: list[str] = []
-    monkeypatch.setattr("atelier_desk.desktop.window_state.WAIT_MS", 1)
+    monkeypatch.setattr("atelier_desk.desktop.main_window.window_layout.WAIT_MS", 1)
 
     @asynccontextmanager
     async def opener(data_dir: Path | None) -> AsyncIterator[Any]:

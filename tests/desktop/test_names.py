@@ -10,8 +10,8 @@ from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.engine.services.agent_gallery import READY
 from atelier_desk.presentation.permission_profiles import ALL
 from atelier_desk.support.i18n import LANGUAGES, _, spoken
-from atelier_desk.tools.builtin import builtin_tools
-from atelier_desk.tools.services import ToolServices
+from atelier_desk.tools.registry.builtin import builtin_tools
+from atelier_desk.tools.registry.services import ToolServices
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -34,7 +34,7 @@ from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.support import i18n
-from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.registry.default import create_default_tool_registry
 from tests.support import stranger
 
 

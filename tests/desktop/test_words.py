@@ -32,8 +32,8 @@ from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.registry import pages
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.support import i18n
+from tests.desktop.panes.test_rail import started
 from tests.desktop.settings.conftest import Engine
-from tests.desktop.test_rail import started
 from tests.support.fake_bridge import FakeBridge, settle
 
 CONTROLS = (QAbstractButton, QAbstractItemView, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit)
@@ -62,7 +62,7 @@ async def windows(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     async def checks(_atelier: Any) -> list[Any]:
         return []
 
-    monkeypatch.setattr("atelier_desk.engine.doctor.checks", checks)
+    monkeypatch.setattr("atelier_desk.engine.maintenance.doctor.checks", checks)
     main = await started(qtbot)
     settings = SettingsWindow(FakeBridge(Engine(tmp_path)))  # type: ignore[arg-type]
     qtbot.addWidget(settings)

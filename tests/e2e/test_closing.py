@@ -70,7 +70,7 @@ def test_what_works_continues_at_the_next_start_only_when_that_was_chosen(open_d
 def test_it_works_on_in_the_background_and_the_window_comes_back(
     open_desk: OpenDesk, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("atelier_desk.desktop.closing.there_is_a_tray", lambda: True)
+    monkeypatch.setattr("atelier_desk.desktop.main_window.closing_question.there_is_a_tray", lambda: True)
     desk = at_work(open_desk, server)
     asked(desk)
     desk.click("closing-background")

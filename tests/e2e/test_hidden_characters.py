@@ -166,7 +166,7 @@ def test_of_settings_and_lists(open_desk: OpenDesk, screen: Screen, monkeypatch:
     async def checks(_atelier: object) -> list[object]:
         return []
 
-    monkeypatch.setattr("atelier_desk.engine.doctor.checks", checks)
+    monkeypatch.setattr("atelier_desk.engine.maintenance.doctor.checks", checks)
     desk = open_desk(["Done."])
     desk.engine(store_names)
     desk.send("Begin")

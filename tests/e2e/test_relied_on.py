@@ -11,9 +11,9 @@ from PySide6.QtCore import QPoint, QStandardPaths, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QListView, QMenu, QPlainTextEdit, QWidget
 
-from atelier_desk.desktop import start_folder
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
+from atelier_desk.desktop.file_dialogs import start_folder
 from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.support import i18n
 from atelier_desk.support.number_format import tokens

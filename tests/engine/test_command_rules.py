@@ -13,7 +13,7 @@ from atelier_desk.domain.approval import ApprovalScope
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener
 

@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 
 from atelier_desk import Atelier
 from atelier_desk.cli.parser import build_parser
-from atelier_desk.desktop.guide import anchor
+from atelier_desk.desktop.main_window.guide_window import anchor
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.llm.scripted import ScriptedModel

@@ -13,7 +13,7 @@ from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.policy.approval_modes import risk_of, stricter, together
 from atelier_desk.policy.permissions.call_facts import CallFacts, Concern
 from atelier_desk.policy.permissions.decide import Level, decide
-from atelier_desk.tools.sections import SectionRegistry
+from atelier_desk.tools.registry.sections import SectionRegistry
 
 FLAGS = {
     ApprovalKind.TOOL: "tools",

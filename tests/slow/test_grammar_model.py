@@ -20,7 +20,7 @@ from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.dialects.grammar import tools_grammar
 from atelier_desk.llm.local.models import STARTER
 from atelier_desk.llm.local.provider import LocalProvider
-from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.registry.default import create_default_tool_registry
 
 PROMPTS = Path(__file__).with_name("prompts.txt").read_text("utf-8").splitlines()
 

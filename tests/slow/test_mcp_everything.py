@@ -19,7 +19,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionAnswer, QuestionType, UserQuestion, form_answer
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.gateway import FactoryGateway
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.mcp import results
 from tests.engine.conftest import Opener, open_atelier

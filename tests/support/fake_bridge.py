@@ -21,15 +21,15 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 
-from atelier_desk.desktop.bridge import Bridge
-from atelier_desk.desktop.engine_proxy import SERVICES, check_callable
+from atelier_desk.desktop.bridge.bridge import Bridge
+from atelier_desk.desktop.bridge.engine_proxy import SERVICES, check_callable
 from atelier_desk.domain.audit import AuditPage
 from atelier_desk.domain.provider import KeyPlace
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.usage import MonthUsage
-from atelier_desk.engine.service_list import PARTS
-from atelier_desk.engine.service_list import SERVICES as CLASSES
 from atelier_desk.engine.services.keys import KeyStore
+from atelier_desk.engine.services.service_list import PARTS
+from atelier_desk.engine.services.service_list import SERVICES as CLASSES
 from atelier_desk.workspace.checkpoints.cleaning import KeptRecord
 
 _DEFAULTS: dict[str, Any] = {

@@ -13,13 +13,13 @@ import pytest
 
 from atelier_desk import tools
 from atelier_desk.support import i18n
-from atelier_desk.tools import builtin, sections
+from atelier_desk.tools.registry import builtin, sections
 
 SECTION = '''"""Tools for the garden."""
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.support.i18n import N_
-from atelier_desk.tools.sections import section
+from atelier_desk.tools.registry.sections import section
 
 section("garden_ops", order=35, name=N_("Garden"), description=N_("Plant, water and harvest"), kind=ApprovalKind.FILE_OP)
 '''
@@ -33,8 +33,8 @@ from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.result_parts import FileChange, PicturePart, TextPart
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Effect, Input, NewArtefact, Risk, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.describe import About, DescribedTool
+from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.tools.definition.tool_description import About, DescribedTool
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 

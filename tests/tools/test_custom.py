@@ -11,7 +11,7 @@ from pydantic import Field
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.tools.base import Effect, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.custom import tool
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry.registry import ToolRegistry
 
 
 @tool

@@ -7,8 +7,8 @@ import sys
 
 import atelier_desk.tools as front
 from atelier_desk.tools import CONTROL_TOOLS, ToolCategory, ToolRegistry, tool
-from atelier_desk.tools.builtin import builtin_tools
-from atelier_desk.tools.services import ToolServices
+from atelier_desk.tools.registry.builtin import builtin_tools
+from atelier_desk.tools.registry.services import ToolServices
 
 
 def test_every_name_that_is_exported_is_there() -> None:

@@ -11,8 +11,8 @@ from atelier_desk.cli.output import Output
 from atelier_desk.domain.agent import Agent, AgentConfig, Choices, Thinking
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.engine.agent_resolution import chosen
 from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.runs.agent_resolution import chosen
 from atelier_desk.engine.services.common import checks
 from atelier_desk.presentation.file_changes import missing_text
 from atelier_desk.presentation.permission_profiles import mode_of

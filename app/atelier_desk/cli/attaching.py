@@ -9,7 +9,7 @@ from atelier_desk.cli.output import Output
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.attachments import PreparedAttachments, text_file
+from atelier_desk.engine.attachments.reading import PreparedAttachments, text_file
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import name_on_disk
 

@@ -16,8 +16,8 @@ from atelier_desk.cli.output import ReaderGone, Terminal
 from atelier_desk.cli.parser import ENGINE
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.housekeeping import once_a_day
 from atelier_desk.engine.ipc.server import IpcServer
+from atelier_desk.engine.maintenance.housekeeping import once_a_day
 from atelier_desk.presentation.file_changes import upgrade_text
 from atelier_desk.storage.folder.version import UpgradeStep
 from atelier_desk.support.i18n import _

@@ -20,8 +20,8 @@ from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent, Topic
 from atelier_desk.domain.workflow import Run, RunMode, RunStatus
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.notice_text import continue_text
-from atelier_desk.engine.turn_stream import standing
+from atelier_desk.engine.runs.turn_stream import standing
+from atelier_desk.presentation.run_notices import continue_text
 from atelier_desk.presentation.usage import warning_text
 from atelier_desk.support import background
 from atelier_desk.support.i18n import _

@@ -9,7 +9,8 @@ from atelier_desk.cli.approval_text import call_text, short
 from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.engine.notice_text import (
+from atelier_desk.presentation.failure_text import explain
+from atelier_desk.presentation.run_notices import (
     COMPACTIONS,
     LIMITS,
     MONEY,
@@ -20,7 +21,6 @@ from atelier_desk.engine.notice_text import (
 )
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import cost, duration, number
-from atelier_desk.tools.failure_text import explain
 
 TASK_STATES = {
     "pending": N_("to do"),
@@ -131,7 +131,7 @@ def _run_notice(said: payloads.Notice) -> str:
             why = too_little(said.reason, used, most, details)
             return f"{text}. {why}" if why else text
         case payloads.LoopDetected():
-            from atelier_desk.tools.builtin import title_of  # loads all tools, for a rare line
+            from atelier_desk.tools.registry.builtin import title_of  # loads all tools, for a rare line
 
             tool = str(details.get("tool") or "")
             words = _(title) if (title := title_of(tool)) else tool

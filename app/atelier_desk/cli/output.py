@@ -230,7 +230,7 @@ class Terminal:
         return bytes(content)
 
     def _decoded(self, content: bytes, most: int = limits.IMPORT_FILE) -> str:
-        from atelier_desk.engine.attached_text import decode  # loads pydantic, which would delay usage errors
+        from atelier_desk.engine.attachments.decoding import decode  # loads pydantic, which would delay usage errors
 
         if len(content) > most:
             raise LimitError(N_("Standard input is too long: at most {most} bytes are read."), most=most)

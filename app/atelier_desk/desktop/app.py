@@ -17,12 +17,12 @@ from PySide6.QtCore import QEvent, QEventLoop, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from atelier_desk.desktop.bridge import Bridge, Opener
-from atelier_desk.desktop.crash import CrashHandler
+from atelier_desk.desktop.bridge.bridge import Bridge, Opener
+from atelier_desk.desktop.main_window.window_layout import LayoutKeeper
+from atelier_desk.desktop.system.crash_handler import CrashHandler
 from atelier_desk.desktop.theme import STYLE, theme
 from atelier_desk.desktop.widgets.input_method import composing
 from atelier_desk.desktop.window import MainWindow
-from atelier_desk.desktop.window_state import LayoutKeeper
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
 from atelier_desk.presentation.file_changes import upgrade_text
 from atelier_desk.support import heap

@@ -13,25 +13,25 @@ from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt, QTime
 from PySide6.QtGui import QCloseEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QFrame, QMenu, QStackedWidget, QWidget
 
-from atelier_desk.desktop.actions import ActionRegistry, shortcut_text
-from atelier_desk.desktop.opening_page import OpeningPage
-from atelier_desk.desktop.rail import OPENINGS, Rail
+from atelier_desk.desktop.file_dialogs.start_folder import remember_folder, start_folder
+from atelier_desk.desktop.main_window.action_registry import ActionRegistry, shortcut_text
+from atelier_desk.desktop.main_window.opening_page import OpeningPage
+from atelier_desk.desktop.main_window.tab_order import step
+from atelier_desk.desktop.main_window.window_actions import WindowActions
+from atelier_desk.desktop.panes.rail import OPENINGS, Rail
 from atelier_desk.desktop.sidebar.column import SideColumn
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
-from atelier_desk.desktop.start_folder import remember_folder, start_folder
-from atelier_desk.desktop.tab_order import step
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.widgets import ToastHost, bind, bind_text, control
 from atelier_desk.desktop.widgets.enter import EnterPresses
-from atelier_desk.desktop.window_actions import WindowActions
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.desktop.closing import ClosingQuestion
-    from atelier_desk.desktop.startup_error import StartupErrorPage
+    from atelier_desk.desktop.bridge.bridge import Bridge
+    from atelier_desk.desktop.main_window.closing_question import ClosingQuestion
+    from atelier_desk.desktop.main_window.startup_error_page import StartupErrorPage
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow
@@ -126,10 +126,10 @@ class MainWindow(WindowActions):
         self._make_actions()
         self.sidebar.list.show()
         self._make_chat()
-        from atelier_desk.desktop.background import BackgroundWatch
+        from atelier_desk.desktop.main_window.background_watch import BackgroundWatch
+        from atelier_desk.desktop.main_window.run_view_controller import RunViewController
+        from atelier_desk.desktop.main_window.status_line import StatusWatch
         from atelier_desk.desktop.questions.presenter import QuestionPresenter
-        from atelier_desk.desktop.run_views import RunViewController
-        from atelier_desk.desktop.status import StatusWatch
         from atelier_desk.desktop.system.integration import SystemLink
 
         self.setWindowIcon(app_icon())
@@ -260,7 +260,7 @@ class MainWindow(WindowActions):
 
     def show_engine_error(self, error: BaseException, data_dir: str, retry: Callable[[], object]) -> None:
         """Replace the window's content by an error page."""
-        from atelier_desk.desktop.startup_error import StartupErrorPage
+        from atelier_desk.desktop.main_window.startup_error_page import StartupErrorPage
 
         if self._error_page is None:
             self._error_page = StartupErrorPage(self)
@@ -425,7 +425,7 @@ class MainWindow(WindowActions):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._asks and self._agents_may_work():
-            from atelier_desk.desktop.closing import ClosingQuestion
+            from atelier_desk.desktop.main_window.closing_question import ClosingQuestion
 
             event.ignore()
             self._closing_question = self._closing_question or ClosingQuestion(self, self.end)

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
-from atelier_desk.engine.bus import EventBus
-from atelier_desk.engine.lazy_parts import LazyParts
-from atelier_desk.engine.service_list import SERVICES
+from atelier_desk.engine.journal.event_bus import EventBus
+from atelier_desk.engine.services.lazy_parts import LazyParts
+from atelier_desk.engine.services.service_list import SERVICES
 from atelier_desk.support import background
 from atelier_desk.support.i18n import N_, set_language
 
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from atelier_desk.domain.settings import EmbedderSettings, Settings
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.workflow import RunMode, Workflow
-    from atelier_desk.engine.function_tools import GivenTool
     from atelier_desk.engine.gateways.gateway import ModelFactory, ModelGateway
-    from atelier_desk.engine.journal import FaultPoint, Journal
-    from atelier_desk.engine.one_prompt import Answer
-    from atelier_desk.engine.question_gate import WorkflowQuestionGate
+    from atelier_desk.engine.journal.journal import FaultPoint, Journal
+    from atelier_desk.engine.maintenance.system_checks import Check
     from atelier_desk.engine.run.environment import RunEnvironment
+    from atelier_desk.engine.runs.function_tools import GivenTool
     from atelier_desk.engine.runs.manager import Responder, RunManager
-    from atelier_desk.engine.system_checks import Check
+    from atelier_desk.engine.runs.one_prompt import Answer
+    from atelier_desk.engine.services.common.question_gate import WorkflowQuestionGate
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder
     from atelier_desk.llm.secrets import KeyVault
@@ -89,7 +89,7 @@ class Atelier(LazyParts):
         def __getattr__(self, name: str) -> object:
             """Create a service, or the tool registry, on first use."""
             if name == "registry":
-                from atelier_desk.tools.default import create_default_tool_registry
+                from atelier_desk.tools.registry.default import create_default_tool_registry
 
                 made: Any = create_default_tool_registry(self.tool_services)
             elif name in SERVICES:
@@ -136,7 +136,7 @@ class Atelier(LazyParts):
         """
         async with AsyncExitStack() as opened:
             if temporary:
-                from atelier_desk.engine.one_prompt import temporary_folder
+                from atelier_desk.engine.runs.one_prompt import temporary_folder
                 from atelier_desk.llm.secrets import KeyVault
 
                 if data_dir is not None:
@@ -186,7 +186,7 @@ class Atelier(LazyParts):
         """
         from atelier_desk.domain.events.run import Dispatch
         from atelier_desk.domain.workflow import RunMode
-        from atelier_desk.engine.turn_stream import until_settled
+        from atelier_desk.engine.runs.turn_stream import until_settled
 
         config, agent_id = await self.find_agent(agent)
         tools = self.given_tools.made(tools)
@@ -219,7 +219,7 @@ class Atelier(LazyParts):
         Raises:
             AtelierError: the run failed; ``code`` says how. Also what ``run`` raises.
         """
-        from atelier_desk.engine.one_prompt import Listener
+        from atelier_desk.engine.runs.one_prompt import Listener
 
         listener = Listener()
         fresh = workflow_id is None
@@ -238,7 +238,7 @@ class Atelier(LazyParts):
 
     async def follow(self, run_id: str, **resume: object) -> AsyncIterator[StreamEvent]:
         """Resume a run and yield its stream like ``run``; ``resume`` are the arguments of ``RunManager.resume``."""
-        from atelier_desk.engine.turn_stream import until_settled
+        from atelier_desk.engine.runs.turn_stream import until_settled
 
         row = await self.repos.runs.get(run_id)
         with self._listening(row.workflow_id) as queue:
@@ -311,7 +311,7 @@ class Atelier(LazyParts):
 
     async def run_diagnostics(self) -> list[Check]:
         """Run the diagnostics; see ``doctor.checks``."""
-        from atelier_desk.engine.doctor import checks
+        from atelier_desk.engine.maintenance.doctor import checks
 
         return await checks(self, deep=True)
 
@@ -359,7 +359,7 @@ class Atelier(LazyParts):
 
     async def start(self) -> None:
         """Prepare for runs: tools, memory, the runs of this folder, the built-in agents. Idempotent."""
-        from atelier_desk.engine.imported_data import end_runs
+        from atelier_desk.engine.importing.imported_data import end_runs
 
         async with self._starting:
             if self._started:
@@ -383,7 +383,7 @@ class Atelier(LazyParts):
             self._tools_loaded = True
 
     async def _open_store(self, data_dir: Path | str | None, vault: KeyVault | None, **options: Any) -> None:
-        from atelier_desk.engine import imported_data
+        from atelier_desk.engine.importing import imported_data
         from atelier_desk.llm.secrets import KeyVault, redact
         from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
         from atelier_desk.storage.folder.key_file import KeyFile
@@ -414,7 +414,7 @@ class Atelier(LazyParts):
             await self.store.set_fsync(False)
 
     def _make_services(self, fault: FaultPoint | None) -> None:
-        from atelier_desk.engine.journal import Journal, no_fault
+        from atelier_desk.engine.journal.journal import Journal, no_fault
 
         self.journal = Journal(self.repos, self.bus, self.clock, fault or no_fault)
         for name in SERVICES:
@@ -457,10 +457,10 @@ class Atelier(LazyParts):
         from atelier_desk.engine.gateways.direct_call import DirectCallGateway
         from atelier_desk.engine.gateways.gateway import FactoryGateway
         from atelier_desk.engine.gateways.providers import ProviderGateway
-        from atelier_desk.engine.journal import no_fault
-        from atelier_desk.engine.question_gate import WorkflowQuestionGate
+        from atelier_desk.engine.journal.journal import no_fault
         from atelier_desk.engine.run.environment import RunEnvironment
         from atelier_desk.engine.runs.manager import RunManager
+        from atelier_desk.engine.services.common.question_gate import WorkflowQuestionGate
         from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 
         async def pending(workflow_id: str) -> int:
@@ -509,7 +509,7 @@ class Atelier(LazyParts):
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Responder:
         from atelier_desk.domain.errors import NotFoundError
-        from atelier_desk.engine.agent_resolution import chosen
+        from atelier_desk.engine.runs.agent_resolution import chosen
         from atelier_desk.engine.runs.manager import Responder
 
         agent = await self.agents.get(agent_id) if agent_id else None

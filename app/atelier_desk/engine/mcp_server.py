@@ -15,8 +15,8 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError
+from atelier_desk.presentation import argument_errors as argument_text
 from atelier_desk.support.i18n import spoken
-from atelier_desk.tools import argument_text
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer

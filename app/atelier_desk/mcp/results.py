@@ -158,7 +158,7 @@ class _Taken:
         self._bytes += len(content)
         if self._bytes > limits.ATTACHED_FILE:
             self.left_out.append(f"{name} ({media_type}, {len(content)} bytes): too large")
-        elif media_type in PICTURES or kind_of(content):  # scaled, converted and inspected by ``tools.pictures``
+        elif media_type in PICTURES or kind_of(content):  # scaled, converted and inspected by ``tools.calls.result_images``
             self.pictures.append(Picture(media_type, data))
         else:
             self.files.append(File(_file_name(name, media_type, len(self.files) + 1), media_type or "application/octet-stream", content))

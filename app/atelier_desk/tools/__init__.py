@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["CONTROL_TOOLS", "ToolCategory", "ToolRegistry", "tool"]
 
-_HOMES = {"CONTROL_TOOLS": "control", "ToolCategory": "base", "ToolRegistry": "registry", "tool": "custom"}
+_HOMES = {"CONTROL_TOOLS": "control", "ToolCategory": "base", "ToolRegistry": "registry.registry", "tool": "custom"}
 
 
 def __getattr__(name: str) -> Any:

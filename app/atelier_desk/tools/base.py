@@ -19,9 +19,8 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.model_messages import ToolSpec
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.domain.stream.topic import Topic
-from atelier_desk.tools.call import Call, Effect, Risk, SubjectKind, subjects_of, summary_of
-from atelier_desk.tools.context import ToolContext
-from atelier_desk.tools.outcomes import (
+from atelier_desk.tools.calls.context import ToolContext
+from atelier_desk.tools.calls.outcomes import (
     AnswerChild,
     AskParent,
     AskUser,
@@ -32,8 +31,9 @@ from atelier_desk.tools.outcomes import (
     StartChildren,
     ToolResult,
 )
-from atelier_desk.tools.schema import parameters_of, variants_of
-from atelier_desk.tools.team import ChildRequest, Colleague, Team
+from atelier_desk.tools.calls.team_interface import ChildRequest, Colleague, Team
+from atelier_desk.tools.definition.call_description import Call, Effect, Risk, SubjectKind, subjects_of, summary_of
+from atelier_desk.tools.definition.input_schema import parameters_of, variants_of
 
 __all__ = [
     "AnswerChild",

@@ -32,8 +32,8 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_function_thread
 from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, Risk, Tool, ToolCategory, ToolContext, ToolResult
-from atelier_desk.tools.call import SubjectKind
-from atelier_desk.tools.sections import CUSTOM
+from atelier_desk.tools.definition.call_description import SubjectKind
+from atelier_desk.tools.registry.sections import CUSTOM
 
 Function = Callable[..., object]
 

@@ -31,7 +31,7 @@ from atelier_desk.desktop.questions.queue import QueuePosition
 from atelier_desk.desktop.replay.view import ReplayView
 from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.settings.window import SettingsWindow
-from atelier_desk.desktop.tray import Tray
+from atelier_desk.desktop.system.tray_icon import Tray
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.memory import Memory, MemoryType

@@ -10,11 +10,11 @@ from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.actions import ActionRegistry
 from atelier_desk.desktop.chat import speech
 from atelier_desk.desktop.chat.speech import Speaker, Voice
 from atelier_desk.desktop.chat.transcript.bubble_editor import BubbleEditor
 from atelier_desk.desktop.chat.transcript.message import MessageWidget
+from atelier_desk.desktop.main_window.action_registry import ActionRegistry
 from atelier_desk.desktop.widgets.picker import PickerMenu
 from atelier_desk.domain.workflow import Message, MessageRole
 from tests.desktop.chat.test_panel import Desk

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.panes import registered, registry
 from atelier_desk.desktop.panes.registry import pane, panes
 from atelier_desk.desktop.settings.language import switch_language
-from tests.desktop.test_rail import started
+from tests.desktop.panes.test_rail import started
 from tests.support.fake_bridge import settle
 
 NOTES = """

@@ -9,7 +9,7 @@ from typing import Any
 from atelier_desk.domain.approval import Ancestor, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.services.tools import ToolService
-from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.registry.default import create_default_tool_registry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

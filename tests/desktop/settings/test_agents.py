@@ -18,7 +18,7 @@ from atelier_desk.desktop.widgets.fold import Fold
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, Effort, ToolDialect, ToolMode
 from atelier_desk.domain.errors import ConflictError, UsageError
-from atelier_desk.engine.foreign_agents import ForeignAgent
+from atelier_desk.engine.importing.agent_files import ForeignAgent
 from atelier_desk.engine.services.request.cost import PromptCost
 from atelier_desk.support.i18n import spoken
 from tests.desktop.settings.conftest import Engine

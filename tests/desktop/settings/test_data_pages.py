@@ -19,7 +19,7 @@ from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.imported_data import HeldGrant, HeldKind
 from atelier_desk.domain.settings import EmbedderSettings
-from atelier_desk.engine.system_checks import Check
+from atelier_desk.engine.maintenance.system_checks import Check
 from atelier_desk.llm.embedders import installing
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, KeptRecord
 from tests.desktop.settings.conftest import Engine

@@ -33,9 +33,9 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import fitting
 from atelier_desk.desktop.widgets.fold import Fold
 from atelier_desk.domain.agent import ToolMode
-from atelier_desk.engine import doctor
+from atelier_desk.engine.maintenance import doctor
+from atelier_desk.engine.maintenance.system_checks import Check
 from atelier_desk.engine.services.request.cost import PromptCost
-from atelier_desk.engine.system_checks import Check
 from tests.support.fake_bridge import settle
 
 NAMES = (

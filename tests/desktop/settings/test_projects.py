@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QWidget
 
-from atelier_desk.desktop.actions import ActionRegistry, ActionSpec
+from atelier_desk.desktop.main_window.action_registry import ActionRegistry, ActionSpec
 from atelier_desk.desktop.settings.window import SettingsWindow
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle

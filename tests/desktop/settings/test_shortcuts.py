@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMainWindow, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.actions import ActionRegistry, action, refusal
+from atelier_desk.desktop.main_window.action_registry import ActionRegistry, action, refusal
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.widgets import ToastHost
 from atelier_desk.desktop.widgets.bindings import refresh_texts
@@ -151,7 +151,7 @@ def test_what_can_be_a_shortcut(keys: str, fine: bool) -> None:
 
 
 def test_an_action_that_comes_later_has_the_chosen_keys(main: Window) -> None:
-    from atelier_desk.desktop.actions import ActionSpec
+    from atelier_desk.desktop.main_window.action_registry import ActionSpec
 
     main.actions_.set_shortcuts({"later": "Ctrl+9", "gone": "Ctrl+8"})
     main.actions_.add(ActionSpec("later", "Later", "view", "Ctrl+7"), lambda: None)

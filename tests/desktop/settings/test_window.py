@@ -40,7 +40,7 @@ def _quick_doctor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     async def checks(_atelier: Any) -> list[Any]:
         return []
 
-    monkeypatch.setattr("atelier_desk.engine.doctor.checks", checks)
+    monkeypatch.setattr("atelier_desk.engine.maintenance.doctor.checks", checks)
     return
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError, UsageError
-from atelier_desk.engine.attachments import PreparedAttachments, text_file
+from atelier_desk.engine.attachments.reading import PreparedAttachments, text_file
 from atelier_desk.engine.mentions import source
 from atelier_desk.engine.mentions.source import Mention, MentionScope, best, mentionable
 from tests.engine.conftest import Opener

@@ -13,7 +13,7 @@ from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine.run.permissions import verdict
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.registry.default import create_default_tool_registry
 from atelier_desk.workspace.processes import sandbox
 
 TABLE = """

@@ -26,7 +26,7 @@ from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine.run.permissions import verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.scripted import ScriptedModel
-from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.registry.default import create_default_tool_registry
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener
 

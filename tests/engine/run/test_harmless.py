@@ -17,7 +17,7 @@ from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.engine.run.permissions import verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.tools.base import Effect
-from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.registry.default import create_default_tool_registry
 from atelier_desk.workspace.processes import sandbox
 
 TASKS = Path(__file__).parents[2] / "policy" / "permissions" / "harmless.txt"

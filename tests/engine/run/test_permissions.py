@@ -23,7 +23,7 @@ from atelier_desk.engine.run.run_rules import barred_host, host_arguments, rules
 from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.policy.permissions.taint import merged
 from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext, ToolResult
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.workspace.commands import parsing
 
 

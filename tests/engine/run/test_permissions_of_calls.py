@@ -25,7 +25,7 @@ from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunSt
 from atelier_desk.engine.run.run_rules import denials, rules
 from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.tools.base import Call
-from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.registry.default import create_default_tool_registry
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.denied_files import home_folder
 from atelier_desk.workspace.diffs import digest

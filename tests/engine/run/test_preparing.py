@@ -15,9 +15,9 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.run.permissions import Judge
 from atelier_desk.llm.scripted import ScriptedModel
-from atelier_desk.tools import registry as registries
 from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext, ToolResult
 from atelier_desk.tools.files.base import ChangingTool
+from atelier_desk.tools.registry import registry as registries
 from tests.engine.conftest import Opener
 from tests.support.runs import agent
 

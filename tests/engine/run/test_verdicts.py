@@ -19,7 +19,7 @@ from atelier_desk.domain.audit import AuditDecision, AuditFilter
 from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, DecisionRecord, PermissionRule
-from atelier_desk.engine.history import workflow_events
+from atelier_desk.engine.journal.history import workflow_events
 from atelier_desk.engine.run.verdicts import replayed
 from atelier_desk.storage.rows import to_json
 from tests.engine.conftest import Opener

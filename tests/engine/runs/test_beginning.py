@@ -12,8 +12,9 @@ import pytest
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import EventBody, RunFinished, RunStarted
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine import Atelier, inherited_messages
-from atelier_desk.engine.journal import RunHandle
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.journal import inherited_messages
+from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.driver import Driver
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.runs.slots import Slots

@@ -13,9 +13,9 @@ from atelier_desk.domain.events.run import PauseReason, RunPaused, RunResumed
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunMode, RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.journal import RunHandle, run_events
+from atelier_desk.engine.journal.journal import RunHandle, run_events
 from atelier_desk.engine.run.reducer.reduce import fold
-from atelier_desk.engine.turn_stream import standing
+from atelier_desk.engine.runs.turn_stream import standing
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import Cast, Stuck, batch, begin, bodies, calculate, team_rows, worker

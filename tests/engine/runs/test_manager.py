@@ -17,7 +17,7 @@ from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult
 from tests.engine.conftest import Opener, Recorder

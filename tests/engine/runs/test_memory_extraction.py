@@ -16,7 +16,7 @@ from atelier_desk.domain.events.run import MemoryExtractionDone
 from atelier_desk.domain.memory import MemoryType
 from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.runs.memory_extraction import (
     ANSWER,
     ASKED,

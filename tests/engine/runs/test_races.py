@@ -1,7 +1,7 @@
 """What comes between: commands that arrive while a step or a commit is under way, waits that are abandoned, disks that are full."""
 
 # judges: app/atelier_desk/engine/run/driver.py
-# judges: app/atelier_desk/engine/journal.py
+# judges: app/atelier_desk/engine/journal/journal.py
 from __future__ import annotations
 
 import asyncio
@@ -31,7 +31,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.storage.engine import Outcome

@@ -11,9 +11,9 @@ import pytest
 from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.notice_text import continue_text, retry_text, unfinished_text
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.tokens import estimate
+from atelier_desk.presentation.run_notices import continue_text, retry_text, unfinished_text
 from tests.engine.runs.reply_servers import SERVERS, agent, is_chat, last_message, of, rows, run, run_on, world
 from tests.support.clock import ManualClock
 from tests.support.pictures import png

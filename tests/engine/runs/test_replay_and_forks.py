@@ -11,7 +11,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.test_manager import agent, ask, calculate, start

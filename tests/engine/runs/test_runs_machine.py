@@ -24,7 +24,7 @@ from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.team import ChildStatus
 from atelier_desk.domain.workflow import Run, RunMode, RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault

@@ -15,7 +15,7 @@ from atelier_desk.domain.events.run import TitleGenerated
 from atelier_desk.domain.model_messages import ChatReply, Usage
 from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.runs.titles import title_of
 from atelier_desk.engine.services.common.naming import NAME_LENGTH
 from atelier_desk.llm.scripted import ScriptedModel

@@ -16,8 +16,8 @@ from atelier_desk.engine.services.agent_gallery import READY, builtin_agents
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.support import i18n
 from atelier_desk.tools.base import Effect
-from atelier_desk.tools.default import create_default_tool_registry
-from atelier_desk.tools.sections import CORE
+from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.sections import CORE
 from tests.engine.conftest import Opener
 from tests.engine.run.request.test_small_windows import on_window
 

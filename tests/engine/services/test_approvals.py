@@ -16,7 +16,7 @@ from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.engine.bus import EventBus
+from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.services.approvals import ApprovalService
 from atelier_desk.engine.services.permissions import PermissionService
 from atelier_desk.engine.services.settings import SettingsService
@@ -24,7 +24,7 @@ from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing.commit import Commit
-from atelier_desk.tools.default import create_default_tool_registry
+from atelier_desk.tools.registry.default import create_default_tool_registry
 
 ARGUMENTS = {"operation": "eval", "expression": "6*7"}
 

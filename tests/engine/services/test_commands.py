@@ -13,8 +13,8 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.presentation.failure_text import explain
 from atelier_desk.tools.base import ToolContext
-from atelier_desk.tools.failure_text import explain
 from tests.engine.conftest import Opener
 
 

@@ -16,7 +16,7 @@ from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ImagePart
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.gateway import FactoryGateway, OpenModel
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.request.prompt import SUMMARY_INSTRUCTIONS
 from atelier_desk.engine.services.request.views import SentRequest
 from atelier_desk.llm.dialects import with_dialect

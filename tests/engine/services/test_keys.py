@@ -8,7 +8,7 @@ import pytest
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.provider import KeyPlace, KeyState, ProviderConfig
-from atelier_desk.engine.doctor import checks
+from atelier_desk.engine.maintenance.doctor import checks
 from tests.engine.conftest import Opener
 
 KEY = "sk-file-0123456789"

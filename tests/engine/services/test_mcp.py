@@ -22,7 +22,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.mcp import variable_resolution
-from atelier_desk.tools.registry import PreparedCall
+from atelier_desk.tools.registry.registry import PreparedCall
 from tests.engine.conftest import Opener
 from tests.mcp.conftest import Make, PlainServer, alive, plain
 from tests.support.pictures import png

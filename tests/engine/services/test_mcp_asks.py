@@ -20,7 +20,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionStatus, QuestionType, UserQuestion, form_answer
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.policy import budget

@@ -16,8 +16,8 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolService, OwnToolState
 from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.presentation.failure_text import explain
 from atelier_desk.support.i18n import set_language
-from atelier_desk.tools.failure_text import explain
 from tests.engine.conftest import Opener
 from tests.support.runs import agent
 from tests.support.tool_files import HANGS, begun, gone

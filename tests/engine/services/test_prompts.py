@@ -12,7 +12,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.prompt import PromptDraft
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.imported_data import hold
+from atelier_desk.engine.importing.imported_data import hold
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.workspace.skills import arguments
 from tests.engine.conftest import Opener

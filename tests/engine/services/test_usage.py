@@ -29,8 +29,8 @@ from atelier_desk.domain.model_messages import ChatReply, Usage
 from atelier_desk.domain.usage import UsageBy, UsageRow, UsageSum, as_csv, grouped, summed
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.journal import RunHandle
-from atelier_desk.engine.usage_totals import requests_of, usage_of
+from atelier_desk.engine.costs.usage_totals import requests_of, usage_of
+from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.storage.repositories import history
 from atelier_desk.storage.search import index as index_file
 from tests.engine.conftest import Opener

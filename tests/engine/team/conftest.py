@@ -12,7 +12,7 @@ from atelier_desk.domain.events.run import EventBody
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, Role, TextDelta, ToolCall
 from atelier_desk.domain.workflow import Run
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.support.runs import agent
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.engine.attachments import text_file
+from atelier_desk.engine.attachments.reading import text_file
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, lead, spawn, worker

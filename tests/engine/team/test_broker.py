@@ -16,7 +16,7 @@ from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.events.run import RunStarted
 from atelier_desk.domain.team import ChildPlan
-from atelier_desk.engine.journal import RunHandle
+from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import tool_search
 from atelier_desk.engine.run.request.toolset import toolset, visible
@@ -26,8 +26,8 @@ from atelier_desk.engine.team.teams import _run_started
 from atelier_desk.policy import budget as budgets
 from atelier_desk.policy.rights import Rights
 from atelier_desk.tools.base import ChildRequest, ToolCategory
-from atelier_desk.tools.default import create_default_tool_registry
-from atelier_desk.tools.sections import PLANNING
+from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.sections import PLANNING
 from tests.support.clock import ManualClock
 from tests.support.runs import Script, agent
 

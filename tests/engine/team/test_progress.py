@@ -9,7 +9,7 @@ import pytest
 
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.engine.bus import EventBus
+from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.team.progress import EVERY_S, ProgressReporter
 from tests.support.clock import ManualClock
 from tests.support.runs import Script, agent

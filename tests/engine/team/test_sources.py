@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.presentation.sources import used
 from atelier_desk.tools.base import Effect, Input, Tool, ToolContext, ToolResult
-from atelier_desk.tools.sections import CORE
+from atelier_desk.tools.registry.sections import CORE
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, call, lead, spawn
 

@@ -14,7 +14,7 @@ from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext, ToolResult
-from atelier_desk.tools.sections import CORE
+from atelier_desk.tools.registry.sections import CORE
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, bodies, call, lead, spawn, team_rows
 

@@ -15,7 +15,7 @@ from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.question import QuestionAnswer
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.gateway import FactoryGateway
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.verdicts import Replayed
 from atelier_desk.llm.secrets import KeyVault

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.tools.base import ToolResult
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry.registry import ToolRegistry
 from tests.tools.conftest import Calls, MakeCalls
 
 

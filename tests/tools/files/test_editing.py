@@ -11,7 +11,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.tools.base import Risk, ToolResult
 from atelier_desk.tools.files.editing import EditFileTool
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
 from tests.tools.conftest import Calls

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.tools.validation import validate
+from atelier_desk.tools.calls.argument_validation import validate
 from tests.tools.conftest import Calls
 
 

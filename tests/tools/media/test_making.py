@@ -13,12 +13,12 @@ import pytest
 from atelier_desk.domain.result_parts import FileChange, PicturePart
 from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.domain.usage import Paying
-from atelier_desk.engine.image_descriptions import ImageDescriber
+from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.tools.files.base import SEEN
-from atelier_desk.tools.sections import MEDIA
-from atelier_desk.tools.services import ToolServices
+from atelier_desk.tools.registry.sections import MEDIA
+from atelier_desk.tools.registry.services import ToolServices
 from atelier_desk.web.media_generation import MediaGenerator
 from atelier_desk.web.page_fetcher import Web
 from atelier_desk.workspace.checkpoints.files import FILE

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from atelier_desk.presentation import failure_text
 from atelier_desk.support.worker.errors import Failed
 from atelier_desk.support.worker.frames import Reply
-from atelier_desk.tools import failure_text
 from atelier_desk.tools.media import reading
 from tests.media.test_image_headers import TIFF_4_GB
 from tests.tools.conftest import Calls

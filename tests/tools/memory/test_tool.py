@@ -11,7 +11,7 @@ from atelier_desk.domain.memory import MemoryType
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.memory.inputs import READ_DEFAULT
-from atelier_desk.tools.services import ToolServices
+from atelier_desk.tools.registry.services import ToolServices
 from tests.support.clock import ManualClock
 from tests.support.memories import WordEmbedder
 from tests.tools.conftest import Calls, MakeCalls

@@ -10,7 +10,7 @@ import pytest
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.own.files import MAX_BYTES, FileStatus, ToolFile, list_candidates, run, source
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry.registry import ToolRegistry
 
 GOOD = '''
 """Greets."""

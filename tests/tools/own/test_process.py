@@ -20,7 +20,7 @@ from atelier_desk.domain.result_parts import FileChange, TextPart
 from atelier_desk.tools.base import AskUser, NewArtefact, Outcome, ToolContext, ToolResult
 from atelier_desk.tools.own.file_tool import make
 from atelier_desk.tools.own.process import ToolProcesses
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry.registry import ToolRegistry
 from tests.support.tool_files import HANGS, HEAD, begun, gone, tool_file, until, until_now
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from atelier_desk.tools.base import ToolContext, ToolResult
-from atelier_desk.tools.default import create_default_tool_registry
-from atelier_desk.tools.registry import ToolRegistry
-from atelier_desk.tools.services import ToolServices
+from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.registry import ToolRegistry
+from atelier_desk.tools.registry.services import ToolServices
 from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles
 from atelier_desk.workspace.processes import sandbox
 

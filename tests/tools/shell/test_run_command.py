@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from atelier_desk.domain.result_parts import TextPart
-from atelier_desk.tools import failure_text
+from atelier_desk.presentation import failure_text
 from atelier_desk.tools.base import Effect, Risk
 from atelier_desk.tools.shell import command_start
 from atelier_desk.workspace.processes import sandbox

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.tools.base import Colleague, Effect, Risk, StartChildren
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.teams.delegate import DelegateTaskTool
 from tests.tools.conftest import Calls, MakeCalls
 from tests.tools.teams.conftest import FakeTeam, config

@@ -8,7 +8,7 @@ import pytest
 
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.tools.base import Effect, JoinChildren, Risk, StartChildren
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.teams.parallel import ParallelTasksTool
 from tests.tools.conftest import Calls, MakeCalls
 from tests.tools.teams.conftest import FakeTeam, child

@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.domain import limits
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.tools.base import Effect, Risk, StartChildren
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.teams.plan import SYSTEM_PROMPT, PlanActions
 from tests.tools.conftest import Calls, MakeCalls
 from tests.tools.teams.conftest import FakeTeam

@@ -12,7 +12,7 @@ from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import ChildStatus, TeamCall
 from atelier_desk.tools.base import Effect, JoinChildren, Risk, StartChildren
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.teams.spawn import SpawnAgentTool
 from tests.tools.conftest import Calls, MakeCalls
 from tests.tools.teams.conftest import FakeTeam, child

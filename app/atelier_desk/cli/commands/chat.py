@@ -18,7 +18,7 @@ from atelier_desk.cli.stepper import Stepper
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.attachments import PreparedAttachments
+from atelier_desk.engine.attachments.reading import PreparedAttachments
 from atelier_desk.engine.services.common.naming import name_from
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.workspace.skills.arguments import joined_by_name, values_of, variables

@@ -10,7 +10,7 @@ from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.progress import every_second, noted_when_slow
 from atelier_desk.cli.result import Note, Result, Shown
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.doctor import checks
+from atelier_desk.engine.maintenance.doctor import checks
 from atelier_desk.support.i18n import _
 
 MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}

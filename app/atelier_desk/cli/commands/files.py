@@ -12,6 +12,7 @@ from atelier_desk.cli.result import Note, Result, Shown, Table, print_note
 from atelier_desk.domain.change import Change, portions
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.engine.atelier import Atelier
+from atelier_desk.presentation.failure_text import in_words
 from atelier_desk.presentation.file_changes import (
     ACTIONS,
     cleaned_text,
@@ -27,7 +28,6 @@ from atelier_desk.presentation.file_changes import (
 )
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.tools.failure_text import in_words
 
 REPORT_EVERY = 10
 """Steps of an undo between two progress lines."""

@@ -22,7 +22,7 @@ from atelier_desk.desktop.widgets import IconButton, Line, Pill, bind, bind_text
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.desktop.chat.transcript_controller import TranscriptController
     from atelier_desk.desktop.team.model import TeamModel

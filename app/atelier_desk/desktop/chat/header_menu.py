@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
-from atelier_desk.desktop.actions import registry_of
+from atelier_desk.desktop.main_window.action_registry import registry_of
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, control
 from atelier_desk.desktop.widgets.picker import PickerItem

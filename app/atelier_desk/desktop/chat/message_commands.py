@@ -10,17 +10,17 @@ from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
-from atelier_desk.desktop.actions import ActionRegistry, ActionSpec
 from atelier_desk.desktop.chat.compose.agent_and_model import key_of
 from atelier_desk.desktop.chat.compose.regenerate import regenerate_text
 from atelier_desk.desktop.chat.speech import Speaker, no_voice_words
+from atelier_desk.desktop.main_window.action_registry import ActionRegistry, ActionSpec
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import shorten
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.entries import Entry
     from atelier_desk.desktop.chat.transcript.host import TranscriptHost
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
@@ -234,7 +234,7 @@ class MessageCommands(QObject):
         self._host.copy(selected or (entry.content if entry.kind == "user" else plain_text(entry.content)))
 
     def export(self, entry: Entry) -> None:
-        from atelier_desk.desktop.exporting import ask_export
+        from atelier_desk.desktop.file_dialogs.exporting import ask_export
         from atelier_desk.desktop.panes.base import toasts_of
 
         async def text() -> str:
@@ -243,7 +243,7 @@ class MessageCommands(QObject):
         ask_export(self._view, self._bridge.jobs, toasts_of(self._view), self._title(entry), text)
 
     def print_(self, entry: Entry) -> None:
-        from atelier_desk.desktop.exporting import ask_print
+        from atelier_desk.desktop.file_dialogs.exporting import ask_print
 
         ask_print(self._view.window(), self._title(entry), entry.content)
 

@@ -44,7 +44,7 @@ from atelier_desk.support.i18n import N_, _
 if TYPE_CHECKING:
     import asyncio
 
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.agent_page import AgentPage
     from atelier_desk.desktop.chat.compose.focus import ComposerFocus
     from atelier_desk.desktop.chat.compose.workflow_settings import WorkflowSettings

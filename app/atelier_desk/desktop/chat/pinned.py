@@ -13,7 +13,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.workflow import Message

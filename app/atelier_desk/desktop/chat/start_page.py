@@ -24,17 +24,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.controls import ElidedLabel
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.steady_width import SteadyWidth
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.folders.controller import FolderController
     from atelier_desk.desktop.widgets.picker import PickerMenu
     from atelier_desk.domain.agent import Agent
@@ -286,7 +286,7 @@ class StartPage(QScrollArea):
         self.agents.set_items(cards)
 
     def _open_gallery(self) -> None:
-        from atelier_desk.desktop.agent_gallery import open_gallery
+        from atelier_desk.desktop.settings.agent_gallery_menu import open_gallery
 
         self.gallery = open_gallery(self.more, self.ready_chosen.emit)
 

@@ -14,7 +14,7 @@ from atelier_desk.domain.memory import REEMBED
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
 
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.entries import Entry
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.domain.memory import Memory

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.first_start.model_step import ModelStep
 from atelier_desk.desktop.first_start.steps import GoalStep, Step, WelcomeStep
-from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.widgets import Line, bind, bind_text, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.bindings import made
 from atelier_desk.domain.settings import Settings
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.stream.event import Topic
 
 

@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QButtonGroup, QFrame, QGridLayout, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.first_start.connection_test import chat_models
 from atelier_desk.desktop.first_start.steps import Step
 from atelier_desk.desktop.first_start.tile import TileChoice
-from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.times import duration
 from atelier_desk.desktop.settings.key_note import KeyNote
 from atelier_desk.desktop.settings.preset_picker import PresetPicker
@@ -30,7 +30,7 @@ from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.text import shorten
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 COLUMNS = 4
 TILE = 118

@@ -10,11 +10,11 @@ from PySide6.QtCore import QFileSystemWatcher, QMimeData, QObject, QSysInfo, Qt,
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from atelier_desk.desktop.debouncer import Debouncer
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.stream.event import StreamEvent, Topic
     from atelier_desk.domain.workflow import Workflow
 

@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QPushButton, QSizePolicy, QStyle, QStyleOptionButt
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, bind_text, control
 from atelier_desk.domain.errors import AtelierError, NotFoundError
+from atelier_desk.presentation import failure_text
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.tools import failure_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 WHY = N_("Agents follow this file, or programs run it, so it is held outside the folder until you keep or discard it.")
 

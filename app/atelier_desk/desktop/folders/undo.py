@@ -12,12 +12,12 @@ from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.domain.change import portions
 from atelier_desk.domain.errors import ConflictError
+from atelier_desk.presentation import failure_text
 from atelier_desk.presentation.file_changes import NAMED, changed_text, path_text, undo_text
 from atelier_desk.support.i18n import _, ngettext
-from atelier_desk.tools import failure_text
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.change import Change
     from atelier_desk.engine.services.files import UndoneChange
 

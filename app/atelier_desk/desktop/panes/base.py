@@ -9,15 +9,15 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.debouncer import Debouncer
-from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Toast, ToastHost, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.hover_gate import HoverGate
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 LEAST = (180, 90)
 """Minimum size of a pane in pixels: three stacked ones must fit a small screen."""

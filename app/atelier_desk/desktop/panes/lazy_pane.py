@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.panes.base import Pane
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 
 class SeenPane(Pane):

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QStackedWidget, QWidget
 
-from atelier_desk.desktop.exporting import ask_export, ask_print, copy
+from atelier_desk.desktop.file_dialogs.exporting import ask_export, ask_print, copy
 from atelier_desk.desktop.panes.base import Pane, offer_undo, toast, toasts_of
 from atelier_desk.desktop.panes.times import ago, number, size
 from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
@@ -22,7 +22,7 @@ from atelier_desk.domain.workflow import Report
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 
 class _List(QListWidget):

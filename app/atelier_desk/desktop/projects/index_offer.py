@@ -14,7 +14,7 @@ from atelier_desk.desktop.widgets.controls import show_pixmap
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.folders.controller import FolderController
 
 

@@ -14,8 +14,7 @@ from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSplitter, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.debouncer import Debouncer
-from atelier_desk.desktop.jobs import Jobs, error_text
+from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.base import offer_undo, toast
 from atelier_desk.desktop.projects.code.page import CodePage
 from atelier_desk.desktop.projects.create import CreateDialog
@@ -28,6 +27,7 @@ from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, Line, bind, bind_text, control, fill, fit_window, label, tint
 from atelier_desk.desktop.widgets.bindings import text_of
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.domain.project import Entity, FileProblem, IngestState, Project, ProjectStatistics
 from atelier_desk.presentation.projects import RUNNING
@@ -35,7 +35,7 @@ from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import number
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.stream.event import Topic
 
 SIZE = QSize(1160, 760)

@@ -14,7 +14,6 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.approval_buttons import ApprovalButtons
@@ -27,16 +26,17 @@ from atelier_desk.desktop.questions.argument_check import refusal
 from atelier_desk.desktop.questions.arguments_view import ArgumentsView
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, control, fill, label
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.enter import sends
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, ToolError
+from atelier_desk.presentation import failure_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
-from atelier_desk.tools import failure_text
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 PREVIEW_MS = 300
 """Milliseconds after a change of the arguments before the diff is requested again."""

@@ -17,9 +17,9 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.debouncer import Debouncer
-from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.questions.visible_time import VisibleTime
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.stream.event import StreamEvent, Topic
@@ -27,7 +27,7 @@ from atelier_desk.domain.stream.payloads import ValidationRequired, ValidationRe
 from atelier_desk.policy.approval_modes import together
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 LONGEST_MS = 2_000
 """Maximum milliseconds counted per tick: a suspended machine did not show the card."""

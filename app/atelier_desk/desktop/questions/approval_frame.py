@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFocusEvent, QHideEvent, QMoveEvent, QPainter,
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.jobs import error_text
+from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.questions.approval_controller import approval_controller
 from atelier_desk.desktop.questions.approval_header import loosen
 from atelier_desk.desktop.questions.body import Body
@@ -20,7 +20,7 @@ from atelier_desk.desktop.widgets.bindings import made
 from atelier_desk.desktop.widgets.tab_stops import tab_stops
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 MOST_HEIGHT = 460
 """Maximum height of a card, in logical pixels at 100 %; the part above the buttons scrolls."""

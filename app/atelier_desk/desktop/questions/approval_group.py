@@ -27,7 +27,7 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 
 class GroupLine(QWidget):

@@ -46,7 +46,7 @@ def parse(text: str) -> tuple[dict[str, object] | None, str]:
 
 def refusal(error: ToolError) -> str:
     """Why the tool rejects some arguments."""
-    from atelier_desk.tools.validation import InvalidArgumentsError
+    from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError
 
     return error.explained(number) if isinstance(error, InvalidArgumentsError) else error.localized(_)
 

@@ -15,8 +15,8 @@ from atelier_desk.support.i18n import _
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from atelier_desk.desktop.main_window.window_parts import WindowParts
     from atelier_desk.desktop.questions.dialog import QuestionDialog
-    from atelier_desk.desktop.window_parts import WindowParts
     from atelier_desk.domain.approval import ApprovalRequest
 
 _Item = tuple[bool, "datetime", str, str, str]

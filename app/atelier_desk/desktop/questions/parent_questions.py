@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from atelier_desk.desktop.debouncer import Debouncer
-from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.team.model import turn_tree
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.domain.stream.payloads import SubAgentAnswer, SubAgentComplete, SubAgentQuestion
 from atelier_desk.domain.workflow import RunStatus
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.engine.services.team.views import AgentNode
 
 RELOAD_MS = 200

@@ -18,8 +18,7 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
-from atelier_desk.desktop.debouncer import Debouncer
-from atelier_desk.desktop.jobs import Jobs, error_text
+from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.questions.approval_controller import approval_controller
 from atelier_desk.desktop.questions.attention import Attention
 from atelier_desk.desktop.questions.dialog import QuestionDialog
@@ -29,6 +28,7 @@ from atelier_desk.desktop.questions.reminder import Reminder
 from atelier_desk.desktop.questions.visible_time import VisibleTime
 from atelier_desk.desktop.system.notification import Notice, Notifier
 from atelier_desk.desktop.system.notification_answers import approval_notice, plain, question_notice
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionStatus, UserQuestion
@@ -37,7 +37,7 @@ from atelier_desk.domain.stream.payloads import UserQuestionComplete, UserQuesti
 from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 REPORT_MS = 5_000
 """Milliseconds of visible time collected before reporting to the engine.

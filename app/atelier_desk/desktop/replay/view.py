@@ -10,10 +10,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QAbstractButton, QApplication, QButtonGroup, QHBoxLayout, QPushButton, QSplitter, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView, EntryWidget
-from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.times import clock_time, duration
 from atelier_desk.desktop.replay.labels import mark_role, mark_title
 from atelier_desk.desktop.replay.player import SPEEDS, Player
@@ -25,7 +25,7 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.engine.services.team.replay import Snapshot
     from atelier_desk.engine.services.team.views import Timeline, TimelineMark
 

@@ -11,7 +11,7 @@ from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.foreign_agents import ForeignAgent
+    from atelier_desk.engine.importing.agent_files import ForeignAgent
 
 IMPORT_KINDS = N_("Agent files (*.json *.md *.toml *.yaml *.yml)")
 _MOST = 12

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.times import duration, number, size
 from atelier_desk.desktop.settings.files import confirm
@@ -16,7 +16,7 @@ from atelier_desk.desktop.widgets import Card, FlowLayout, Pill, fill, label
 from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.stream.event import Topic
 
 _ACTIVE = ("waiting", "running", "verifying")

@@ -9,8 +9,8 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from atelier_desk.desktop.file_dialog import translate_dialog
-from atelier_desk.desktop.start_folder import remember_folder, start_folder
+from atelier_desk.desktop.file_dialogs.start_folder import remember_folder, start_folder
+from atelier_desk.desktop.file_dialogs.translated_dialog import translate_dialog
 from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError

@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import mark
@@ -17,7 +17,7 @@ from atelier_desk.domain.provider import KeyPlace
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.engine.services.keys import KeyStore
 

@@ -13,7 +13,7 @@ from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QListWidget, QPushButton, QWidget
 
-from atelier_desk.desktop.jobs import error_text
+from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.settings.page import SectionCard, SettingsPage
 from atelier_desk.desktop.settings.progress_line import Outcome
@@ -22,7 +22,7 @@ from atelier_desk.desktop.widgets import Card, bind, bind_text, control
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.theme.manager import Role
     from atelier_desk.desktop.widgets.bindings import Text
 

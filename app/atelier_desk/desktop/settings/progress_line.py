@@ -10,7 +10,7 @@ from typing import Any
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.jobs import Jobs, error_text
+from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.times import duration
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import Spinner, bind_text, control, fill, label

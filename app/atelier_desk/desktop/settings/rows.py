@@ -17,7 +17,7 @@ from atelier_desk.desktop.widgets.bindings import Text
 from atelier_desk.domain.settings import Settings
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.stream.event import Topic
 
 

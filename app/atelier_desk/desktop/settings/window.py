@@ -10,19 +10,19 @@ from PySide6.QtGui import QFontMetrics, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import PageEntry, sections
 from atelier_desk.desktop.settings.search import Found, FoundMark, Index, Matches, found_in, index_of, lead_to
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Line, bind_text, control, fill, fit_window, label
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.desktop.widgets.matching import plain
 from atelier_desk.support.i18n import N_, _, in_every_language, ngettext
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 SIZE = QSize(940, 680)
 CACHED_MS = 5_000

@@ -11,10 +11,10 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QIcon, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.sidebar.footer import SidebarFoot
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, ToastHost, bind, bind_text, control, fill
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.hover_gate import HoverGate
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.domain.limits import LIST_MAX
@@ -23,7 +23,7 @@ from atelier_desk.support.i18n import N_, _
 if TYPE_CHECKING:
     import asyncio
 
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.sidebar.list_view import WorkflowListView
     from atelier_desk.desktop.sidebar.model import ListState, WorkflowModel
     from atelier_desk.desktop.sidebar.workflow_actions import WorkflowActions

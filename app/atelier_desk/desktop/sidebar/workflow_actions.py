@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QPoint, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 
-from atelier_desk.desktop.exporting import KINDS, announce_saved, ask_print, write
+from atelier_desk.desktop.file_dialogs.exporting import KINDS, announce_saved, ask_print, write
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.settings.files import ask_folder, ask_save, write_text
 from atelier_desk.desktop.sidebar.file_names import file_name, free_path
@@ -26,8 +26,8 @@ from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
-    from atelier_desk.desktop.chat_import import Importer
+    from atelier_desk.desktop.bridge.bridge import Bridge
+    from atelier_desk.desktop.sidebar.chat_import_dialog import Importer
     from atelier_desk.domain.workflow import Workflow
 
 Ids = Collection[str]
@@ -325,7 +325,7 @@ class WorkflowActions(QObject):
     @cached_property
     def importer(self) -> Importer:
         """Imports workflows and chats; the imported one is shown."""
-        from atelier_desk.desktop.chat_import import Importer
+        from atelier_desk.desktop.sidebar.chat_import_dialog import Importer
 
         made = Importer(self._bridge, self._widget.window())
         made.imported.connect(self.made)

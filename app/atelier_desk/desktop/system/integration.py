@@ -12,7 +12,7 @@ from atelier_desk.desktop.system.notifications import DesktopNotifications
 from atelier_desk.desktop.system.shortcut import GlobalShortcut, ways
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.window_actions import WindowActions
+    from atelier_desk.desktop.main_window.window_actions import WindowActions
 
 
 class SystemLink(QObject):

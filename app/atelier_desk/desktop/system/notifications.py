@@ -16,7 +16,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
 
-from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.system.bus import BusError, Call, Incoming, SessionBus
 from atelier_desk.desktop.system.notification import Notice
 from atelier_desk.desktop.widgets.bindings import sentence

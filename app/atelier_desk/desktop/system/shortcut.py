@@ -10,7 +10,7 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
 
-from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.system.bus import SessionBus
 from atelier_desk.desktop.system.key_names import Keys
 from atelier_desk.desktop.system.shortcut_backend import BackendMissing, KeyTaken, ShortcutBackend, ShortcutTaken

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.team.state import Member, TeamState
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.engine.services.team.views import AgentNode
 

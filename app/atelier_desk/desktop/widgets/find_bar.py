@@ -8,10 +8,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
-from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.bindings import Text, bind_text, control
 from atelier_desk.desktop.widgets.controls import IconButton, fill, label
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import number
 

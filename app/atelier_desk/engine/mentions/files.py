@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from atelier_desk.domain.errors import ToolError, UsageError
-from atelier_desk.engine.attached_text import is_secret_name, shown_name
-from atelier_desk.engine.attachments import read
+from atelier_desk.engine.attachments.decoding import is_secret_name, shown_name
+from atelier_desk.engine.attachments.reading import read
 from atelier_desk.engine.mentions.source import Mention, MentionScope, best, mentionable
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.attachments import PreparedAttachments
+    from atelier_desk.engine.attachments.reading import PreparedAttachments
 
 MAX_SCANNED = 20_000
 """Maximum entries visited per search."""

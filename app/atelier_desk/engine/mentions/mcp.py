@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from atelier_desk.engine.attached_text import shown_name
-from atelier_desk.engine.attachments import of_bytes, text_file
+from atelier_desk.engine.attachments.decoding import shown_name
+from atelier_desk.engine.attachments.reading import of_bytes, text_file
 from atelier_desk.engine.mentions.source import Mention, MentionScope, best, mentionable
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.attachments import PreparedAttachments
+    from atelier_desk.engine.attachments.reading import PreparedAttachments
 
 
 @mentionable(order=60)

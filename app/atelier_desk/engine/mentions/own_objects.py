@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.engine.attached_text import shown_name
-from atelier_desk.engine.attachments import text_file
+from atelier_desk.engine.attachments.decoding import shown_name
+from atelier_desk.engine.attachments.reading import text_file
 from atelier_desk.engine.mentions.source import Mention, MentionScope, best, mentionable
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.attachments import PreparedAttachments
+    from atelier_desk.engine.attachments.reading import PreparedAttachments
 
 NAME = 60
 """Characters of a memory used as its name."""

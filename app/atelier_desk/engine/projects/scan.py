@@ -8,7 +8,7 @@ from functools import partial
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import FILES_MAX, SECRET
-from atelier_desk.engine.attached_text import is_secret_name
+from atelier_desk.engine.attachments.decoding import is_secret_name
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.text import is_storable_name
 from atelier_desk.workspace.root import ConfinedRoot

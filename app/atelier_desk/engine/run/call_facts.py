@@ -28,9 +28,9 @@ from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, C
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.support.text import shorten
 from atelier_desk.tools.base import Call, Effect
+from atelier_desk.tools.registry.tool_kinds import FOLDER_WIDE
 from atelier_desk.tools.shell import protected_names
 from atelier_desk.tools.shell.command_start import same_with_files
-from atelier_desk.tools.tool_kinds import FOLDER_WIDE
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.commands import git_denied, link_resolution
 from atelier_desk.workspace.commands.judge import File as NamedFile

@@ -9,7 +9,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.tools.base import Tool, ToolResult
-from atelier_desk.tools.registry import PreparedCall
+from atelier_desk.tools.registry.registry import PreparedCall
 
 
 @dataclass(frozen=True, slots=True)

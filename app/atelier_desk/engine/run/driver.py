@@ -26,7 +26,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.journal import RunHandle
+from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run import server_requests, team
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState

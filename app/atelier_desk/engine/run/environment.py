@@ -18,14 +18,14 @@ from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.skill import Invocation, SkillFacts
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
-from atelier_desk.engine.bus import EventBus
+from atelier_desk.engine.costs.month_budget import MonthBudget
 from atelier_desk.engine.gateways.gateway import ModelGateway
-from atelier_desk.engine.journal import FaultPoint, Journal, no_fault
-from atelier_desk.engine.month_budget import MonthBudget
+from atelier_desk.engine.journal.event_bus import EventBus
+from atelier_desk.engine.journal.journal import FaultPoint, Journal, no_fault
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.tokens import Calibration
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 
 Instructions = tuple[tuple[str, ...], tuple[FolderInstructions, ...]]

@@ -15,9 +15,9 @@ from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.skill import SkillFacts
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Tool, ToolContext
-from atelier_desk.tools.mcp_tool import McpTool
 from atelier_desk.tools.own.file_tool import FileTool
-from atelier_desk.tools.tool_kinds import CHECKED_LATER, NAMES_ONLY, WORKSPACE_WIDE
+from atelier_desk.tools.registry.mcp_tool import McpTool
+from atelier_desk.tools.registry.tool_kinds import CHECKED_LATER, NAMES_ONLY, WORKSPACE_WIDE
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement, Kind
 

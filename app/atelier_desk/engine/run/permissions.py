@@ -24,7 +24,7 @@ from atelier_desk.policy.permissions.call_facts import CallFacts, Concern, HostF
 from atelier_desk.policy.permissions.decide import Level, bars, decide, narrowest
 from atelier_desk.policy.permissions.decision_record import grounds
 from atelier_desk.tools.base import Call, Effect, Tool
-from atelier_desk.tools.sections import FILE_READERS, PAGE_READER, WEB
+from atelier_desk.tools.registry.sections import FILE_READERS, PAGE_READER, WEB
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.denied_files import home_folder
 from atelier_desk.workspace.run_denials import Denials

@@ -9,7 +9,7 @@ from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, Verdict
-from atelier_desk.engine.journal import RunHandle
+from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.decided_call import Decided, Held
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.permissions import Judge, refusal, unreachable
@@ -20,8 +20,8 @@ from atelier_desk.engine.team.protocol import TeamPort
 from atelier_desk.policy import approval_modes
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Tool, ToolCategory, ToolResult
-from atelier_desk.tools.modes import Toolset
-from atelier_desk.tools.registry import PreparedCall, described
+from atelier_desk.tools.registry.registry import PreparedCall, described
+from atelier_desk.tools.registry.tool_modes import Toolset
 
 NARROWED = (
     "The user changed what you may do before this call ran, and it was not made. "

@@ -13,7 +13,7 @@ from atelier_desk.domain.result_parts import ResultPart
 from atelier_desk.engine.run.reducer.state import CallState
 from atelier_desk.storage.folder.artefacts import Artefacts
 from atelier_desk.tools.base import NewArtefact, ToolResult
-from atelier_desk.tools.results import as_json
+from atelier_desk.tools.calls.result_limits import as_json
 
 STOPPED_BY, BY_USER = "ended_by", "user"
 """Field in the result of a prematurely ended call that names who ended it, and the value for a person."""

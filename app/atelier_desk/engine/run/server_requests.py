@@ -26,8 +26,8 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role
 from atelier_desk.domain.question import QuestionSpec, QuestionStatus, Sampling, UserQuestion
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.engine.journal import Follow, RunHandle
-from atelier_desk.engine.month_budget import Hold
+from atelier_desk.engine.costs.month_budget import Hold
+from atelier_desk.engine.journal.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.blank_replies import watched
@@ -38,8 +38,8 @@ from atelier_desk.llm.tokens import estimate, highest_input_price, priced
 from atelier_desk.policy import budget
 from atelier_desk.support import background
 from atelier_desk.support.i18n import N_
-from atelier_desk.tools.ids import stable_id
-from atelier_desk.tools.outcomes import ServerAsks, ToolResult
+from atelier_desk.tools.calls.outcomes import ServerAsks, ToolResult
+from atelier_desk.tools.calls.record_ids import stable_id
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ def _question(state: RunState, call_id: str, spec: QuestionSpec, id: str, now: d
 
 
 class CallRequestBroker:
-    """Answers the server of a running call; see ``tools.context.ServerRequests``."""
+    """Answers the server of a running call; see ``tools.calls.context.ServerRequests``."""
 
     def __init__(self, env: RunEnvironment, handle: RunHandle, call_id: str) -> None:
         self._env, self._handle, self._call_id = env, handle, call_id

@@ -9,8 +9,8 @@ from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.events.run import LimitKind, MediaPaid, PictureDescribed
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.usage import Payment
-from atelier_desk.engine.journal import RunHandle
-from atelier_desk.engine.month_budget import Hold
+from atelier_desk.engine.costs.month_budget import Hold
+from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.policy import budget
 from atelier_desk.policy.budget import caps
@@ -28,7 +28,7 @@ NO_ROOM = (
 
 
 class CallSpending:
-    """``tools.context.Spending`` of one call."""
+    """``tools.calls.context.Spending`` of one call."""
 
     def __init__(self, env: RunEnvironment, handle: RunHandle, call_id: str) -> None:
         self._env = env

@@ -27,7 +27,7 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.result_parts import ResultPart
 from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
-from atelier_desk.engine.journal import Follow, RunHandle
+from atelier_desk.engine.journal.journal import Follow, RunHandle
 from atelier_desk.engine.run import server_requests
 from atelier_desk.engine.run.decided_call import Decided
 from atelier_desk.engine.run.environment import RunEnvironment
@@ -54,11 +54,11 @@ from atelier_desk.tools.base import (
     ToolContext,
     ToolResult,
 )
-from atelier_desk.tools.context import GivenInput
+from atelier_desk.tools.calls.context import GivenInput
+from atelier_desk.tools.calls.record_ids import stable_id
+from atelier_desk.tools.calls.result_limits import capped
 from atelier_desk.tools.control.answer_child import AnswerChildTool
-from atelier_desk.tools.ids import stable_id
-from atelier_desk.tools.registry import PreparedCall
-from atelier_desk.tools.results import capped
+from atelier_desk.tools.registry.registry import PreparedCall
 
 log = logging.getLogger(__name__)
 

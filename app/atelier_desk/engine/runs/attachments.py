@@ -21,7 +21,7 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.result_parts import ArtefactPart
-from atelier_desk.engine.attachments import PreparedAttachments
+from atelier_desk.engine.attachments.reading import PreparedAttachments
 from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN

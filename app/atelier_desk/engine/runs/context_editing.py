@@ -9,7 +9,7 @@ from atelier_desk.domain.events.run import (
     EventBody,
 )
 from atelier_desk.domain.workflow import Message
-from atelier_desk.engine.journal import Decide
+from atelier_desk.engine.journal.journal import Decide
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import compaction

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from atelier_desk.engine.journal import RunHandle
+from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.driver import Driver
 
 

@@ -15,8 +15,8 @@ from atelier_desk.domain.limits import RUNS_END_S
 from atelier_desk.domain.stream.payloads import Failure
 from atelier_desk.domain.team import ChildStatus
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine import inherited_messages
-from atelier_desk.engine.journal import RunHandle
+from atelier_desk.engine.journal import inherited_messages
+from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.driver import CANCEL, CANCELLED, Driver, Stop, closing_events
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState, complete

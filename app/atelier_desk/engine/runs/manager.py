@@ -17,16 +17,16 @@ from atelier_desk.domain.model_messages import ImagePart, TextFile
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.domain.workflow import QUEUED, Run, RunMode, Workflow
-from atelier_desk.engine import history
-from atelier_desk.engine.agent_resolution import other_agent
-from atelier_desk.engine.attachments import PreparedAttachments
+from atelier_desk.engine.attachments.reading import PreparedAttachments
 from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
-from atelier_desk.engine.journal import RunHandle, run_events
+from atelier_desk.engine.journal import history
+from atelier_desk.engine.journal.journal import RunHandle, run_events
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.marked_files import read_at_start
 from atelier_desk.engine.run.permissions import really
 from atelier_desk.engine.run.reducer.state import uncalled, used_folders
 from atelier_desk.engine.run.sanitize import sanitized
+from atelier_desk.engine.runs.agent_resolution import other_agent
 from atelier_desk.engine.runs.answering import Answering
 from atelier_desk.engine.runs.attachments import Attaching
 from atelier_desk.engine.runs.context_editing import ContextEditing

@@ -9,7 +9,7 @@ from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.domain.events.run import UserMessage
 from atelier_desk.domain.model_messages import ImagePart, TextFile
-from atelier_desk.engine.attachments import PreparedAttachments
+from atelier_desk.engine.attachments.reading import PreparedAttachments
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.support.i18n import N_
 

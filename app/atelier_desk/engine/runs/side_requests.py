@@ -14,8 +14,8 @@ from weakref import WeakValueDictionary
 
 from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role, Usage
+from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.gateways.gateway import OpenModel
-from atelier_desk.engine.month_budget import Hold
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.blank_replies import watched

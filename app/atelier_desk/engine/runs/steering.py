@@ -18,7 +18,7 @@ from atelier_desk.domain.events.run import (
     UserMessage,
 )
 from atelier_desk.domain.workflow import RunMode
-from atelier_desk.engine.journal import Part
+from atelier_desk.engine.journal.journal import Part
 from atelier_desk.engine.run.driver import CANCELLED, SUPERSEDED, closing_events
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.reduce import FINISH_NOW

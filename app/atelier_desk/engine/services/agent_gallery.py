@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.llm.registry import builtin_type
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.tools.sections import CONTEXT, CORE, FILES, KNOWLEDGE, MEDIA, PLANNING, SHELL, WEB
+from atelier_desk.tools.registry.sections import CONTEXT, CORE, FILES, KNOWLEDGE, MEDIA, PLANNING, SHELL, WEB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from atelier_desk.tools.registry import ToolRegistry
+    from atelier_desk.tools.registry.registry import ToolRegistry
 
 _HANDS = (CORE, FILES, SHELL, CONTEXT, KNOWLEDGE)
 _CODE = (FILES, SHELL, CONTEXT, KNOWLEDGE)

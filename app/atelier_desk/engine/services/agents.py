@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain import answers, limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ToolMode
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
-from atelier_desk.engine.imported_data import asking_mode
+from atelier_desk.engine.importing.imported_data import asking_mode
 from atelier_desk.engine.services.agent_gallery import READY, builtin_agents
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
@@ -18,10 +18,10 @@ from atelier_desk.engine.services.common.import_conflicts import OnConflict
 from atelier_desk.engine.services.common.naming import numbered
 from atelier_desk.llm.registry import provider_type
 from atelier_desk.support.i18n import N_, _, language
-from atelier_desk.tools.sections import SERVERS
+from atelier_desk.tools.registry.sections import SERVERS
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.foreign_agents import ForeignAgent
+    from atelier_desk.engine.importing.agent_files import ForeignAgent
     from atelier_desk.engine.services.request.cost import PromptCost
 
 
@@ -110,8 +110,8 @@ class AgentService:
         Raises:
             UsageError, LimitError: it is not an agent file, or its instructions are too long.
         """
-        from atelier_desk.engine.foreign_agents import Surroundings, is_foreign, read
-        from atelier_desk.tools.sections import CONTEXT, CORE, FILES, SHELL, WEB
+        from atelier_desk.engine.importing.agent_files import Surroundings, is_foreign, read
+        from atelier_desk.tools.registry.sections import CONTEXT, CORE, FILES, SHELL, WEB
 
         if not is_foreign(text, name):
             return asking(checks.parse_json(AgentConfig, text, _("agent file")))
@@ -269,7 +269,7 @@ class AgentService:
 
 def asking(config: AgentConfig) -> ForeignAgent:
     """Return an agent from a file with at least the approvals of a new one: no file may let an agent work unasked."""
-    from atelier_desk.engine.foreign_agents import ASKS_LESS, ForeignAgent
+    from atelier_desk.engine.importing.agent_files import ASKS_LESS, ForeignAgent
 
     mode = asking_mode(config.approval)
     if mode is config.approval:

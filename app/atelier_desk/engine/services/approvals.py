@@ -106,8 +106,8 @@ class ApprovalService:
             ToolError: as the call itself, for example if the text to replace is missing.
         """
         from atelier_desk.support.threads import in_tool_thread
-        from atelier_desk.tools.context import ToolContext
-        from atelier_desk.tools.validation import validate
+        from atelier_desk.tools.calls.argument_validation import validate
+        from atelier_desk.tools.calls.context import ToolContext
 
         asked = await self.get(approval_id)
         tool = self._context.registry.get_tool(asked.tool)
@@ -227,7 +227,7 @@ class ApprovalService:
         _check_json(asked.tool, arguments)
         if same_arguments(arguments, asked.arguments):
             return None
-        from atelier_desk.tools.validation import validate
+        from atelier_desk.tools.calls.argument_validation import validate
 
         tool = self._context.registry.get_tool(asked.tool)
         if tool is None:

@@ -14,7 +14,7 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.attachments import PreparedAttachments
+    from atelier_desk.engine.attachments.reading import PreparedAttachments
 
 log = logging.getLogger(__name__)
 
@@ -29,14 +29,14 @@ class AttachmentService:
         self._context = context
 
     async def read(self, path: Path, folders: tuple[str, ...] = ()) -> PreparedAttachments:
-        """Read a file or folder; see ``engine.attachments.read``, including errors."""
-        from atelier_desk.engine import attachments
+        """Read a file or folder; see ``engine.attachments.reading.read``, including errors."""
+        from atelier_desk.engine.attachments import reading as attachments
 
         return await in_tool_thread(attachments.read, path, folders)
 
     async def of_bytes(self, name: str, content: bytes) -> PreparedAttachments:
-        """Read pasted or generated content; see ``engine.attachments.of_bytes``."""
-        from atelier_desk.engine import attachments
+        """Read pasted or generated content; see ``engine.attachments.reading.of_bytes``."""
+        from atelier_desk.engine.attachments import reading as attachments
 
         return await in_tool_thread(lambda: attachments.of_bytes(name, content, source="clipboard"))
 

@@ -14,7 +14,7 @@ from atelier_desk.domain.events.run import EventBody, ModelReplied, RunFinished,
 from atelier_desk.domain.imported_chat import SOURCES, Chat, ChatFilePreview, ChatPreview, ImportedChats
 from atelier_desk.domain.model_messages import ChatReply
 from atelier_desk.domain.workflow import RunStatus, Workflow
-from atelier_desk.engine.journal import Part, RunHandle
+from atelier_desk.engine.journal.journal import Part, RunHandle
 from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.workflow.chat_file import NOT_CHATS, ChatFile, is_export, is_workflow
@@ -24,7 +24,7 @@ from atelier_desk.policy.permissions import taint
 from atelier_desk.support.i18n import _
 from atelier_desk.support.text import shorten
 from atelier_desk.support.threads import in_storage_thread
-from atelier_desk.tools.ids import stable_id
+from atelier_desk.tools.calls.record_ids import stable_id
 
 Progress = Callable[[int, int], None]
 """Called with the number of bytes read and the total."""

@@ -126,13 +126,13 @@ class DataService:
     async def import_jsonl(self, source: Path, progress: Callable[[int], None] | None = None) -> TransferInfo:
         """Import such an export into an empty data folder; afterwards every list is announced as changed.
 
-        What it grants stays disabled until a person confirms it: see ``engine.imported_data``.
+        What it grants stays disabled until a person confirms it: see ``engine.importing.imported_data``.
 
         Raises:
             ConflictError: there are already workflows or memories.
             StorageError: the export is incomplete, or of a newer version.
         """
-        from atelier_desk.engine.imported_data import end_runs, switch_off
+        from atelier_desk.engine.importing.imported_data import end_runs, switch_off
         from atelier_desk.storage.copies import transfer
 
         repos, datadir = self._context.repos, self._context.datadir

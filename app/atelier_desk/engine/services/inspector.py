@@ -11,8 +11,8 @@ from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import ContextCompacted, ModelReplied, RunEvent, RunStarted
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, ToolSpec
 from atelier_desk.domain.workflow import Run
-from atelier_desk.engine.inherited_messages import Conversations
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.inherited_messages import Conversations
+from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState
 from atelier_desk.engine.run.request import compaction, context, prompt, tool_definitions, tool_search
@@ -34,7 +34,7 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import ToolResult
 
 if TYPE_CHECKING:
-    from atelier_desk.tools.registry import ToolRegistry
+    from atelier_desk.tools.registry.registry import ToolRegistry
 
 
 class _Now:

@@ -44,16 +44,16 @@ from atelier_desk.support import background
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import shorten
 from atelier_desk.support.threads import in_storage_thread, in_tool_thread
-from atelier_desk.tools import mcp_tool
 from atelier_desk.tools.base import ServerAsks
-from atelier_desk.tools.sections import Section, of_server
+from atelier_desk.tools.registry import mcp_tool
+from atelier_desk.tools.registry.sections import Section, of_server
 
 if TYPE_CHECKING:
     from atelier_desk.domain.workflow import ToolExecution
     from atelier_desk.mcp.client_requests import LogLine
     from atelier_desk.mcp.connection import Connection
     from atelier_desk.mcp.results import Answer
-    from atelier_desk.tools.context import ToolContext
+    from atelier_desk.tools.calls.context import ToolContext
     from atelier_desk.workspace.run_denials import Denials
 
 log = logging.getLogger(__name__)
@@ -321,7 +321,7 @@ class McpService:
             await connection.close()
 
     async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, object], context: ToolContext) -> Answer | ServerAsks:
-        """Make a call; see ``tools.mcp_tool.Caller``."""
+        """Make a call; see ``tools.registry.mcp_tool.Caller``."""
         from atelier_desk.mcp import results
 
         connection = await self._connection((await self._entry(server)).config)

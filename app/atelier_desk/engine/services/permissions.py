@@ -111,7 +111,7 @@ class PermissionService:
             UsageError: the text is not a rule, or names an unknown tool or section; the error suggests the closest
                 names.
         """
-        from atelier_desk.tools.validation import closest
+        from atelier_desk.tools.calls.argument_validation import closest
 
         read = pattern.parse(text)
         registry = self._context.registry
@@ -139,7 +139,7 @@ class PermissionService:
         wanted = tuple(texts)
         if not wanted:
             return {}
-        from atelier_desk.engine.rule_reach import unmatchable
+        from atelier_desk.engine.services.common.rule_reach import unmatchable
 
         registry = self._context.registry
         tools = [tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None]
@@ -177,7 +177,7 @@ class PermissionService:
         """
         from atelier_desk.engine.run.permissions import really, unreachable, verdict
         from atelier_desk.policy.permissions.scope import first
-        from atelier_desk.tools.validation import InvalidArgumentsError
+        from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError
 
         registry = self._context.registry
         found = registry.get_tool(tool)
@@ -208,7 +208,7 @@ class PermissionService:
 
         Nothing is run and no file is accessed. Raises NotFoundError.
         """
-        from atelier_desk.engine.history import workflow_events
+        from atelier_desk.engine.journal.history import workflow_events
         from atelier_desk.engine.run.verdicts import replayed
 
         await self._context.repos.workflows.get(workflow_id)

@@ -14,7 +14,7 @@ from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderErr
 from atelier_desk.domain.imported_data import HeldGrant, HeldKind
 from atelier_desk.domain.provider import HEADER_NAME, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth, header_variable
 from atelier_desk.domain.settings import MOST_FORMER_NAMES
-from atelier_desk.engine.imported_grants import not_confirmed, of_provider, waits
+from atelier_desk.engine.importing.imported_grants import not_confirmed, of_provider, waits
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.models import with_learned

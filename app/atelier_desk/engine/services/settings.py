@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import Topic
-from atelier_desk.engine.imported_grants import still_held
+from atelier_desk.engine.importing.imported_grants import still_held
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.llm.embedders import installing

@@ -15,11 +15,11 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ToolError, UsageError
 from atelier_desk.domain.permission import RuleScope
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
-from atelier_desk.engine.attached_text import is_secret_name
+from atelier_desk.engine.attachments.decoding import is_secret_name
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
-from atelier_desk.tools.services import OpenedSkill
+from atelier_desk.tools.registry.services import OpenedSkill
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.skills import arguments, file_references, find

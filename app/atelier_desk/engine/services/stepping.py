@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.events.run import PauseReason
 from atelier_desk.domain.workflow import RunMode, RunStatus, WorkflowStatus
-from atelier_desk.engine.journal import run_events
+from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 
 if TYPE_CHECKING:

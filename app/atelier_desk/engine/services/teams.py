@@ -11,7 +11,7 @@ from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Run, WorkflowStatus
-from atelier_desk.engine import history
+from atelier_desk.engine.journal import history
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.engine.services.team.replay import RecordedRun, Snapshot

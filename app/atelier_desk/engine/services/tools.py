@@ -64,7 +64,7 @@ class ToolService:
         Raises:
             ToolError: they are invalid; an ``InvalidArgumentsError`` explains each field.
         """
-        from atelier_desk.tools.validation import validate
+        from atelier_desk.tools.calls.argument_validation import validate
 
         known = self._context.registry.get_tool(tool)
         if known is not None:

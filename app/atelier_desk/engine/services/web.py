@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.imported_data import HeldKind
 from atelier_desk.domain.settings import WebSettings
-from atelier_desk.engine.imported_grants import check_confirmed
+from atelier_desk.engine.importing.imported_grants import check_confirmed
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.support.i18n import N_, _

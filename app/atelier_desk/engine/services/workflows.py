@@ -19,12 +19,12 @@ from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError,
 from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, RunStatus, Workflow
-from atelier_desk.engine.agent_resolution import chosen
+from atelier_desk.engine.costs.usage_totals import usage_of
+from atelier_desk.engine.runs.agent_resolution import chosen
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.import_conflicts import OnConflict
 from atelier_desk.engine.services.common.naming import free_name
-from atelier_desk.engine.usage_totals import usage_of
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread
 

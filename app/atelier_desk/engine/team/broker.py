@@ -16,13 +16,13 @@ from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.policy.rights import Rights, grant
 from atelier_desk.support.text import shorten
 from atelier_desk.tools.base import ChildRequest, Colleague
-from atelier_desk.tools.ids import stable_id
-from atelier_desk.tools.modes import planners
-from atelier_desk.tools.sections import PLANNING, SERVERS
+from atelier_desk.tools.calls.record_ids import stable_id
+from atelier_desk.tools.registry.sections import PLANNING, SERVERS
+from atelier_desk.tools.registry.tool_modes import planners
 from atelier_desk.tools.teams.base import listed
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.journal import RunHandle
+    from atelier_desk.engine.journal.journal import RunHandle
     from atelier_desk.engine.run.environment import RunEnvironment
     from atelier_desk.engine.team.protocol import TeamPort
 

@@ -11,7 +11,7 @@ from atelier_desk.domain.team import ChildState
 from atelier_desk.tools.base import Team
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.journal import Decide, RunHandle
+    from atelier_desk.engine.journal.journal import Decide, RunHandle
     from atelier_desk.engine.run.reducer.state import RunState
     from atelier_desk.engine.team.breakers import AgentBreakers
 

@@ -36,7 +36,7 @@ from atelier_desk.domain.permission import PermissionRule, snapshot
 from atelier_desk.domain.team import ChildPlan, ChildState, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
-from atelier_desk.engine.journal import Decide, Part, RunHandle
+from atelier_desk.engine.journal.journal import Decide, Part, RunHandle
 from atelier_desk.engine.run import team as rules
 from atelier_desk.engine.run.reducer.state import EntryKind, RunState
 from atelier_desk.engine.run.request.prompt import with_handed

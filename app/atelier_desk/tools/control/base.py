@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from atelier_desk.domain.agent import ToolMode
 from atelier_desk.domain.model_messages import ToolSpec
 from atelier_desk.tools.base import ToolCategory
-from atelier_desk.tools.builtin import BuiltinTool
-from atelier_desk.tools.schema import parameters_of, variants_of
+from atelier_desk.tools.definition.input_schema import parameters_of, variants_of
+from atelier_desk.tools.registry.builtin import BuiltinTool
 
 _SENT = ("type", "enum", "items", "properties", "required")
 """Schema keys sent for each parameter; limits and defaults are enforced by validation, whose errors name them."""

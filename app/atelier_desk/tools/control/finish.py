@@ -10,9 +10,9 @@ from pydantic import BeforeValidator, Field
 from atelier_desk.domain import limits
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.calls.result_limits import as_json
 from atelier_desk.tools.control.base import ControlTool
-from atelier_desk.tools.results import as_json
+from atelier_desk.tools.registry.builtin import builtin
 
 
 def _as_text(value: Any) -> object:

@@ -11,8 +11,8 @@ from atelier_desk.domain.agent import ToolMode
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Effect, Input, Outcome, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.control.base import ControlTool, OfferedTool
+from atelier_desk.tools.registry.builtin import builtin
 
 
 def _parsed(value: Any) -> Any:

@@ -11,9 +11,9 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Effect, Input, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.control.base import ControlTool
 from atelier_desk.tools.core.report import store_output
+from atelier_desk.tools.registry.builtin import builtin
 
 MAX_UNSPLIT = 8_000
 """Maximum characters of a sub-agent's result that is passed without also being stored as a report."""

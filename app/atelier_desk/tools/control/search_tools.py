@@ -13,11 +13,11 @@ from pydantic import Field
 from atelier_desk.support.i18n import N_, in_every_language
 from atelier_desk.support.text import shorten
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.control.base import ControlTool, OfferedTool
-from atelier_desk.tools.describe import NOT_WHEN
-from atelier_desk.tools.modes import searched_names
-from atelier_desk.tools.sections import SERVERS
+from atelier_desk.tools.definition.tool_description import NOT_WHEN
+from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.tools.registry.sections import SERVERS
+from atelier_desk.tools.registry.tool_modes import searched_names
 
 NAME = "search_tools"
 MOST_FOUND = 8

@@ -11,8 +11,8 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import AskParent, Effect, Input, Outcome, ToolContext
-from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.control.base import ControlTool, OfferedTool
+from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.teams.base import NotBlank
 
 

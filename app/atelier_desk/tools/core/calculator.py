@@ -13,11 +13,11 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 from atelier_desk.domain import limits
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.core import expression as arithmetic
-from atelier_desk.tools.describe import About, DescribedTool
-from atelier_desk.tools.sections import CORE
+from atelier_desk.tools.definition.call_description import summary_of
+from atelier_desk.tools.definition.tool_description import About, DescribedTool
+from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.tools.registry.sections import CORE
 
 
 def _number(value: Any) -> int | float:

@@ -14,11 +14,11 @@ from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError
 from atelier_desk.domain.workflow import Report
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult, Topic
-from atelier_desk.tools.builtin import builtin
+from atelier_desk.tools.calls.record_ids import stable_id
 from atelier_desk.tools.core.report_names import name_from_text, report_name
-from atelier_desk.tools.describe import About, DescribedTool
-from atelier_desk.tools.ids import stable_id
-from atelier_desk.tools.sections import CORE
+from atelier_desk.tools.definition.tool_description import About, DescribedTool
+from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.tools.registry.sections import CORE
 
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories import ReportRepository

@@ -15,11 +15,11 @@ from atelier_desk.domain.errors import NotFoundError, ToolError
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.core import todo_rules
 from atelier_desk.tools.core.todo_rules import Tasks
-from atelier_desk.tools.describe import About, DescribedTool
-from atelier_desk.tools.sections import CORE
+from atelier_desk.tools.definition.tool_description import About, DescribedTool
+from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.tools.registry.sections import CORE
 
 TaskId = Annotated[str, Field(min_length=1, max_length=64, description="Id of the task, as create or list gave it.")]
 

@@ -14,10 +14,10 @@ from typing import ClassVar
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.describe import About, DescribedTool
-from atelier_desk.tools.manifests import manifest
-from atelier_desk.tools.sections import CONTEXT
+from atelier_desk.tools.definition.tool_description import About, DescribedTool
+from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.tools.registry.sections import CONTEXT
+from atelier_desk.tools.shell.project_manifests import manifest
 from atelier_desk.workspace.processes import environment
 
 PROGRAMS = ("bash", "git", "python3", "uv", "pip", "node", "npm", "make", "cmake", "gcc", "cargo", "go", "java", "docker", "rg")

@@ -16,10 +16,10 @@ from atelier_desk.policy.permissions.call_facts import Path as RulePath
 from atelier_desk.policy.permissions.protected import protected
 from atelier_desk.support.text import is_storable_name, readable_name
 from atelier_desk.tools.base import Call, Effect, Risk, ToolCategory, ToolContext, ToolResult, Topic
-from atelier_desk.tools.describe import DescribedTool
-from atelier_desk.tools.schema import PathText
-from atelier_desk.tools.sections import FILES
-from atelier_desk.tools.validation import closest
+from atelier_desk.tools.calls.argument_validation import closest
+from atelier_desk.tools.definition.input_schema import PathText
+from atelier_desk.tools.definition.tool_description import DescribedTool
+from atelier_desk.tools.registry.sections import FILES
 from atelier_desk.workspace.checkpoints.files import FILE, Author, WorkspaceFiles
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.globs import plain_start

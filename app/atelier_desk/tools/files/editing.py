@@ -15,10 +15,10 @@ from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.call import SubjectKind
-from atelier_desk.tools.describe import About
+from atelier_desk.tools.definition.call_description import SubjectKind
+from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.base import ChangingTool, author, changed, seen, warned
+from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.checkpoints.undo import all_or_none
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.edits import appended, replaced, with_lines

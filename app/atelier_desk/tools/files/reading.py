@@ -19,12 +19,12 @@ from atelier_desk.media.prepare import UnusablePicture
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.call import SubjectKind
-from atelier_desk.tools.describe import About
+from atelier_desk.tools.calls.result_images import UNFIT, ready_picture
+from atelier_desk.tools.definition.call_description import SubjectKind
+from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.base import FilePath, FileTool, near_names, seen
 from atelier_desk.tools.files.documents import PAGES, document_text, pdf_pages
-from atelier_desk.tools.pictures import UNFIT, ready_picture
+from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.path_resolution import WorkspacePath
 from atelier_desk.workspace.root import ConfinedRoot

@@ -8,7 +8,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext
 from atelier_desk.tools.files.base import ChangingTool, FileTool
-from atelier_desk.tools.sections import MEDIA
+from atelier_desk.tools.registry.sections import MEDIA
 from atelier_desk.workspace.path_resolution import WorkspacePath
 
 PICTURE = 40 * 1024 * 1024

@@ -11,11 +11,11 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.media.image_headers import kind_of
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.call import SubjectKind
-from atelier_desk.tools.describe import About
+from atelier_desk.tools.definition.call_description import SubjectKind
+from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.base import FilePath
 from atelier_desk.tools.media.base import MediaTool
+from atelier_desk.tools.registry.builtin import builtin
 
 MOST = 10 * 1024 * 1024
 

@@ -19,12 +19,12 @@ from atelier_desk.domain.usage import Paying
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.call import SubjectKind
-from atelier_desk.tools.describe import About
+from atelier_desk.tools.definition.call_description import SubjectKind
+from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.base import FilePath, seen
 from atelier_desk.tools.media.base import PICTURE, MakingTool
 from atelier_desk.tools.media.rendering import save_picture
+from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.web.media_generation import WAIT_S, Job, MediaGenerator, media_type
 from atelier_desk.workspace.checkpoints.files import FILE
 from atelier_desk.workspace.diffs import digest

@@ -17,11 +17,11 @@ from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.worker.errors import Ended, Failed
 from atelier_desk.support.worker.parent import ask_once
 from atelier_desk.tools.base import Effect, Input, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.call import SubjectKind
-from atelier_desk.tools.describe import About
+from atelier_desk.tools.definition.call_description import SubjectKind
+from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.base import FilePath, author
 from atelier_desk.tools.media.base import MakingTool
+from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.path_resolution import WorkspacePath
 

@@ -12,12 +12,12 @@ from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, Memory
 from atelier_desk.policy.permissions.taint import merged
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult, Topic
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.describe import About, DescribedTool
-from atelier_desk.tools.ids import stable_id
+from atelier_desk.tools.calls.record_ids import stable_id
+from atelier_desk.tools.definition.tool_description import About, DescribedTool
 from atelier_desk.tools.memory import inputs
 from atelier_desk.tools.memory.repeated import origin_of, same_again
-from atelier_desk.tools.sections import CORE
+from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.tools.registry.sections import CORE
 
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories import MemoryRepository

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from atelier_desk.domain.result_parts import FileChange, PicturePart, SourcePart, TextPart
 from atelier_desk.tools.base import NewArtefact, Tool, ToolResult
-from atelier_desk.tools.outcomes import Part
+from atelier_desk.tools.calls.outcomes import Part
 
 PLAIN = ("section", "idempotent", "timeout_s", "awaits_external_response", "title", "icon", "summaries", "subjects")
 """JSON-compatible attributes of a tool; the rest is in its definition, category, effect and risk."""

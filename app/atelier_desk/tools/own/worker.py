@@ -22,11 +22,11 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.support.worker.child import Report, serve
 from atelier_desk.support.worker.errors import Refused
 from atelier_desk.tools.base import AskUser, ToolContext
+from atelier_desk.tools.calls.argument_validation import validate
+from atelier_desk.tools.calls.result_limits import capped
 from atelier_desk.tools.custom import outcome_of
 from atelier_desk.tools.own import files, messages
 from atelier_desk.tools.own.files import FileStatus, ToolFile
-from atelier_desk.tools.results import capped
-from atelier_desk.tools.validation import validate
 
 PROGRESS_EVERY_S = 0.05
 """Minimum seconds between progress messages passed on."""

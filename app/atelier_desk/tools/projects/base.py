@@ -15,8 +15,8 @@ from atelier_desk.domain.project import Entity, EntityKind, Project
 from atelier_desk.support.text import shorten
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Risk, ToolContext, Topic
-from atelier_desk.tools.describe import DescribedTool
-from atelier_desk.tools.services import Projects
+from atelier_desk.tools.definition.tool_description import DescribedTool
+from atelier_desk.tools.registry.services import Projects
 from atelier_desk.workspace.path_resolution import WorkspacePath, place
 
 STATE = "project_ops.project"

@@ -19,13 +19,13 @@ from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.call import SubjectKind
-from atelier_desk.tools.describe import About
+from atelier_desk.tools.definition.call_description import SubjectKind
+from atelier_desk.tools.definition.input_schema import PathText
+from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.base import author
 from atelier_desk.tools.projects.base import KINDS, ProjectTool, kind_of, outside_of, real, without_links
 from atelier_desk.tools.projects.templates import LANGUAGES, basic
-from atelier_desk.tools.schema import PathText
+from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.path_resolution import first_outside
 

@@ -15,10 +15,10 @@ from atelier_desk.knowledge.projects.query import FIELDS, OPERATORS
 from atelier_desk.storage.graph import is_entity_id
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.describe import About
+from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.projects.base import KINDS, OUTSIDE, ProjectTool, entity_fields, kind_of
-from atelier_desk.tools.sections import KNOWLEDGE
+from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.tools.registry.sections import KNOWLEDGE
 
 MOST = 50
 """Maximum results of a search or query."""

@@ -11,9 +11,9 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.describe import About, DescribedTool
-from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.definition.tool_description import About, DescribedTool
+from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.tools.registry.sections import SHELL
 from atelier_desk.tools.shell import command_start, held_file_results
 from atelier_desk.workspace.processes.commands import KeptOutput
 

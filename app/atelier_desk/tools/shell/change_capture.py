@@ -14,7 +14,7 @@ from atelier_desk.domain.protected_names import ProtectedTargets
 from atelier_desk.domain.result_parts import FileChange, HeldPart
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
-from atelier_desk.tools.services import ToolServices
+from atelier_desk.tools.registry.services import ToolServices
 from atelier_desk.tools.shell import held_file_results, protected_names
 from atelier_desk.tools.shell.command_start import CommandPlace, commands_of
 from atelier_desk.workspace.checkpoints.command_changes import ChangedSet, CommandChanges

@@ -17,8 +17,8 @@ from atelier_desk.domain.result_parts import TextPart
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
-from atelier_desk.tools.sections import FILES
-from atelier_desk.tools.services import ToolServices
+from atelier_desk.tools.registry.sections import FILES
+from atelier_desk.tools.registry.services import ToolServices
 from atelier_desk.tools.shell import held_file_results
 from atelier_desk.workspace import repository
 from atelier_desk.workspace.commands import git, link_resolution

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 
 from atelier_desk.tools.base import ToolContext, ToolResult
-from atelier_desk.tools.describe import DescribedTool
-from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.definition.tool_description import DescribedTool
+from atelier_desk.tools.registry.sections import SHELL
 from atelier_desk.tools.shell import change_capture, command_start
 from atelier_desk.workspace.commands.judge import judge
 from atelier_desk.workspace.processes import environment

@@ -13,11 +13,11 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.text import is_storable_name, name_on_disk, readable_name
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.call import SubjectKind
-from atelier_desk.tools.describe import About, DescribedTool
-from atelier_desk.tools.schema import PathText
-from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.definition.call_description import SubjectKind
+from atelier_desk.tools.definition.input_schema import PathText
+from atelier_desk.tools.definition.tool_description import About, DescribedTool
+from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.tools.registry.sections import SHELL
 from atelier_desk.tools.shell import command_start
 from atelier_desk.workspace.commands.judge import judge
 from atelier_desk.workspace.processes.commands import KeptOutput

@@ -15,13 +15,13 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.call import summary_of
-from atelier_desk.tools.describe import About
-from atelier_desk.tools.manifests import manifest
-from atelier_desk.tools.sections import FILES
+from atelier_desk.tools.definition.call_description import summary_of
+from atelier_desk.tools.definition.tool_description import About
+from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.tools.registry.sections import FILES
 from atelier_desk.tools.shell import command_start
 from atelier_desk.tools.shell.fixed_command import FixedCommand
+from atelier_desk.tools.shell.project_manifests import manifest
 
 _SCRIPT_S = 600.0
 _INSTALL_S = 600.0

@@ -12,11 +12,11 @@ from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call import Subjects
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.call import summary_of
-from atelier_desk.tools.describe import About, DescribedTool
-from atelier_desk.tools.schema import PathText
-from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.definition.call_description import summary_of
+from atelier_desk.tools.definition.input_schema import PathText
+from atelier_desk.tools.definition.tool_description import About, DescribedTool
+from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.tools.registry.sections import SHELL
 from atelier_desk.tools.shell import change_capture, command_start
 from atelier_desk.tools.shell.risk import risk_of
 from atelier_desk.workspace.commands.judge import File, Judgement, judge

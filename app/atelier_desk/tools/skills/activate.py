@@ -18,9 +18,9 @@ from atelier_desk.domain.model_messages import ToolSpec
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.describe import About, DescribedTool
-from atelier_desk.tools.sections import CONTEXT
+from atelier_desk.tools.definition.tool_description import About, DescribedTool
+from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.tools.registry.sections import CONTEXT
 
 NAME = 128
 

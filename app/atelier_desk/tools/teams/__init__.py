@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.support.i18n import N_
-from atelier_desk.tools.sections import PLANNING, section
+from atelier_desk.tools.registry.sections import PLANNING, section
 
 section(
     PLANNING,

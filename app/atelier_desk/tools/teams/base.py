@@ -13,9 +13,9 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import ChildState
 from atelier_desk.support.text import shorten
 from atelier_desk.tools.base import Call, ChildRequest, Effect, Input, JoinChildren, Risk, Team, ToolCategory, ToolContext, ToolResult
-from atelier_desk.tools.describe import DescribedTool
-from atelier_desk.tools.registry import ToolRegistry
-from atelier_desk.tools.sections import PLANNING
+from atelier_desk.tools.definition.tool_description import DescribedTool
+from atelier_desk.tools.registry.registry import ToolRegistry
+from atelier_desk.tools.registry.sections import PLANNING
 
 PREVIEW = 200
 """Characters of a prompt shown on an approval card; half of it in a list of several."""

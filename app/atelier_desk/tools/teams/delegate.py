@@ -11,9 +11,9 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Colleague, Input, Outcome, StartChildren, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.call import SubjectKind
-from atelier_desk.tools.describe import About
+from atelier_desk.tools.definition.call_description import SubjectKind
+from atelier_desk.tools.definition.tool_description import About
+from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.teams.base import AgentId, Prompt, TeamTool, job_for, preview, prompt_details, team_of
 
 

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.describe import About
-from atelier_desk.tools.modes import always_available, section_list
+from atelier_desk.tools.definition.tool_description import About
+from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.tools.registry.tool_modes import always_available, section_list
 from atelier_desk.tools.teams.base import TeamTool
 
 

@@ -13,15 +13,15 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, ChildRequest, Effect, Input, Outcome, Risk, StartChildren, Tool, ToolCategory, ToolContext
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.call import summary_of
-from atelier_desk.tools.describe import About
-from atelier_desk.tools.modes import section_list
-from atelier_desk.tools.registry import PreparedCall, ToolRegistry
-from atelier_desk.tools.sections import PLANNING
+from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError, closest
+from atelier_desk.tools.definition.call_description import summary_of
+from atelier_desk.tools.definition.tool_description import About
+from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.tools.registry.registry import PreparedCall, ToolRegistry
+from atelier_desk.tools.registry.sections import PLANNING
+from atelier_desk.tools.registry.tool_modes import section_list
 from atelier_desk.tools.teams.base import NotBlank, TeamTool, ToolName, preview, team_of, title_of
 from atelier_desk.tools.teams.stages import Step, Strategy, stages_of
-from atelier_desk.tools.validation import InvalidArgumentsError, closest
 
 REPLY_TOKENS = {"simple": 5_096, "moderate": 6_096, "complex": 8_096}
 """Maximum tokens per reply of an action's sub-agent: 4,096 plus 1,000, 2,000 or 4,000 by complexity."""

@@ -15,7 +15,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
 from atelier_desk.support.text import shorten
 from atelier_desk.tools.base import ToolResult
-from atelier_desk.tools.results import as_json, capped, cut_middle
+from atelier_desk.tools.calls.result_limits import as_json, capped, cut_middle
 
 WAITING = "waiting_for_you"
 RUNNING = "running"

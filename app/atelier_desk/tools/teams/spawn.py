@@ -14,8 +14,8 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, ChildRequest, Effect, Input, Outcome, StartChildren, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.describe import About
+from atelier_desk.tools.definition.tool_description import About
+from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.teams.base import (
     AgentName,
     ChildId,

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, Field
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.policy.permissions import pattern
 from atelier_desk.tools.base import Effect, Risk, ToolContext
-from atelier_desk.tools.describe import DescribedTool
-from atelier_desk.tools.sections import WEB
+from atelier_desk.tools.definition.tool_description import DescribedTool
+from atelier_desk.tools.registry.sections import WEB
 from atelier_desk.web.address import LONGEST, is_own_name, number, read
 from atelier_desk.web.page_fetcher import Web
 

@@ -12,8 +12,8 @@ from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.domain.usage import uncounted
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
-from atelier_desk.tools.builtin import builtin
-from atelier_desk.tools.describe import About
+from atelier_desk.tools.definition.tool_description import About
+from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.web.base import OUTSIDE, WebTool
 from atelier_desk.web.search import MOST
 

@@ -30,7 +30,7 @@ from atelier_desk.domain.call import CallText, Presentation
 from atelier_desk.engine.services.team.views import Span, TimelineMark
 from atelier_desk.engine.services.workflow.transcript import Branch
 from atelier_desk.support import i18n
-from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.registry.sections import SHELL
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from atelier_desk.desktop.panes.activity.list import entry_icon, entry_summary, 
 from atelier_desk.desktop.panes.activity.log import LogEntry
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.engine.notice_text import NOTICES
+from atelier_desk.presentation.run_notices import NOTICES
 
 DETAILS = {
     "misfit": {"problem": "count is missing"},

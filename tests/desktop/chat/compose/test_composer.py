@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.compose.attachments import Item, opened
 from atelier_desk.desktop.chat.compose.composer import MAX_LENGTH, Composer
 from atelier_desk.desktop.chat.compose.field import LONG
-from atelier_desk.engine.attachments import text_file
+from atelier_desk.engine.attachments.reading import text_file
 from tests.support.pictures import png
 
 

@@ -13,7 +13,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QPushButton, QSplitter, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop import start_folder
+from atelier_desk.desktop.file_dialogs import start_folder
 from atelier_desk.desktop.panes.activity.agent_tree import ALWAYS
 from atelier_desk.desktop.panes.activity.list import EntryRole, entry_icon
 from atelier_desk.desktop.panes.activity.pane import LEAST_LOG, ActivityPane

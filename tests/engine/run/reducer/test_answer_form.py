@@ -11,10 +11,10 @@ from atelier_desk.domain.events.run import Injected, ModelReplied, RunEvent, Run
 from atelier_desk.domain.events.run import PauseReason as Pause
 from atelier_desk.domain.model_messages import FinishReason
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.notice_text import FIX_ANSWER
 from atelier_desk.engine.run.reducer.reduce import FINISH_NOW, fold
 from atelier_desk.engine.run.reducer.steps import Append, BeginCalls, CallModel, Finish, next_step
 from atelier_desk.engine.run.request.prompt import system_prompt
+from atelier_desk.presentation.run_notices import FIX_ANSWER
 from tests.support.runs import Script, agent, call, finished, interpret, reply, started
 
 SCHEMA = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}

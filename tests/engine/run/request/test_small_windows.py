@@ -19,8 +19,8 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import tool_search
 from atelier_desk.engine.services.agent_gallery import builtin_agents
 from atelier_desk.llm.scripted import ScriptedModel
-from atelier_desk.tools.default import create_default_tool_registry
-from atelier_desk.tools.modes import Toolset
+from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.tool_modes import Toolset
 from tests.engine.conftest import Opener
 from tests.engine.services.test_inspector import assert_exact, conversation_requests, inspected
 from tests.support.runs import Script, agent, call, finished, reply, started

@@ -12,7 +12,7 @@ import pytest
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.housekeeping import once_a_day
+from atelier_desk.engine.maintenance.housekeeping import once_a_day
 from atelier_desk.engine.services.data import restore_backup
 from atelier_desk.workspace.checkpoints.files import Author
 from atelier_desk.workspace.path_resolution import place

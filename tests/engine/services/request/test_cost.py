@@ -9,8 +9,8 @@ import pytest
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.engine.services.request.cost import PromptCost, prompt_cost
 from atelier_desk.tools.base import ToolCategory
-from atelier_desk.tools.default import create_default_tool_registry
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.registry import ToolRegistry
 from tests.bench.bench_modes import measure
 
 

@@ -26,7 +26,7 @@ from atelier_desk.engine.services.workflow import importing
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.storage.folder.files import sha256
 from atelier_desk.tools.base import Input, NewArtefact, Tool, ToolContext, ToolResult
-from atelier_desk.tools.sections import CORE
+from atelier_desk.tools.registry.sections import CORE
 from tests.engine.conftest import Opener
 
 AGENT = AgentConfig(name="Tester", provider="test", model="scripted", tools=("Plotter",))

@@ -11,10 +11,10 @@ from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.entries import Entry, QuestionRow
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Pill, Spinner, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.controls import PillKind
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import duration
 from atelier_desk.support.text import visible

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
+from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.folders.held_file_row import HeldRow
-from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.result_parts import HeldPart
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.stream.event import Topic
 
 SHOWN = 20_000

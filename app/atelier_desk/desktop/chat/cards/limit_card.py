@@ -14,7 +14,7 @@ from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
 from atelier_desk.desktop.widgets.inputs import DoubleSpinBox
-from atelier_desk.engine.notice_text import LIMITS, MONEY, too_little
+from atelier_desk.presentation.run_notices import LIMITS, MONEY, too_little
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import cost, duration, number, tokens
 from atelier_desk.support.text import visible

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.desktop.jobs import error_text
 from atelier_desk.desktop.widgets import FlowLayout, IconButton, bind, bind_text, control, fill, label
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.text import visible

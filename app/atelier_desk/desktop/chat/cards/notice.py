@@ -18,7 +18,7 @@ from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, bind, control, label
-from atelier_desk.engine.notice_text import LIMITS, NOTICES, retry_text, too_little
+from atelier_desk.presentation.run_notices import LIMITS, NOTICES, retry_text, too_little
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import duration, tokens
 

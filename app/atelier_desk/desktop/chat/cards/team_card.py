@@ -19,7 +19,7 @@ from atelier_desk.desktop.widgets import Line, control, label
 from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import duration
-from atelier_desk.tools.call import Effect
+from atelier_desk.tools.definition.call_description import Effect
 
 AT_ONCE, A_FRAME, FRAME_MS = 1, 1, 16
 """Lanes created at once and per following frame: one takes 3–5 ms. Space for all lanes is reserved at once."""

@@ -20,11 +20,11 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind, bind_text, control, label
 from atelier_desk.desktop.widgets.controls import PillKind
+from atelier_desk.presentation import failure_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import duration
 from atelier_desk.support.text import visible
-from atelier_desk.tools import failure_text
-from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.registry.sections import SHELL
 
 STOP_AFTER_MS = 1000
 """Milliseconds until a running command gets a stop button and space for its output."""

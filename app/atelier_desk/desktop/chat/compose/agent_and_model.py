@@ -15,7 +15,7 @@ from atelier_desk.support.i18n import _
 if TYPE_CHECKING:
     import asyncio
 
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.header import ChatHeader
     from atelier_desk.domain.agent import Agent, Choices
     from atelier_desk.domain.provider import ModelInfo

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject
 
+from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.chat.compose.attachments import THUMBNAIL, Item, encoded, opened
 from atelier_desk.desktop.chat.compose.completion import Completed, Completion
-from atelier_desk.desktop.jobs import error_text
 from atelier_desk.domain.limits import ATTACHED_FILES, PICTURE_PIXELS
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import number
@@ -18,12 +18,12 @@ from atelier_desk.support.number_format import number
 if TYPE_CHECKING:
     from PySide6.QtGui import QImage
 
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.compose.agent_and_model import WorkflowChoices
     from atelier_desk.desktop.chat.compose.composer import Composer
     from atelier_desk.desktop.folders.controller import FolderController
     from atelier_desk.domain.attachment import Attachment
-    from atelier_desk.engine.attachments import PreparedAttachments
+    from atelier_desk.engine.attachments.reading import PreparedAttachments
     from atelier_desk.engine.mentions.source import Mention
 
 _NAMED = 5

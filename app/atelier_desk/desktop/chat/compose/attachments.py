@@ -20,7 +20,7 @@ from atelier_desk.support.number_format import size
 
 if TYPE_CHECKING:
     from atelier_desk.domain.attachment import Attachment
-    from atelier_desk.engine.attachments import PreparedAttachments
+    from atelier_desk.engine.attachments.reading import PreparedAttachments
 
 MAX_SIDE = STORED_LIMITS.side
 """Longest side of a pasted image, in pixels; the engine scales image files itself."""
@@ -95,7 +95,7 @@ class Item:
     @property
     def secret(self) -> bool:
         """Whether its name suggests that it contains secrets."""
-        from atelier_desk.engine.attached_text import is_secret_name
+        from atelier_desk.engine.attachments.decoding import is_secret_name
 
         return self.source in ("file", "folder") and is_secret_name(self.name)
 

@@ -11,11 +11,11 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QVBoxLayout
 
-from atelier_desk.desktop.debouncer import Debouncer
-from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind_text, fill
 from atelier_desk.desktop.widgets.bindings import Text
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.rows import ListRow
 from atelier_desk.desktop.widgets.search_list import SearchList
 

@@ -180,8 +180,8 @@ class Composer(QFrame):
         """Choose files; the dialog does not block the program's loop."""
         from PySide6.QtWidgets import QFileDialog
 
-        from atelier_desk.desktop.file_dialog import translate_dialog
-        from atelier_desk.desktop.start_folder import start_folder
+        from atelier_desk.desktop.file_dialogs.start_folder import start_folder
+        from atelier_desk.desktop.file_dialogs.translated_dialog import translate_dialog
 
         dialog = QFileDialog(self, _("Attach files"), str(start_folder()))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
@@ -205,7 +205,7 @@ class Composer(QFrame):
     def _on_picked(self, files: list[str]) -> None:
         from pathlib import Path
 
-        from atelier_desk.desktop.start_folder import remember_folder
+        from atelier_desk.desktop.file_dialogs.start_folder import remember_folder
 
         if files:
             remember_folder(Path(files[0]).parent)

@@ -13,7 +13,7 @@ from atelier_desk.support.i18n import _
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.compose.composer import Composer
     from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
     from atelier_desk.domain.events.run import UserMessage

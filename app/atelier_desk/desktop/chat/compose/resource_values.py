@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QStringListModel, Qt, QTimer, Signal
 from PySide6.QtWidgets import QCompleter, QLineEdit, QWidget
 
-from atelier_desk.desktop.jobs import Jobs, error_text
+from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.widgets import control
 from atelier_desk.engine.mentions.source import Mention
 from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 PAUSE_MS = 200
 """Milliseconds after the last key before the server is asked."""

@@ -11,14 +11,14 @@ from PySide6.QtCore import QObject, Signal
 from atelier_desk.desktop.chat.compose.attachment_controller import AttachmentController, shown_of
 from atelier_desk.desktop.chat.compose.queue_controller import joined
 from atelier_desk.desktop.chat.compose.regenerate import regenerate_text
-from atelier_desk.desktop.debouncer import Debouncer
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain.limits import MESSAGE
 from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
     import asyncio
 
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.compose.agent_and_model import WorkflowChoices
     from atelier_desk.desktop.chat.compose.attachments import Item
     from atelier_desk.desktop.chat.compose.composer import Composer
@@ -322,7 +322,7 @@ class Sender(QObject):
 
     def _on_continue(self, finish: str) -> None:
         """An ordinary message: it works with every kind of server, and is visible."""
-        from atelier_desk.engine.notice_text import continue_text
+        from atelier_desk.presentation.run_notices import continue_text
 
         if self._pages.current is not None:
             self._pages.changed.emit(self._pages.current.release_notices())  # accepted: a second click finds no button

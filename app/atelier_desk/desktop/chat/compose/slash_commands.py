@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.chat.compose.completion import Completed, Completion
 from atelier_desk.desktop.chat.compose.prompt_form import PromptForm
-from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.widgets import control, label
 from atelier_desk.desktop.widgets.matching import plain
@@ -25,7 +25,7 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.workspace.skills.arguments import variables
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.compose.composer import Composer
     from atelier_desk.domain.mcp import McpArgument, McpPrompt
     from atelier_desk.engine.services.skills import ListedSkill

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from atelier_desk.desktop.widgets.format import short_moment
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.search.hits import Hit
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.desktop.chat.transcript.view import ChatView

@@ -11,14 +11,14 @@ from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.search.hit_rows import hit_row
-from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.search_list import SearchList
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.storage.repositories import SearchHit
 
 _DELAY_MS = 220

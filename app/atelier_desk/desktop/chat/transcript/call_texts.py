@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 from atelier_desk.desktop.chat.transcript.entries import UNDER_WAY, Call, QuestionRow
 from atelier_desk.desktop.questions.approval_text import bare_tool
+from atelier_desk.presentation import failure_text
 from atelier_desk.support.i18n import _
 from atelier_desk.support.number_format import duration
 from atelier_desk.support.text import visible, visible_json
-from atelier_desk.tools import failure_text
-from atelier_desk.tools.call import summary_of
-from atelier_desk.tools.sections import SHELL
+from atelier_desk.tools.definition.call_description import summary_of
+from atelier_desk.tools.registry.sections import SHELL
 
 SHOWN_CHARS = 20_000
 """Maximum characters of arguments or result in the card; the activity pane exports all."""

@@ -14,7 +14,7 @@ from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.team.model import TeamModel
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.entries import Entry
     from atelier_desk.desktop.questions.approval_controller import ApprovalController
 
@@ -90,7 +90,7 @@ class TranscriptHost(QObject):
     def copy(self, text: str, *, formatted: bool = False) -> None:
         """Copy a text; ``formatted``: it is Markdown and is copied as rich text, too."""
         if formatted:
-            from atelier_desk.desktop.exporting import copy
+            from atelier_desk.desktop.file_dialogs.exporting import copy
 
             copy(text)
         else:

@@ -9,7 +9,7 @@ from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.widgets import bind, control
-from atelier_desk.engine.notice_text import unfinished_text
+from atelier_desk.presentation.run_notices import unfinished_text
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.text import visible
 

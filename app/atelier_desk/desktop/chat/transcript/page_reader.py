@@ -12,7 +12,7 @@ from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.model import FINAL, Transcript
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.team.model import TeamModel
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.workflow import Workflow

@@ -20,11 +20,11 @@ from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
 from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.engine.notice_text import COMPACTIONS, LIMITS, NOTICES, retry_text
+from atelier_desk.presentation import failure_text
+from atelier_desk.presentation.run_notices import COMPACTIONS, LIMITS, NOTICES, retry_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import shorten, visible, visible_json
-from atelier_desk.tools import failure_text
-from atelier_desk.tools.call import summary_of
+from atelier_desk.tools.definition.call_description import summary_of
 
 _Index = QModelIndex | QPersistentModelIndex
 SHOWN, FULL = 160, 1_000

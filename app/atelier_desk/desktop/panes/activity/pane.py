@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.panes.activity.agent_tree import AgentTree
 from atelier_desk.desktop.panes.activity.commands import CommandRows
 from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_details, entry_time, entry_title
@@ -32,6 +31,7 @@ from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.controls import PillKind
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.stream.event import StreamEvent, Topic
@@ -39,7 +39,7 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 REDRAW_MS = 100
 LOG_ROOM = 104

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk.desktop.jobs import error_text
+from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.context import text as words
 from atelier_desk.desktop.panes.context.memories import GivenMemory, given
@@ -38,7 +38,7 @@ from atelier_desk.support.number_format import percent
 from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.engine.services.request.views import Omitted, RequestSummary, SentItem, SentRequest
     from atelier_desk.engine.services.team.views import AgentNode
 

@@ -17,7 +17,7 @@ from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import size
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.workspace.checkpoints.leftovers import Leftover
 
 ROWS = 3

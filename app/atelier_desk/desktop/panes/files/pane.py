@@ -30,7 +30,7 @@ from atelier_desk.support.number_format import size
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMark
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.engine.services.files import UndoneChange
 
 SHOWN = 60_000

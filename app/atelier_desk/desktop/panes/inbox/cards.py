@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.jobs import error_text
+from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.panes.times import ago
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField

@@ -16,7 +16,7 @@ from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 LISTED = 50
 """Maximum number of workflows per section, newest first."""

@@ -24,7 +24,7 @@ from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
 from atelier_desk.support.i18n import N_, ngettext
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.approval import ApprovalRequest
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow

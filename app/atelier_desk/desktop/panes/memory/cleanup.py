@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.panes.base import offer_undo
 from atelier_desk.desktop.panes.memory.dialog import provenance
 from atelier_desk.desktop.theme import mark, theme
@@ -18,7 +18,7 @@ from atelier_desk.support.i18n import _
 from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.engine.services.common.memory_maintenance import MemoryPair
 
 Undo = Callable[[], Awaitable[object]]

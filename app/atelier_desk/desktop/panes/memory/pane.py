@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QWidget
 
-from atelier_desk.desktop.debouncer import Debouncer
-from atelier_desk.desktop.jobs import error_text
+from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.panes.base import Pane, offer_undo
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory.filters import MemoryFilters
 from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow, on_timeline
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, FlowLayout, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.domain import limits
@@ -24,7 +24,7 @@ from atelier_desk.domain.memory import REEMBED, Memory, MemoryHit
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.stream.event import Topic
 
 PAGE = 100

@@ -23,7 +23,7 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.engine.services.team.views import Span, Timeline
 
 REFRESH_MS = 250

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.projects.code.editor import open_text
 from atelier_desk.desktop.projects.code.outline import Outline, PlaceList
@@ -25,7 +25,7 @@ from atelier_desk.presentation.projects import describe, place_word
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 SIDE = 250
 """Width of the column beside the text, in pixels at 100 %."""

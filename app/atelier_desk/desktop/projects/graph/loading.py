@@ -10,7 +10,7 @@ from atelier_desk.desktop.projects.graph.model import MOST_NODES, GraphModel
 from atelier_desk.domain.project import Entity, EntityKind, Exploration
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 AROUND = 200
 """Maximum neighbours loaded at once."""

@@ -11,7 +11,7 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.jobs import Jobs
+from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.projects.graph.details import NodeDetails, has_source
 from atelier_desk.desktop.projects.graph.layout_thread import LayoutThread
@@ -29,7 +29,7 @@ from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import number
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 SIDE = 236
 """Width of the column beside the graph, in pixels at 100 %."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from atelier_desk.desktop.agent_gallery import open_gallery
 from atelier_desk.desktop.chat.compose.agent_and_model import RECENT, model_labels
 from atelier_desk.desktop.panes.base import offer_undo, toast
 from atelier_desk.desktop.settings.agent_form import AgentForm
+from atelier_desk.desktop.settings.agent_gallery_menu import open_gallery
 from atelier_desk.desktop.settings.agent_import import IMPORT_KINDS, ask_import
 from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
 from atelier_desk.desktop.settings.list_form import ListFormPage, ListLine, Saved
@@ -27,7 +27,7 @@ from atelier_desk.llm.registry import builtin_type
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.widgets.picker import PickerMenu
     from atelier_desk.engine.services.tools import ToolInfo
 

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QPushButton, QWidget
 
-from atelier_desk.desktop.jobs import error_text
+from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.panes.base import offer_undo, toast
 from atelier_desk.desktop.settings.audit_trail import AuditTrail
 from atelier_desk.desktop.settings.fields import Choice, Number, Toggle

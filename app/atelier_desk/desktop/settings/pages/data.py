@@ -27,7 +27,7 @@ from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import NARROW
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.chat_import import Importer
+    from atelier_desk.desktop.sidebar.chat_import_dialog import Importer
     from atelier_desk.storage.damage import Damage
     from atelier_desk.workspace.checkpoints.cleaning import Cleaned
 
@@ -109,7 +109,7 @@ class DataPage(RowsPage):
     @cached_property
     def importer(self) -> Importer:
         """Imports workflows and chats; results are shown on this page."""
-        from atelier_desk.desktop.chat_import import Importer
+        from atelier_desk.desktop.sidebar.chat_import_dialog import Importer
 
         made = Importer(self.bridge, self.window())
         made.status_changed.connect(lambda text: self.move_busy.note(text, "ok"))

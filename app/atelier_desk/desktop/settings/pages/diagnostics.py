@@ -24,7 +24,7 @@ from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 LICENCES = N_(
     "Atelier is licensed under the Apache License 2.0. The core of its database, SurrealDB, is under the Business Source License 1.1, which"

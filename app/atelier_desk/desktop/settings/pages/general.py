@@ -6,11 +6,11 @@ from pydantic import BaseModel
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
-from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Number, Toggle, bounds
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.widgets import control, fill
+from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.inputs import Slider
 from atelier_desk.domain.settings import Settings
 from atelier_desk.support.i18n import LANGUAGES, N_, _, native_name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
 
-from atelier_desk.desktop.jobs import error_text
+from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings import mcp_icon
 from atelier_desk.desktop.settings.files import confirm
@@ -32,7 +32,7 @@ from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.agent import Agent
     from atelier_desk.domain.workflow import ToolExecution
     from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus

@@ -20,7 +20,7 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.web.media_generation import SERVICES
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.engine.services.media import MediaState, MediaTrial
 
 VARIABLE = N_("environment variable name")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QPushButton
 
-from atelier_desk.desktop.jobs import error_text
+from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
 from atelier_desk.desktop.panes.times import number

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
-from atelier_desk.desktop.actions import registry_of
+from atelier_desk.desktop.main_window.action_registry import registry_of
 from atelier_desk.desktop.panes.times import ago
 from atelier_desk.desktop.settings.page import Row, SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
@@ -18,7 +18,7 @@ from atelier_desk.presentation.projects import folder_word
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 
 @settings_page("projects", order=61, icon="folder-search", title=N_("Projects"), part_of="memory")

@@ -21,7 +21,7 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.workspace.skills.arguments import Variable, variables
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 OPEN_KINDS = N_("Prompts (*.md *.yaml *.yml *.json)")
 SAVE_KINDS = N_("Markdown (*.md)")

@@ -10,7 +10,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QPushButton, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.jobs import error_text
+from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.panes.base import offer_undo
 from atelier_desk.desktop.settings.downloads import DownloadsView
 from atelier_desk.desktop.settings.files import confirm
@@ -33,7 +33,7 @@ from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import day as day_words
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.theme.manager import Role
     from atelier_desk.domain.agent import Agent
     from atelier_desk.engine.services.models import ListState

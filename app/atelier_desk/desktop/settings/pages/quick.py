@@ -7,7 +7,7 @@ import sys
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton
 
-from atelier_desk.desktop.actions import refusal, registry_of
+from atelier_desk.desktop.main_window.action_registry import refusal, registry_of
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings.fields import Toggle
 from atelier_desk.desktop.settings.key_field import KeyField
@@ -17,7 +17,7 @@ from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.system.integration import SystemLink, system_link
 from atelier_desk.desktop.system.notifications import REPLY
 from atelier_desk.desktop.system.shortcut import KeyState
-from atelier_desk.desktop.tray import there_is_a_tray
+from atelier_desk.desktop.system.tray_icon import there_is_a_tray
 from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import made, text_of
 from atelier_desk.domain.settings import Settings

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from atelier_desk.desktop.actions import GROUPS, ActionRegistry, ActionSpec, refusal, registry_of
+from atelier_desk.desktop.main_window.action_registry import GROUPS, ActionRegistry, ActionSpec, refusal, registry_of
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings.key_field import KeyField
 from atelier_desk.desktop.settings.page import Row, SectionCard, SettingsPage
@@ -20,7 +20,7 @@ from atelier_desk.desktop.widgets.controls import native_keys
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 FIXED = (
     (N_("Answer a question: choose an option"), "1–9"),

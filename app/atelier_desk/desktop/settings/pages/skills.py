@@ -18,7 +18,7 @@ from atelier_desk.desktop.widgets import FlowLayout, control, label
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.engine.services.skills import SkillLocation
 
 

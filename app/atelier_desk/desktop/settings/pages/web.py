@@ -23,7 +23,7 @@ from atelier_desk.web.browser.installed import KNOWN
 from atelier_desk.web.search import ENGINES
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.engine.services.web import WebState
     from atelier_desk.web.search import WebHit
 

@@ -43,7 +43,6 @@ from atelier_desk.domain.model_messages import LOADING, Usage
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus
-from atelier_desk.engine.notice_text import FIX_ANSWER, PICTURES_LEFT_OUT, PICTURES_REFUSED, TOOLS_REFUSED
 from atelier_desk.engine.run.projection import audit, project_team, queueing
 from atelier_desk.engine.run.projection.projection import (
     Projection,
@@ -59,7 +58,8 @@ from atelier_desk.engine.run.projection.projection import (
 )
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE
 from atelier_desk.engine.run.reducer.state import EntryKind, RunState
-from atelier_desk.tools.ids import stable_id
+from atelier_desk.presentation.run_notices import FIX_ANSWER, PICTURES_LEFT_OUT, PICTURES_REFUSED, TOOLS_REFUSED
+from atelier_desk.tools.calls.record_ids import stable_id
 
 __all__ = ["Projection", "RunTotals", "project", "project_task", "project_team"]
 

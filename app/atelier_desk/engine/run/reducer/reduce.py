@@ -45,7 +45,6 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.model_messages import FinishReason
 from atelier_desk.domain.result_parts import PicturePart, SourcePart
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.notice_text import FIX_ANSWER
 from atelier_desk.engine.run import team
 from atelier_desk.engine.run.reducer import reduce_server, reduce_team  # noqa: F401 - they register their parts
 from atelier_desk.engine.run.reducer.evolve import evolve
@@ -63,6 +62,7 @@ from atelier_desk.engine.run.reducer.state import (
 )
 from atelier_desk.policy import loop_guard
 from atelier_desk.policy.permissions import taint
+from atelier_desk.presentation.run_notices import FIX_ANSWER
 
 FINISH_NOW = "finish_now"
 """Reason of the note that requests a final answer without tools."""

@@ -21,7 +21,6 @@ from atelier_desk.domain.model_messages import FinishReason
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
-from atelier_desk.engine.notice_text import FIX_ANSWER
 from atelier_desk.engine.run import team
 from atelier_desk.engine.run.reducer.handlers import runnable_calls
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE
@@ -29,8 +28,9 @@ from atelier_desk.engine.run.reducer.state import CallState, Ending, EntryKind, 
 from atelier_desk.engine.run.request import prompt
 from atelier_desk.engine.run.results import call_finished, noting_edits
 from atelier_desk.policy import budget, loop_guard
-from atelier_desk.tools.outcomes import ToolResult
-from atelier_desk.tools.results import capped
+from atelier_desk.presentation.run_notices import FIX_ANSWER
+from atelier_desk.tools.calls.outcomes import ToolResult
+from atelier_desk.tools.calls.result_limits import capped
 from atelier_desk.tools.teams.results import compose, wall_ms
 
 INCOMPLETE_NOTES = {

@@ -46,7 +46,7 @@ from atelier_desk.domain.stream.payloads import Reasoning, Token
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.gateways.gateway import OpenModel
-from atelier_desk.engine.journal import Follow, RunHandle
+from atelier_desk.engine.journal.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import ContextEntry, RunState
 from atelier_desk.engine.run.request import context, prompt, tool_search

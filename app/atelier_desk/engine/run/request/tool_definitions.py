@@ -15,7 +15,7 @@ from atelier_desk.engine.run.request.toolset import visible
 from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.llm.profiles import profile
 from atelier_desk.llm.tokens import definition_tokens
-from atelier_desk.tools.modes import Search, Toolset
+from atelier_desk.tools.registry.tool_modes import Search, Toolset
 from atelier_desk.tools.skills import activate
 from atelier_desk.tools.skills.activate import ActivateSkillTool
 

@@ -14,8 +14,8 @@ from atelier_desk.llm.tokens import definition_tokens, estimate
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.tools.control.invoke import InvokeTool
 from atelier_desk.tools.control.search_tools import NAME
-from atelier_desk.tools.modes import Search, Toolset, searched_names, server_tools
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry.registry import ToolRegistry
+from atelier_desk.tools.registry.tool_modes import Search, Toolset, searched_names, server_tools
 
 SHARE = 0.05
 """Fraction of the model's context; MCP tools whose definitions take more are searched for."""

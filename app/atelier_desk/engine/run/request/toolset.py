@@ -5,9 +5,9 @@ from __future__ import annotations
 from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.tools.base import Effect
-from atelier_desk.tools.modes import Search, Toolset
-from atelier_desk.tools.registry import ToolRegistry
-from atelier_desk.tools.sections import FILES
+from atelier_desk.tools.registry.registry import ToolRegistry
+from atelier_desk.tools.registry.sections import FILES
+from atelier_desk.tools.registry.tool_modes import Search, Toolset
 from atelier_desk.tools.skills.activate import ActivateSkillTool
 
 

@@ -10,10 +10,10 @@ from pydantic import BaseModel, ValidationError
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, LimitError, UsageError
 from atelier_desk.domain.ids import is_id
+from atelier_desk.presentation import argument_errors as argument_text
 from atelier_desk.storage.repositories.base import some
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import N_
-from atelier_desk.tools import argument_text
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from atelier_desk.domain.setting_subscribers import SettingSubscribers
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.skill import Invocation
-    from atelier_desk.engine.bus import EventBus
-    from atelier_desk.engine.image_descriptions import ImageDescriber
-    from atelier_desk.engine.journal import Journal
-    from atelier_desk.engine.outside_costs import OutsideCosts
-    from atelier_desk.engine.question_gate import WorkflowQuestionGate
+    from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
+    from atelier_desk.engine.costs.outside_costs import OutsideCosts
+    from atelier_desk.engine.journal.event_bus import EventBus
+    from atelier_desk.engine.journal.journal import Journal
     from atelier_desk.engine.runs.manager import RunManager
     from atelier_desk.engine.services.common.mcp_content import McpContent
     from atelier_desk.engine.services.common.mcp_status import McpStatus
+    from atelier_desk.engine.services.common.question_gate import WorkflowQuestionGate
     from atelier_desk.knowledge.search import MemorySearch
     from atelier_desk.llm.base import Embedder, Provider
     from atelier_desk.llm.model_catalogue import ModelList
     from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.storage.folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
-    from atelier_desk.tools.registry import ToolRegistry
-    from atelier_desk.tools.services import ToolServices
+    from atelier_desk.tools.registry.registry import ToolRegistry
+    from atelier_desk.tools.registry.services import ToolServices
     from atelier_desk.web.media_generation import MediaGenerator
     from atelier_desk.web.page_fetcher import Web
     from atelier_desk.web.search import Searcher

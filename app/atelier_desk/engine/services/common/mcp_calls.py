@@ -11,7 +11,7 @@ from atelier_desk.domain.mcp import McpError
 from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
 from atelier_desk.support.i18n import N_, spoken
 from atelier_desk.tools.base import ServerAsks
-from atelier_desk.tools.context import ToolContext
+from atelier_desk.tools.calls.context import ToolContext
 
 if TYPE_CHECKING:
     from atelier_desk.mcp.client_requests import ClientRequests

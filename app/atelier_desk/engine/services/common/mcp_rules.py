@@ -189,7 +189,7 @@ def icon_text(data: bytes) -> str:
     """
     import base64
 
-    from atelier_desk.engine.image_headers import picture_of
+    from atelier_desk.engine.attachments.image_headers import picture_of
 
     try:
         found = picture_of("icon", data) if data else None

@@ -13,7 +13,7 @@ from atelier_desk.engine.run.request.tool_definitions import tools_tokens
 from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.llm.profiles import profile
 from atelier_desk.llm.tokens import Calibration, definition_tokens, message_tokens
-from atelier_desk.tools.registry import ToolRegistry
+from atelier_desk.tools.registry.registry import ToolRegistry
 
 FOLDER = ("workspace",)
 """A placeholder folder: most runs have one, and most tools need it. The prompt does not name it."""

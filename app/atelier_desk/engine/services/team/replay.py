@@ -11,7 +11,7 @@ from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import QUEUED, Message, ToolExecution
-from atelier_desk.engine.branch_tasks import tasks_of
+from atelier_desk.engine.journal.branch_tasks import tasks_of
 from atelier_desk.engine.run.projection.project import RunTotals, project
 from atelier_desk.engine.run.reducer.reduce import reduce
 from atelier_desk.engine.run.reducer.state import RunState

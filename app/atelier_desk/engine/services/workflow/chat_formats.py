@@ -17,7 +17,7 @@ from typing import Any
 from atelier_desk.domain.imported_chat import Chat, ChatMessageNode
 from atelier_desk.engine.services.workflow.chat_turns import in_order, linked
 from atelier_desk.support.i18n import _
-from atelier_desk.tools.ids import stable_id
+from atelier_desk.tools.calls.record_ids import stable_id
 
 TEXT_MOST = 1_000_000
 """Maximum characters of a message; more could not be displayed in reasonable time."""

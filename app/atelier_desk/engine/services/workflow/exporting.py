@@ -10,8 +10,8 @@ from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.memory import MemoryScope
 from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.domain.workflow import Message, Report, Workflow
-from atelier_desk.engine.history import readable_events
-from atelier_desk.engine.id_remap import files_of
+from atelier_desk.engine.journal.history import readable_events
+from atelier_desk.engine.journal.id_remap import files_of
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.engine.services.workflow.file import ArtefactFile, ReportFile, WorkflowFile, to_json

@@ -17,8 +17,8 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.result_parts import ResultPart, SourcePart
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
-from atelier_desk.engine.notice_text import NOTICES, retry_text, unfinished_text
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+from atelier_desk.presentation.run_notices import NOTICES, retry_text, unfinished_text
 from atelier_desk.presentation.sources import used, words
 from atelier_desk.support.i18n import N_, _
 

@@ -40,8 +40,8 @@ from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.skill import Invocation, SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
-from atelier_desk.engine.id_remap import made_by, renamed
-from atelier_desk.engine.imported_data import asking_choices, asking_mode
+from atelier_desk.engine.importing.imported_data import asking_choices, asking_mode
+from atelier_desk.engine.journal.id_remap import made_by, renamed
 from atelier_desk.engine.run.projection.project import project
 from atelier_desk.engine.run.projection.projection import RunTotals
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
@@ -56,7 +56,7 @@ from atelier_desk.policy.permissions import taint
 from atelier_desk.storage.folder.files import sha256
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread
-from atelier_desk.tools.outcomes import ToolResult
+from atelier_desk.tools.calls.outcomes import ToolResult
 
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories.imports import WorkflowRows

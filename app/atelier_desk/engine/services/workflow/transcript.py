@@ -14,8 +14,8 @@ from atelier_desk.engine.services.common.checks import page
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.team.tree import read_trees
 from atelier_desk.engine.services.team.views import AgentNode
-from atelier_desk.tools.call import Effect
-from atelier_desk.tools.sections import PLANNING
+from atelier_desk.tools.definition.call_description import Effect
+from atelier_desk.tools.registry.sections import PLANNING
 
 
 @dataclass(frozen=True, slots=True)

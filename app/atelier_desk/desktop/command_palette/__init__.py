@@ -1,0 +1,1 @@
+"""The command palette: its dialog, its entries and the words they are found by."""

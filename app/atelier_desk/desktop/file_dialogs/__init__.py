@@ -1,0 +1,1 @@
+"""Dialogs for files: where they start, their translation, exporting to a file."""

@@ -1,0 +1,1 @@
+"""Parts of the main window: actions, layout, status, pages shown before the engine is open."""

@@ -1,0 +1,61 @@
+"""The status line below the list while the engine is open.
+
+Agents at work or waiting for the user, or a rejected API key.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from atelier_desk.domain.stream.payloads import Failure, TextPayload
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.main_window.window_parts import WindowParts
+    from atelier_desk.domain.stream.event import StreamEvent, Topic
+
+
+class StatusWatch(QObject):
+    """Watches the listed workflows, and the API key of the model in view."""
+
+    def __init__(self, window: WindowParts) -> None:
+        super().__init__(window)
+        self._window = window
+        self._refused: set[str] = set()
+        """Providers that refused their key since it was last changed."""
+        window.sidebar.model.modelReset.connect(self._show_work)
+        window.sidebar.model.dataChanged.connect(lambda *_: self._show_work())
+        window.chat.choices.shown.connect(lambda *_: self._check())
+        window.bridge.stream_event.connect(self._on_stream)
+        window.bridge.changed.connect(self._on_changed)
+
+    def _show_work(self) -> None:
+        states = {each.status.value for each in self._window.sidebar.model.workflows}
+        self._window.sidebar.foot.show_work("working" if "running" in states else "waiting" if "waiting" in states else "ready")
+
+    def _on_stream(self, event: StreamEvent) -> None:
+        data = event.payload
+        if isinstance(data, Failure) and data.code == "auth" and data.provider:
+            self._refused.add(data.provider)
+            self._check()
+        elif self._refused and isinstance(data, TextPayload) and not event.depth and event.workflow_id == self._window.chat.workflow_id:
+            self._refused.discard(self._window.chat.choices.model[0])  # the provider answered
+            self._check()
+
+    def _on_changed(self, topic: Topic, key: str) -> None:
+        if topic == "provider":
+            self._refused.discard(key)
+        if topic == "provider" or (topic == "settings" and key == "keys"):
+            self._check()
+
+    def _check(self) -> None:
+        if self._window.bridge.ready:
+            self._window.bridge.jobs.start(self._check_key(), "key of the model")
+
+    async def _check_key(self) -> None:
+        from atelier_desk.presentation.keys import MISSING
+
+        states = await self._window.bridge.engine.keys.states()
+        provider, _model = self._window.chat.choices.model
+        self._window.sidebar.foot.show_key_missing(states.get(provider) in MISSING or provider in self._refused)

@@ -1,0 +1,70 @@
+"""Saves the window's layout while it is used, so that it survives a kill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, QRect, Qt
+from PySide6.QtGui import QGuiApplication, QScreen
+from PySide6.QtWidgets import QDockWidget
+
+from atelier_desk.desktop.widgets.debouncer import Debouncer
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.main_window.window_parts import WindowParts
+
+WAIT_MS = 1_000
+"""Milliseconds; changes within a second are saved together: dragging a window moves it sixty times a second."""
+
+_CHANGES = (QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.WindowStateChange)
+
+
+class LayoutKeeper(QObject):
+    """Calls ``keep`` a second after the window, a pane or the workflow in view changed; starts with ``start``."""
+
+    def __init__(self, window: WindowParts, keep: Callable[[], object]) -> None:
+        super().__init__(window)
+        self._window = window
+        self._debouncer = Debouncer(self, WAIT_MS, keep)
+
+    def start(self) -> None:
+        """Start watching; restoring the layout at startup is not a change."""
+        self._window.installEventFilter(self)
+        for dock in self._window.findChildren(QDockWidget):
+            dock.visibilityChanged.connect(self._changed)
+            dock.topLevelChanged.connect(self._changed)
+            dock.dockLocationChanged.connect(self._changed)
+            dock.installEventFilter(self)
+        self._window.chat.workflow_shown.connect(self._changed)
+        for screen in QGuiApplication.screens():
+            self._watch(screen)
+        QGuiApplication.instance().screenAdded.connect(self._watch)  # type: ignore[union-attr]
+
+    def _watch(self, screen: QScreen) -> None:
+        screen.availableGeometryChanged.connect(self._fit)
+
+    def _fit(self, *_: object) -> None:
+        """Shrink the window when its screen got smaller; its composer would be out of reach."""
+        window = self._window
+        if window.isVisible() and not window.windowState() & (Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen):
+            wanted = fitted(window.frameGeometry(), window.screen().availableGeometry())
+            border = window.frameGeometry().size() - window.size()
+            window.resize(wanted.size() - border)
+            window.move(wanted.topLeft())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in _CHANGES:
+            self._debouncer.ask()
+        return False
+
+    def _changed(self, *_: object) -> None:
+        self._debouncer.ask()
+
+
+def fitted(frame: QRect, room: QRect) -> QRect:
+    """A window's frame moved and shrunk into ``room``, no more than necessary."""
+    width, height = min(frame.width(), room.width()), min(frame.height(), room.height())
+    left = min(max(frame.left(), room.left()), room.left() + room.width() - width)
+    top = min(max(frame.top(), room.top()), room.top() + room.height() - height)
+    return QRect(left, top, width, height)

@@ -1,0 +1,82 @@
+"""The tab bars of stacked docks: full titles where possible, and no page change by scrolling."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QTabBar
+from shiboken6 import isValid
+
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import bind_text
+from atelier_desk.desktop.widgets.debouncer import Debouncer
+from atelier_desk.support.i18n import N_
+
+FIT_MS = 50
+_SAVED = 8
+"""Pixels at 100 % saved per tab where not all fit: the style's padding shrinks from 7 to 3 on both sides."""
+
+
+def full_height(window: QMainWindow, dock: QDockWidget) -> int:
+    """Height in pixels that ``resizeDocks`` sets: the dock, plus its tab bar if it has one."""
+    if not window.tabifiedDockWidgets(dock):
+        return dock.height()
+    bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    return dock.height() + max((bar.height() for bar in bars if bar.isVisible()), default=0)
+
+
+class DockTabs(QObject):
+    """Adjusts the tab bars of a window's docks when Qt creates them."""
+
+    def __init__(self, window: QMainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._bars: list[QTabBar] = []
+        self._fit = Debouncer(self, FIT_MS, self.fit)
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._window:
+            if event.type() == QEvent.Type.ChildPolished:
+                self._adopt_bars()
+        elif event.type() == QEvent.Type.Wheel:
+            if isinstance(watched, QTabBar) and not watched.hasFocus():
+                event.ignore()
+                return True
+        elif event.type() in (QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.LayoutRequest):
+            self._fit.ask()
+        return False
+
+    def _adopt_bars(self) -> None:
+        for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            if any(bar is known for known in self._bars):
+                continue
+            bar.setUsesScrollButtons(False)
+            bar.setExpanding(False)
+            bind_text(bar, name=N_("Panes"))
+            self._bars.append(bar)
+            bar.installEventFilter(self)
+            self._fit.ask()
+
+    def fit(self) -> None:
+        """Reduce the padding of tabs if they do not fit, then elide their titles (full titles are in the tool tips).
+
+        Qt would otherwise hide the last ones behind scroll arrows.
+        """
+        # Qt deletes the bars of docks that are moved, also in between.
+        self._bars = [bar for bar in self._bars if isValid(bar)]
+        for bar in list(self._bars):
+            if not isValid(bar):  # a style event of another bar can make Qt lay out its docks
+                continue
+            tight = bool(bar.property("tight"))
+            bar.setElideMode(Qt.TextElideMode.ElideNone)  # so that each tab has its preferred width
+            total = sum(bar.tabRect(number).width() for number in range(bar.count()))
+            if tight:
+                total += theme().px(_SAVED) * bar.count()
+            if (total > bar.width()) != tight:
+                bar.setProperty("tight", not tight)
+                bar.style().unpolish(bar)
+                bar.style().polish(bar)
+                # The tab rectangles are cached until this event.
+                QApplication.sendEvent(bar, QEvent(QEvent.Type.StyleChange))
+            if sum(bar.tabRect(number).width() for number in range(bar.count())) > bar.width():
+                bar.setElideMode(Qt.TextElideMode.ElideRight)

@@ -1,0 +1,1 @@
+"""Files, folders and images attached to a message: reading, decoding, describing."""

@@ -1,0 +1,105 @@
+"""Describe images with the configured vision model."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from atelier_desk.domain.errors import ProviderError, ToolError
+from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, ImagePart, ReplyDone, Role, TextDelta
+from atelier_desk.engine.run.request.blank_replies import watched
+from atelier_desk.engine.run.request.pictures import fitted
+from atelier_desk.engine.run.request.replies import Length, counted
+from atelier_desk.llm.registry import picture_limits
+from atelier_desk.llm.tokens import estimate_request, highest_input_price, priced
+from atelier_desk.media.prepare import UnusablePicture
+from atelier_desk.support.i18n import N_
+from atelier_desk.tools.calls.result_images import UNFIT
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.clock import Clock
+    from atelier_desk.domain.provider import ModelInfo
+    from atelier_desk.llm.base import Provider
+    from atelier_desk.tools.calls.context import Spending
+
+PROMPT = "Describe this picture: what it shows, any text in it, and what stands out."
+MAX_TOKENS = 2_000
+SILENCE_S = 120.0
+
+
+class ImageDescriber:
+    """Asks one model. ``model`` is ``provider/model``, which may change at any time; empty for none."""
+
+    def __init__(
+        self, provider: Callable[[str], Awaitable[Provider]], facts: Callable[[str, str], Awaitable[ModelInfo]], clock: Clock
+    ) -> None:
+        """``provider`` returns a model server by name, ``facts`` its model information, for prices."""
+        self._provider = provider
+        self._facts = facts
+        self._clock = clock
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.model = ""
+
+    def missing_setup(self) -> str:
+        if self.model:
+            return ""
+        return (
+            "No model that sees is chosen for describing pictures. The user can choose one in Settings, Images and 3D "
+            "(atelier media describe)."
+        )
+
+    async def describe(self, data: bytes, media_type: str, prompt: str, spending: Spending | None = None) -> str:
+        """Return the model's description of an image. Its usage belongs to the calling run (``spending``).
+
+        Raises:
+            ToolError: no model is configured, the image is damaged or too large, or a limit of the run has no room for
+                it.
+            ProviderError: the model is unreachable, refuses, has no vision, or says nothing.
+        """
+        if lacking := self.missing_setup():
+            raise ToolError("{text}", code="not_configured", text=lacking)
+        name, _slash, model = self.model.partition("/")
+        server = await self._provider(name)
+        try:
+            image = await fitted(ImagePart(data=base64.b64encode(data).decode(), media_type=media_type), picture_limits(server))
+        except UnusablePicture as unfit:
+            code = "too_large" if unfit.code in ("bomb", "too_large") else unfit.code if unfit.code == "timeout" else "broken"
+            raise ToolError("The picture {reason}.", code=code, reason=UNFIT.get(unfit.code, UNFIT["broken"])) from None
+        message = ChatMessage(role=Role.USER, content=prompt or PROMPT, images=(image,))
+        request = ChatRequest(model=model, messages=(message,), max_tokens=MAX_TOKENS)
+        if spending is None:
+            text = (await self._asked(server, request))[0]
+        else:
+            info = await self._facts(name, model)
+            # One at a time per run: two concurrent ones would both find the same room.
+            async with self._turns.setdefault(spending.run_id, asyncio.Lock()):
+                prompt_tokens = estimate_request(request)
+                prices = (highest_input_price(info), info.price_output or 0.0)
+                async with spending.room(prompt_tokens, MAX_TOKENS, prices, info.priced) as room:
+                    began = self._clock.monotonic()
+                    text, reply = await self._asked(server, request.model_copy(update={"max_tokens": room}))
+                    usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), info)
+                    took = round((self._clock.monotonic() - began) * 1000)
+                    await spending.used(name, reply.model or model, usage, took)
+        if not text:
+            raise ProviderError(N_("The model did not answer; try another one."), code="empty_reply")
+        return text
+
+    async def _asked(self, server: Provider, request: ChatRequest) -> tuple[str, ChatReply]:
+        """Return the model's text and its reply; endless replies are cut off."""
+        parts: list[str] = []
+        reply, length = ChatReply(), Length(request.max_tokens or MAX_TOKENS)
+        async with aclosing(watched(server.stream(request), self._clock, SILENCE_S)) as deltas:
+            async for delta in deltas:
+                if length.over(delta):
+                    break
+                if isinstance(delta, TextDelta):
+                    parts.append(delta.content)
+                elif isinstance(delta, ReplyDone):
+                    reply = delta.reply
+        text = "".join(parts).strip()
+        return text, reply if reply.content else reply.model_copy(update={"content": text})

@@ -1,0 +1,1 @@
+"""Monthly limit, costs of embeddings, and usage totals."""

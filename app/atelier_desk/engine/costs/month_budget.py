@@ -1,0 +1,216 @@
+"""What all paid requests together may cost in a calendar month, whoever makes them: runs, sub-agents, titles, memory extraction, pictures,
+3D models, embeddings.
+
+What was spent is read from the journal, so it holds after a restart, and counted on as events are committed. What a request may still cost
+is held from the moment it is allowed until its usage is committed: two runs at once never exceed the limit together. A request whose price
+nobody knows cannot be held against the limit: it is refused, until the person enters a price or allows such requests for the month.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.events.run import LimitKind
+from atelier_desk.domain.stream import payloads
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.usage import month_of, month_start
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.journal.event_bus import EventBus
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.policy import budget
+from atelier_desk.support import background
+
+log = logging.getLogger(__name__)
+
+HOLD_S = 3_600.0
+"""Seconds after which a request without further news counts as over."""
+COPIED = timedelta(minutes=1)
+"""Commits are faster: older usage was not spent now."""
+LEAST_PART = 1e-9
+"""US dollars that sums of binary fractions may be wrong by."""
+WARN_AT = 0.8
+"""Fraction of the limit at which the person is warned."""
+
+
+async def no_cost(_since: datetime) -> float:
+    """Return 0: no journal to read."""
+    return 0.0
+
+
+async def _ignore_month(_month: str) -> None:
+    """Do nothing: nobody to notify."""
+
+
+@dataclass(slots=True, eq=False)
+class Hold:
+    """What a request may cost, in US dollars, set aside until ``free``. ``own``: it is the run's next reply, of which there is one at a
+    time; the run's end frees it too."""
+
+    run_id: str = ""
+    cost: float = 0.0
+    since: float = 0.0
+    own: bool = False
+
+
+class MonthBudget:
+    """Reserves for all requests. The month is that of this machine's calendar.
+
+    Attributes:
+        limit: US dollars a month; 0 for no limit.
+        unpriced: whether requests whose price is not known are allowed this month.
+        cost_since: what was spent since then, from the journal.
+        warn: is told the month, once, when most of the limit is used.
+        raise_limit: adds US dollars to the limit.
+        allow_unpriced: allows requests whose price is not known until the month ends.
+    """
+
+    def __init__(self, clock: Clock, bus: EventBus) -> None:
+        self._clock = clock
+        self._bus = bus
+        self.limit = 0.0
+        self.cost_since: Callable[[datetime], Awaitable[float]] = no_cost
+        self.warn: Callable[[str], Coroutine[Any, Any, None]] = _ignore_month
+        self.raise_limit: Callable[[float], Awaitable[object]] | None = None
+        self.allow_unpriced: Callable[[], Awaitable[object]] | None = None
+        self._unpriced = ""
+        self._warned = ""
+        self._month = ""
+        self._total = 0.0
+        self._held: list[Hold] = []
+        self._reading = asyncio.Lock()
+        bus.subscribe(self._on_commit)
+
+    def apply(self, limit: float, warned: str, unpriced: str) -> None:
+        """Follow the settings: the limit, the month in which the person was warned, and that in which requests without a price are
+        allowed."""
+        self.limit, self._warned, self._unpriced = limit, warned, unpriced
+
+    @property
+    def unpriced(self) -> bool:
+        return not self.limit or self._unpriced == self._now()
+
+    async def prepare(self) -> None:
+        """Read this month's cost if it is not known yet; await it before ``reserve``."""
+        if self.limit and self._month != self._now():
+            async with self._reading:
+                month = self._now()
+                if self._month != month:
+                    # Commits made during the read may count twice until a restart, but are never missed.
+                    self._total = 0.0
+                    spent = await self.cost_since(month_start(self._clock.now()))
+                    self._total += spent
+                    self._month = month
+                    self._check()
+
+    def reserve(
+        self,
+        state: RunState,
+        *,
+        prompt_tokens: int,
+        reply_tokens: int,
+        prices: tuple[float, float],
+        priced: bool = True,
+        within_run: bool = True,
+        hold: Hold | None = None,
+    ) -> int | budget.ReachedLimit:
+        """``policy.budget.reserve`` with the caps of a run and this month's.
+
+        Args:
+            priced: False when the model's prices are not all known.
+            within_run: False leaves out the run's own caps.
+            hold: set aside what a request beside the run's own replies may cost; who gives it frees it (``free``) when nothing is
+                committed of the request.
+        """
+        if within_run:
+            room = budget.reserve(
+                state.agent, state.raised_limits, state.spent, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices
+            )
+            if isinstance(room, budget.ReachedLimit):
+                return room
+            reply_tokens = room
+        if not self.limit:
+            return reply_tokens
+        if not priced and not self.unpriced:
+            return budget.ReachedLimit(LimitKind.UNPRICED, self._month_cost(), self.limit)
+        if not any(prices):
+            return reply_tokens
+        left = self._left()
+        found = budget.affordable(left, prompt_tokens, reply_tokens, prices)
+        if isinstance(found, budget.Needed):
+            return budget.ReachedLimit(LimitKind.MONTH, self._month_cost(), self.limit, needed=found.cost, left=max(0.0, left))
+        hold = hold if hold is not None else Hold(own=True)
+        hold.run_id = state.run_id
+        self._hold(hold, budget.cost_of(prompt_tokens, found, prices))
+        return found
+
+    def hold(self, hold: Hold, cost: float | None) -> budget.ReachedLimit | None:
+        """Set aside US dollars for a request of a fixed price (None: nobody knows it) until ``free``; the limit that has no room for it."""
+        if not self.limit:
+            return None
+        if cost is None:
+            return None if self.unpriced else budget.ReachedLimit(LimitKind.UNPRICED, self._month_cost(), self.limit)
+        left = self._left()
+        if cost > left + LEAST_PART:
+            return budget.ReachedLimit(LimitKind.MONTH, self._month_cost(), self.limit, needed=cost, left=max(0.0, left))
+        self._hold(hold, cost)
+        return None
+
+    def free(self, hold: Hold) -> None:
+        """A request is over: what it cost is counted, or it cost nothing. Doing it again changes nothing."""
+        if hold in self._held:
+            self._held.remove(hold)
+
+    def count(self, cost: float) -> None:
+        """US dollars that were spent, or given back, outside of runs: what runs spend is heard when it is committed."""
+        self._total = max(0.0, self._total + cost)
+        self._check()
+
+    def release(self, run_id: str) -> None:
+        """The run's own request is over without a word of what it used."""
+        self._held = [each for each in self._held if not (each.own and each.run_id == run_id)]
+
+    def _hold(self, hold: Hold, cost: float) -> None:
+        hold.cost, hold.since = cost, self._clock.monotonic()
+        self._held.append(hold)
+
+    def _month_cost(self) -> float:
+        return self._total if self._month == self._now() else 0.0
+
+    def _left(self) -> float:
+        oldest = self._clock.monotonic() - HOLD_S
+        self._held = [each for each in self._held if each.since >= oldest]
+        return self.limit - self._month_cost() - sum(each.cost for each in self._held)
+
+    def _on_commit(self, event: StreamEvent) -> None:
+        """Update the cost from a committed event, directly after each commit."""
+        if not event.durable or event.chunk_type not in (ChunkType.USAGE, ChunkType.RUN_STATUS):
+            return
+        if self._clock.now() - event.time > COPIED:
+            return  # a fork repeats past events, and paid nothing for them
+        payload = event.payload
+        if isinstance(payload, payloads.UsageUpdated):
+            cost = payload.cost or 0.0
+            held = [each for each in self._held if each.run_id == event.run_id]
+            if held and cost >= 0:
+                # Among several it was the smallest reservation that covers this cost.
+                fits = [each for each in held if each.cost >= cost]
+                self.free(min(fits, key=lambda each: each.cost) if fits else max(held, key=lambda each: each.cost))
+            self.count(cost)
+        elif isinstance(payload, payloads.RunStatusChanged):
+            status = RunStatus(payload.status)
+            if status.final or status.held:
+                self.release(event.run_id)
+
+    def _check(self) -> None:
+        if self.limit and self._total >= self.limit * WARN_AT and self._warned != self._now() and self._month == self._now():
+            self._warned = self._month
+            background.start(self.warn(self._month), "warning of the monthly limit", self._bus.failed)
+
+    def _now(self) -> str:
+        return month_of(self._clock.now())

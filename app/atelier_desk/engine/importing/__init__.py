@@ -1,0 +1,1 @@
+"""Data and agents from other installations and programs: reading, and what needs confirmation."""

@@ -1,0 +1,402 @@
+"""Diagnostics: requirements of Atelier, each ok, warn or fail, with what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.provider import KeyPlace
+from atelier_desk.engine.maintenance import system_checks
+from atelier_desk.engine.maintenance.system_checks import Check
+from atelier_desk.llm.registry import provider_type
+from atelier_desk.presentation.rows import damaged_attachment
+from atelier_desk.support.i18n import _, ngettext
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.clock import Clock
+    from atelier_desk.domain.provider import ProviderConfig
+    from atelier_desk.engine.costs.outside_costs import OutsideCosts
+    from atelier_desk.engine.services.files import FileService
+    from atelier_desk.engine.services.own_tools import OwnToolService
+    from atelier_desk.engine.services.providers import ProviderService
+    from atelier_desk.engine.services.reports import ReportService
+    from atelier_desk.engine.services.settings import SettingsService
+    from atelier_desk.llm.base import Embedder
+    from atelier_desk.llm.secrets import KeyVault
+    from atelier_desk.storage.folder.datadir import DataDir
+    from atelier_desk.storage.store import Store
+
+
+SHOWN = 5
+"""Maximum damaged reports or attachments named."""
+PROVIDER_S = 15.0
+
+
+class Opened(Protocol):
+    """What is checked of an open data folder; implemented by ``Atelier``."""
+
+    store: Store
+    datadir: DataDir
+    vault: KeyVault
+    clock: Clock
+    embedder: Embedder | None
+    settings: SettingsService
+    providers: ProviderService
+    reports: ReportService
+    files: FileService
+    own_tools: OwnToolService
+
+    @property
+    def outside_costs(self) -> OutsideCosts: ...
+
+
+async def checks(
+    atelier: Opened | None = None,
+    *,
+    root: Path | None = None,
+    problem: AtelierError | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    deep: bool = False,
+    begin: Callable[[str], object] = lambda title: None,
+) -> list[Check]:
+    """Run all checks, in display order. Reads every row, report, attachment and downloaded model.
+
+    Args:
+        atelier: the open engine, None if it could not be opened.
+        root: the data folder, without an engine.
+        problem: why the engine could not be opened.
+        progress: called with the number of rows, workflows, reports or models read, and the total.
+        deep: also compare rows with their hashes, and test what takes about a second of CPU time each: import Qt, load
+            the embedder and the built-in model. Otherwise only their presence is checked.
+        begin: called with the title before each longer check.
+    """
+    folder = Path(atelier.datadir.root) if atelier is not None else root
+    begin(_("Window toolkit (Qt)"))
+    found = [await system_checks.qt(deep), *system_checks.display(), system_checks.command_sandbox()]
+    if folder is not None:
+        found += [system_checks.data_folder(folder), system_checks.disk_space(folder)]
+    if atelier is None:
+        found.append(_closed(problem))
+        return found
+    of_the_folder: dict[str, Callable[[], Awaitable[Check]]] = {
+        "database": lambda: _database(atelier, progress, deep),
+        "configuration": lambda: _configuration(atelier),
+        "reports": lambda: _reports(atelier, progress),
+        "attachments": lambda: _attachments(atelier, progress),
+        "checkpoints": lambda: _checkpoints(atelier),
+        "own_tools": lambda: _own_tools(atelier),
+        "models": lambda: _models(atelier, progress),
+        "keyring": lambda: _keyring(atelier),
+        "embedder": lambda: _embedder(atelier, deep),
+    }
+    for name, check in of_the_folder.items():
+        begin(_titles()[name])
+        found.append(await _guarded(name, check()))
+    begin(_("Providers"))
+    found += await asyncio.gather(*(_provider(atelier, config, deep) for config in await atelier.providers.list() if config.enabled))
+    return found
+
+
+async def _guarded(name: str, check: Awaitable[Check]) -> Check:
+    """Turn an exception of a check into a failed check."""
+    try:
+        return await check
+    except Exception as error:
+        message = error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
+        return Check(
+            name=name, title=_titles()[name], status="fail", message=message, fix=_("See the log file in the data folder for details.")
+        )
+
+
+def _titles() -> dict[str, str]:
+    return {
+        "database": _("Database"),
+        "configuration": _("Configuration"),
+        "reports": _("Reports"),
+        "attachments": _("Attachments"),
+        "checkpoints": _("Undo data"),
+        "own_tools": _("Own tools"),
+        "models": _("Downloaded models"),
+        "keyring": _("Keyring"),
+        "embedder": _("Embedder"),
+    }
+
+
+def _closed(problem: AtelierError | None) -> Check:
+    message = problem.localized(_) if problem is not None else _("The database is not open.")
+    return Check(name="database", title=_("Database"), status="fail", message=message)
+
+
+async def _configuration(atelier: Opened) -> Check:
+    """Check rows of agents, providers, servers, rules and settings; damaged ones are ignored by the program."""
+    from atelier_desk.storage.damage import GIVE_UP, RESTRICTING
+    from atelier_desk.storage.damaged_configuration import damaged_configuration
+
+    title = _("Configuration")
+    found = await damaged_configuration(atelier.store.query_all)
+    if not found:
+        return Check(
+            name="configuration", title=title, status="ok", message=_("Agents, providers, servers, rules and settings are intact.")
+        )
+    named = " ".join(each.error().localized(_) for each in found[:SHOWN])
+    restricts = any(each.table in RESTRICTING for each in found)
+    said = (
+        _("{rows} No agent starts until this is resolved: the damaged rows may be ones that forbid something.", rows=named)
+        if restricts
+        else named
+    )
+    return Check(name="configuration", title=title, status="fail", message=said, fix=_(GIVE_UP))
+
+
+async def _database(atelier: Opened, progress: Callable[[int, int], None] | None, deep: bool) -> Check:
+    from atelier_desk.storage.bulk_rows import count_by_reading
+
+    title = _("Database")
+    found = []
+    if deep:
+        from atelier_desk.storage.damage import CONFIGURATION
+        from atelier_desk.storage.integrity import damaged_anywhere
+
+        # Configuration rows have a check of their own.
+        found = [each for each in await damaged_anywhere(atelier.store, progress) if each.table not in CONFIGURATION]
+    if found:
+        named = " ".join(each.error().localized(_) for each in found[:SHOWN])
+        return Check(
+            name="database",
+            title=title,
+            status="fail",
+            message=ngettext(
+                "{n} row is missing or not as it was written: {rows}",
+                "{n} rows are missing or not as they were written: {rows}",
+                len(found),
+                rows=named,
+            ),
+            fix=_(
+                "All else can be read, and goes into an export: atelier workflows export WORKFLOW. "
+                "To have all of it again, restore a backup that was made before the damage: atelier backup restore FILE"
+            ),
+        )
+    counts = await atelier.store.counts()
+    total, rows = sum(counts.values()), 0
+    for table in counts:
+        before = rows
+        note = (lambda read, before=before: progress(before + read, total)) if progress else None
+        rows += await count_by_reading(atelier.store.query_all, table, note)
+    facts = {"version": atelier.store.version, "rows": rows}
+    message = _("Schema {version}, {rows} rows, all readable.", **facts)
+    if deep:
+        message = _("Schema {version}, {rows} rows, all readable; the history is intact.", **facts)
+    lost = atelier.store.lost_commits
+    if lost:
+        return Check(
+            name="database",
+            title=title,
+            status="warn",
+            message=_("{state} The last {count} changes were lost.", state=message, count=lost),
+            fix=_("Compare with a backup: atelier backup verify FILE"),
+        )
+    return Check(name="database", title=title, status="ok", message=message)
+
+
+async def _reports(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
+    count, damaged = await atelier.reports.check_all(progress)
+    if not damaged:
+        message = ngettext("{n} report, intact.", "{n} reports, all intact.", count)
+        return Check(name="reports", title=_("Reports"), status="ok", message=message)
+    return Check(
+        name="reports",
+        title=_("Reports"),
+        status="fail",
+        message=ngettext(
+            "{n} report is missing or not as it was written: {paths}",
+            "{n} reports are missing or not as they were written: {paths}",
+            len(damaged),
+            paths=", ".join(str(error.params["path"]) for error in damaged[:SHOWN]),
+        ),
+        fix=_("Review them. To keep one as it is now: atelier reports accept WORKFLOW NAME"),
+    )
+
+
+async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
+    from atelier_desk.storage.copies.inspect import NAMING, damaged_attachments
+
+    title = _("Attachments")
+    count = 0
+
+    def note(read: int) -> None:
+        nonlocal count
+        count = read
+        if progress:
+            progress(read, read)
+
+    found = await damaged_attachments(atelier.store.query_all, Path(atelier.datadir.attachments), NAMING.keys() | {"workflow"}, note)
+    if not found:
+        message = ngettext("{n} file, intact.", "{n} files, all intact.", count)
+        return Check(name="attachments", title=title, status="ok", message=message)
+    named = [damaged_attachment(each) for each in found[:SHOWN]]
+    more = [_("and {n} more", n=len(found) - SHOWN)] if len(found) > SHOWN else []
+    return Check(
+        name="attachments",
+        title=title,
+        status="warn" if all(each.missing for each in found) else "fail",
+        message=" ".join([*named, *more]),
+        fix=_("Attach it again, or restore a backup that has it: atelier backup restore FILE"),
+    )
+
+
+async def _checkpoints(atelier: Opened) -> Check:
+    from atelier_desk.presentation.file_changes import leftovers_text, lost_data_text, retained_text
+
+    title = _("Undo data")
+    leftovers = await atelier.files.cleaning.leftovers()
+    problems = leftovers_text(leftovers)
+    if lost := lost_data_text(await atelier.files.lost()):
+        problems.append(lost)
+    if not problems:
+        return Check(name="checkpoints", title=title, status="ok", message=retained_text(await atelier.files.undo_storage()))
+    fix = _("List them, and delete what you do not need: atelier files leftovers") if leftovers else ""
+    unknown = not lost and all(each.kind in ("unknown", "unnamed") for each in leftovers)  # these expire by themselves
+    return Check(name="checkpoints", title=title, status="ok" if unknown else "warn", message=" ".join(problems), fix=fix)
+
+
+async def _own_tools(atelier: Opened) -> Check:
+    title = _("Own tools")
+    found = await atelier.own_tools.list()
+    changed = [each.file for each in found if each.state == "changed"]
+    if not changed:
+        message = ngettext("{n} file, unchanged since it was confirmed.", "{n} files, none changed since it was confirmed.", len(found))
+        return Check(name="own_tools", title=title, status="ok", message=message)
+    return Check(
+        name="own_tools",
+        title=title,
+        status="warn",
+        message=_("Changed or damaged since they were confirmed, so not loaded: {files}.", files=", ".join(changed)),
+        fix=_("Read them again, then: atelier tools own confirm FILE"),
+    )
+
+
+async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
+    """Check models by recomputing their SHA-256: loading trusts earlier results for the same size and time."""
+    from atelier_desk.llm.local.models import UNREADABLE, ModelStore
+
+    title = _("Downloaded models")
+    store = ModelStore(atelier.datadir.models)
+    models = [model for model in await asyncio.to_thread(store.list) if model.sha256 and not model.starter]
+    problems = []
+    for number, model in enumerate(models, 1):
+        try:
+            await asyncio.to_thread(store.check, model, again=True)
+        except AtelierError as error:
+            problems.append(error.localized(_))
+        if progress:
+            progress(number, len(models))
+    if problems:
+        return Check(name="models", title=title, status="fail", message=" ".join(problems))
+    if (reason := await asyncio.to_thread(store.unreadable)) is not None:
+        return Check(
+            name="models",
+            title=title,
+            status="warn",
+            message=_(
+                ("The checksums of downloaded models cannot be read ({reason}), so changed model files are not detected."),
+                reason=reason,
+            ),
+            fix=_(
+                "Restore models.json from a backup, or download the models again and delete {file}.",
+                file=atelier.datadir.models / UNREADABLE,
+            ),
+        )
+    message = ngettext("{n} model, identical to the published one.", "{n} models, all identical to the published ones.", len(models))
+    return Check(name="models", title=title, status="ok", message=message)
+
+
+async def _keyring(atelier: Opened) -> Check:
+    title, path = _("Keyring"), atelier.datadir.keys
+    place = await asyncio.to_thread(lambda: atelier.vault.place)
+    if place is KeyPlace.KEYRING:
+        return Check(name="keyring", title=title, status="ok", message=_("Keys are kept in the system's keyring."))
+    if place is KeyPlace.FILE:
+        message = _("Keys are kept unencrypted in {path}, as you chose. Backups and exports leave it out.", path=path)
+        return Check(name="keyring", title=title, status="warn", message=message, fix=_("To delete it: atelier providers key-file off"))
+    message = _("No system keyring found: keys are lost when Atelier closes.")
+    if path.exists():
+        message = _("The file of keys {path} cannot be read: keys are lost when Atelier closes.", path=path)
+    fix = _(
+        "Install one (GNOME Keyring, KWallet), name an environment variable (atelier providers edit NAME --api-key-env VAR), "
+        "or keep keys in a file: atelier providers key-file on"
+    )
+    return Check(name="keyring", title=title, status="warn", message=message, fix=fix)
+
+
+async def _embedder(atelier: Opened, deep: bool) -> Check:
+    """Check the embedder in use; without one, as in a process that only reads, the configured one is created.
+
+    Local ones are only searched for, unless ``deep``.
+    """
+    from atelier_desk.knowledge.embedding import PACKAGES, create_embedder
+
+    title = _("Embedder")
+    chosen = (await atelier.settings.get()).in_force.embedder
+    if chosen.kind in PACKAGES and not deep and importlib.util.find_spec(PACKAGES[chosen.kind]) is not None:
+        return Check(name="embedder", title=title, status="ok", message=_("The embedder {kind} is installed.", kind=chosen.kind))
+    if atelier.embedder is not None:
+        return await _answering(atelier.embedder)
+    try:
+        meter = atelier.outside_costs.counted
+        made = await create_embedder(chosen, atelier.providers.confirmed, atelier.vault, atelier.clock, meter)
+    except AtelierError as error:
+        return Check(
+            name="embedder", title=title, status="warn", message=error.localized(_), fix=_("Choose one in the settings, under Memory.")
+        )
+    if made is None:
+        return Check(
+            name="embedder",
+            title=title,
+            status="warn",
+            message=_("No embedder: memories are found by their words only."),
+            fix=_("Choose one in the settings, under Memory."),
+        )
+    async with aclosing(made):
+        return await _answering(made)
+
+
+async def _answering(embedder: Embedder) -> Check:
+    vectors = await embedder.embed(["Atelier"])
+    message = _("{id} answers with {n} dimensions.", id=embedder.id, n=vectors.shape[1])
+    return Check(name="embedder", title=_("Embedder"), status="ok", message=message)
+
+
+async def _provider(atelier: Opened, config: ProviderConfig, deep: bool) -> Check:
+    title = _("Provider {name}", name=config.name)
+    name = f"provider:{config.name}"
+    try:
+        async with asyncio.timeout(PROVIDER_S):
+            health = await atelier.providers.test(config.name, load=deep)
+    except TimeoutError:
+        return Check(
+            name=name, title=title, status="warn", message=_("No answer in {s} seconds.", s=int(PROVIDER_S)), fix=_provider_fix(config)
+        )
+    except AtelierError as error:
+        return Check(name=name, title=title, status="warn", message=error.localized(_), fix=_provider_fix(config))
+    if health.ok and not deep and provider_type(config.kind).builtin:
+        message = ngettext("{n} model is installed.", "{n} models are installed.", health.models)
+        return Check(name=name, title=title, status="ok", message=message)
+    if health.ok:
+        return Check(
+            name=name,
+            title=title,
+            status="ok",
+            message=ngettext("Answers in {ms} ms, {n} model.", "Answers in {ms} ms, {n} models.", health.models, ms=health.latency_ms),
+        )
+    return Check(name=name, title=title, status="warn", message=health.message, fix=_provider_fix(config))
+
+
+def _provider_fix(config: ProviderConfig) -> str:
+    if provider_type(config.kind).builtin:
+        return _("Run make setup, or download a model in the settings.")
+    return _("Check its address and key, and that the server runs; then: atelier providers test {name}", name=config.name)

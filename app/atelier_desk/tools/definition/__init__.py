@@ -1,0 +1,1 @@
+"""What a tool says of itself: its description, its input schema, the description of one call."""

@@ -1,0 +1,1 @@
+"""What tools exist: declaration, sections, the registry, loading modes, tools of MCP servers."""

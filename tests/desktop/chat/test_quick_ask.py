@@ -1,0 +1,119 @@
+"""Quick ask and the tray icon."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QSystemTrayIcon
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.quick_ask import QuickAsk
+from atelier_desk.desktop.system import tray_icon as tray
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.workflow import Workflow
+from tests.desktop.test_window import Program
+from tests.support.access import nameless, out_of_reach
+from tests.support.fake_bridge import settle
+
+
+@pytest.fixture
+async def program(qtbot: QtBot) -> Program:
+    made = Program(qtbot)
+    made.engine.set("workflows", "create", lambda name="", agent_id="", choices=None: Workflow(id="w9", name="Quick", agent_id=agent_id))
+    made.engine.set("runs", "send", "r9")
+    await made.start(workflow="w1")
+    return made
+
+
+@pytest.fixture
+async def quick(program: Program, qtbot: QtBot) -> QuickAsk:
+    program.window.actions_["quick-ask"].trigger()
+    await settle()
+    found = program.window._quick
+    assert found is not None
+    qtbot.addWidget(found)
+    return found
+
+
+async def say(program: Program, kind: ChunkType, **data: Any) -> None:
+    program.bridge.stream_event.emit(StreamEvent(workflow_id="w9", run_id="r9", chunk_type=kind, data=data))
+    await settle()
+
+
+async def test_enter_starts_a_workflow_in_the_background_and_the_answer_is_shown(program: Program, quick: QuickAsk, qtbot: QtBot) -> None:
+    assert "Ada" in quick.who.text()
+    assert not quick.answer.isVisible()
+    quick.field.setText("How high is the Eiffel tower?")
+    qtbot.keyClick(quick.field, Qt.Key.Key_Return)
+    await settle()
+    [(args, _fields)] = program.engine.calls("runs.send")
+    assert args == ("w9", "How high is the Eiffel tower?")
+    assert program.window.chat.workflow_id == "w1", "the window stays where it was"
+    assert quick.field.text() == ""
+    assert quick.stop.isVisible()
+    await say(program, ChunkType.TOKEN, content="330 ")
+    await say(program, ChunkType.MESSAGE, role="assistant", content="**330** metres")
+    await say(program, ChunkType.WORKFLOW_COMPLETE, status="completed")
+    qtbot.waitUntil(lambda: quick.answer.toPlainText() == "330 metres")
+    assert not quick.stop.isVisible()
+    quick.open.click()
+    await settle()
+    assert not quick.isVisible()
+    assert program.window.chat.workflow_id == "w9"
+
+
+async def test_what_cannot_be_sent_stays_in_the_field(program: Program, quick: QuickAsk, qtbot: QtBot) -> None:
+    program.engine.set("runs", "send", ConflictError("Too many runs."))
+    quick.field.setText("Hello")
+    qtbot.keyClick(quick.field, Qt.Key.Key_Return)
+    await settle()
+    assert quick.field.text() == "Hello"
+    assert quick.status.text() == "Too many runs."
+    assert not quick.stop.isVisible()
+
+
+async def test_an_agent_that_asks_is_answered_in_its_workflow_and_one_that_works_is_stopped(
+    program: Program, quick: QuickAsk, qtbot: QtBot
+) -> None:
+    quick.field.setText("Hello")
+    qtbot.keyClick(quick.field, Qt.Key.Key_Return)
+    await settle()
+    await say(program, ChunkType.USER_QUESTION_START, user_question={"question_id": "q", "question": "Which?"}, pending=1)
+    assert "waiting for you" in quick.status.text()
+    quick.stop.click()
+    await settle()
+    assert program.engine.calls("workflows.stop") == [(("w9",), {})]
+    qtbot.keyClick(quick, Qt.Key.Key_Escape)
+    assert not quick.isVisible()
+
+
+async def test_it_is_named_and_reached(quick: QuickAsk) -> None:
+    assert nameless(quick) == []
+    assert out_of_reach(quick) == []
+
+
+async def test_there_is_no_icon_where_the_desktop_has_no_place_for_it(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tray, "there_is_a_tray", lambda: False)
+    program.window.show_tray(True)
+    assert program.window._tray is None
+
+
+async def test_the_icon_offers_quick_ask_and_carries_the_notifications(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tray, "there_is_a_tray", lambda: True)
+    program.window.show_tray(True)
+    made = program.window._tray
+    assert made is not None
+    assert [action.text() for action in made.menu.actions() if action.text()] == ["Quick ask", "Show Atelier", "New workflow", "Quit"]
+    assert program.window.presenter.attention._tray_icon() is made.icon
+    made.icon.activated.emit(QSystemTrayIcon.ActivationReason.Trigger)
+    assert program.window._quick is not None
+    assert program.window._quick.isVisible()
+    program.window._quick.close()
+    made.menu.actions()[2].trigger()
+    await settle()
+    assert program.window.chat.workflow_id == ""
+    program.window.show_tray(False)
+    assert not made.icon.isVisible()

@@ -1,0 +1,249 @@
+"""A narrow window: the panes are in a drawer over the chat, and return to their places."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtWidgets import QApplication, QDockWidget, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+from shiboken6 import getCppPointer, isValid
+
+from atelier_desk.desktop.main_window.window_layout import LayoutKeeper
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
+from atelier_desk.desktop.window import MainWindow
+from tests.desktop.panes.test_rail import started
+from tests.support.fake_bridge import settle
+
+SIDE = ("tasks", "activity", "memory", "reports", "questions")
+
+
+@pytest.fixture
+async def window(qtbot: QtBot) -> MainWindow:
+    return await started(qtbot)
+
+
+def in_sight(window: MainWindow) -> set[str]:
+    return {name for name in SIDE if not window.rail.docks[name].isHidden()}
+
+
+def places(window: MainWindow) -> dict[str, tuple[int, int, int, int]]:
+    """The position of every visible dock."""
+    docks = {name: dock for name, dock in window.rail.docks.items() if not dock.visibleRegion().isEmpty()}
+    return {name: dock.geometry().getRect() for name, dock in docks.items()}  # type: ignore[misc]
+
+
+async def narrow(window: MainWindow, qtbot: QtBot, width: int = 1024, height: int = 860) -> None:
+    window.resize(width, height)
+    qtbot.waitUntil(lambda: not in_sight(window))
+    await settle()
+
+
+def open_by_button(window: MainWindow, qtbot: QtBot) -> None:
+    qtbot.mouseClick(window.findChild(QToolButton, "toggle-rail"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: bool(in_sight(window)))
+
+
+async def test_panes_yield_and_come_back_as_they_were(window: MainWindow, qtbot: QtBot) -> None:
+    window.resizeDocks([window.rail.docks["tasks"]], [360], Qt.Orientation.Horizontal)
+    window.rail.docks["reports"].close()
+    rail = window.rail
+    qtbot.waitUntil(lambda: rail.panes["tasks"].folded and not rail._fold.isActive() and not rail._fit.isActive())
+    await settle()
+    before, named, column = places(window), in_sight(window), window.sidebar.width()
+    await narrow(window, qtbot, width=800)
+    qtbot.waitUntil(lambda: window.sidebar.width() == column)
+    await narrow(window, qtbot)
+    qtbot.waitUntil(lambda: window.chat.width() > 700)  # the chat uses their space
+    window.resize(1300, 860)
+    qtbot.waitUntil(lambda: in_sight(window) == named)
+    await settle(30)
+    qtbot.waitUntil(lambda: places(window) == before and window.sidebar.width() == column)
+
+
+async def test_the_drawer_lies_over_the_conversation(window: MainWindow, qtbot: QtBot) -> None:
+    await narrow(window, qtbot)
+    chat, composer = window.chat.size(), window.chat.composer.mapTo(window, QPoint())
+    open_by_button(window, qtbot)
+    tasks = window.rail.docks["tasks"]
+    qtbot.waitUntil(lambda: tasks.width() > 200)
+    await settle()
+
+    def over() -> None:
+        assert tasks.geometry().right() >= window.rail.strip.x() - 2
+        assert window.pages.geometry().right() < tasks.x(), "they are not under the conversation"
+        assert window.chat.size() == chat
+        assert window.chat.composer.mapTo(window, QPoint()) == composer
+
+    qtbot.waitUntil(over)
+
+
+async def test_esc_and_a_click_beside_it_close_it(window: MainWindow, qtbot: QtBot) -> None:
+    await narrow(window, qtbot)
+
+    def by_esc() -> None:
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        qtbot.keyClick(focused, Qt.Key.Key_Escape)
+
+    def beside(name: str) -> Callable[[], None]:
+        part = window.findChild(QWidget, name) if name else window.chat
+        assert part is not None
+
+        def click() -> None:
+            found = QApplication.widgetAt(part.mapToGlobal(QPoint(60, 120)))
+            qtbot.mouseClick(found, Qt.MouseButton.LeftButton, pos=QPoint(60, 120))
+
+        return click
+
+    for close in (by_esc, beside(""), beside("workflow-list"), window.actions_["toggle-panes"].trigger):
+        window.actions_["toggle-panes"].trigger()
+        qtbot.waitUntil(lambda: bool(in_sight(window)))
+        await settle()
+        close()
+        qtbot.waitUntil(lambda: not in_sight(window))
+        await settle()
+        assert window.focusWidget() is window.chat.composer.field
+        assert window.findChildren(QWidget, "drawer-shade") == []
+
+
+async def test_a_panes_own_key_opens_the_drawer_at_it(window: MainWindow, qtbot: QtBot) -> None:
+    await narrow(window, qtbot)
+    window.actions_["show-questions"].trigger()
+    qtbot.waitUntil(lambda: not window.rail.docks["questions"].visibleRegion().isEmpty())
+    assert window.rail.drawer.open
+
+
+async def test_panes_that_yielded_are_not_stored_as_hidden(window: MainWindow, qtbot: QtBot) -> None:
+    kept: list[dict[str, str]] = []
+    keeper = LayoutKeeper(window, lambda: kept.append(window.layout_state()))
+    keeper._debouncer.setInterval(0)
+    keeper.start()
+    window.rail.docks["memory"].close()
+    named = in_sight(window)
+    await narrow(window, qtbot)
+    qtbot.waitUntil(lambda: bool(kept))
+    other = await started(qtbot)
+    other.restore_layout(kept[-1])
+    await settle()
+    assert other.width() == 1024
+    assert in_sight(other) == set(), "still narrow"
+    other.resize(1300, 860)
+    qtbot.waitUntil(lambda: in_sight(other) == named)
+
+
+async def test_what_a_person_hid_stays_hidden(window: MainWindow, qtbot: QtBot) -> None:
+    window.actions_["toggle-panes"].trigger()
+    assert not in_sight(window)
+    window.resize(1024, 860)
+    await settle()
+    window.actions_["toggle-panes"].trigger()
+    qtbot.waitUntil(lambda: bool(in_sight(window)))
+    window.resize(1300, 860)
+    qtbot.waitUntil(lambda: not in_sight(window))
+    window.resize(1024, 860)
+    window.actions_["toggle-panes"].trigger()
+    window.rail.docks["tasks"].close()
+    window.actions_["toggle-panes"].trigger()
+    window.resize(1300, 860)
+    window.actions_["toggle-panes"].trigger()
+    qtbot.waitUntil(lambda: in_sight(window) == set(SIDE) - {"tasks"})
+
+
+async def test_panes_are_moved_and_torn_off_in_the_drawer(window: MainWindow, qtbot: QtBot) -> None:
+    await narrow(window, qtbot, height=860)
+    open_by_button(window, qtbot)
+    docks = window.rail.docks
+    movable = QDockWidget.DockWidgetFeature.DockWidgetMovable
+    assert all(dock.features() & movable for dock in docks.values())
+    qtbot.mouseClick(window.findChild(QWidget, "float-tasks"), Qt.MouseButton.LeftButton)
+    assert docks["tasks"].isFloating()
+    window.rail.drawer.shut()
+    await settle()
+    assert docks["tasks"].isVisible(), "a window of its own does not yield"
+    qtbot.mouseClick(window.findChild(QWidget, "float-tasks"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.rail.drawer.open)
+    assert in_sight(window) == set(SIDE)
+    window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, docks["tasks"])
+    await settle()
+    window.rail.drawer.shut()
+    assert not in_sight(window)
+    window.resize(1300, 860)
+    qtbot.waitUntil(lambda: in_sight(window) == set(SIDE))
+    assert window.dockWidgetArea(docks["tasks"]) == Qt.DockWidgetArea.LeftDockWidgetArea
+
+
+async def test_what_opens_below_closes_the_drawer(window: MainWindow, qtbot: QtBot) -> None:
+    await narrow(window, qtbot, width=800)
+    open_by_button(window, qtbot)
+    window.actions_["show-timeline"].trigger()
+    timeline = window.rail.docks["timeline"]
+    qtbot.waitUntil(lambda: not in_sight(window) and timeline.isVisible() and timeline.width() > 400)
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+async def test_a_wide_window_becomes_narrow_in_one_step(window: MainWindow, qtbot: QtBot, scale: int) -> None:
+    theme().set_scale(scale)
+    window.resize(1360, 860)
+    await settle()
+    assert in_sight(window)
+    window.resize(1024, 860)
+    assert window.width() == 1024
+    qtbot.waitUntil(lambda: not in_sight(window))
+    await settle()
+    window.resize(1360, 860)
+    qtbot.waitUntil(lambda: bool(in_sight(window)))
+
+
+@pytest.mark.parametrize("width", [800, 1024, 1300, 1700])
+async def test_the_composer_is_as_wide_as_the_messages(window: MainWindow, qtbot: QtBot, width: int) -> None:
+    window.resize(width, 860)
+    qtbot.waitUntil(lambda: window.chat.composer.width() == min(CHAT_COLUMN, window.chat.width() - 2 * 24))
+
+
+async def test_a_new_workflow_is_not_under_the_drawer(window: MainWindow, qtbot: QtBot) -> None:
+    await narrow(window, qtbot)
+    open_by_button(window, qtbot)
+    qtbot.waitUntil(lambda: bool(in_sight(window)))
+    await settle()
+    window.actions_["new-workflow"].trigger()
+    qtbot.waitUntil(lambda: not in_sight(window))
+    await settle()
+    assert window.focusWidget() is window.chat.composer.field
+
+
+async def test_what_qt_made_in_the_window_outlives_the_drawer_and_torn_off_panes(window: MainWindow, qtbot: QtBot) -> None:
+    """PySide6 can treat objects of Qt as deleted when something next to them is: see ``test_tab_stops``."""
+    made = {getCppPointer(each)[0]: each for each in window.findChildren(QObject)}
+
+    def lost() -> list[str]:
+        still = {getCppPointer(each)[0] for each in window.findChildren(QObject)}
+        return [str(type(each)) for address, each in made.items() if address in still and not isValid(each)]
+
+    for _time in range(2):
+        await narrow(window, qtbot)
+        for close in (window.actions_["toggle-panes"].trigger, lambda: qtbot.keyClick(window, Qt.Key.Key_Escape)):
+            open_by_button(window, qtbot)
+            await settle()
+            qtbot.keyClick(window, Qt.Key.Key_Tab)
+            window.findChild(QWidget, "float-memory").click()  # type: ignore[attr-defined]
+            assert window.rail.docks["memory"].isFloating()
+            window.findChild(QWidget, "float-memory").click()  # type: ignore[attr-defined]
+            await settle()
+            close()
+            qtbot.waitUntil(lambda: not in_sight(window))
+            QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+            assert lost() == []
+        window.resize(1360, 860)
+        qtbot.waitUntil(lambda: bool(in_sight(window)))
+        window.findChild(QWidget, "float-tasks").click()  # type: ignore[attr-defined]
+        window.rail.docks["tasks"].close()
+        window.actions_["show-tasks"].trigger()
+        window.findChild(QWidget, "float-tasks").click()  # type: ignore[attr-defined]
+        await settle()
+        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        gc.collect()
+        assert lost() == []

@@ -1,0 +1,138 @@
+"""Importing chats: preview, selection, import and undo."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.sidebar.chat_import_dialog import ChatImportDialog, Importer
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.imported_chat import ChatFilePreview, ChatPreview, ImportedChats
+from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.services.workflows import Imported
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
+
+DAY = datetime(2025, 3, 1, 12, tzinfo=UTC)
+CHATS = (
+    ChatPreview("chatgpt:1", "chatgpt", "Bread", 4, DAY, DAY, new_turns=2),
+    ChatPreview("chatgpt:2", "chatgpt", "Garden", 1, DAY, DAY, there="g", new_turns=1),
+    ChatPreview("claude:3", "claude", "Letter", 2, DAY, DAY, there="l"),
+    ChatPreview("claude:4", "claude", "Gone", 2, None, None, there="x", deleted=True, new_turns=0),
+)
+
+
+@pytest.fixture
+def atelier() -> FakeAtelier:
+    preview = ChatFilePreview(CHATS, {"damaged": 1})
+    done = ImportedChats(("w1", "w2"), (), 0, {})
+    chats = {"is_workflow": False, "is_export": True, "preview": preview, "import_": done}
+    return FakeAtelier(chats=chats, workflows={"delete": Workflow(name="x")})
+
+
+@pytest.fixture
+async def parent(qtbot: QtBot) -> AsyncIterator[QWidget]:
+    made = QWidget()
+    qtbot.addWidget(made)
+    made.show()
+    yield made
+    made.close()
+
+
+async def opened(atelier: FakeAtelier, parent: QWidget) -> ChatImportDialog:
+    dialog = ChatImportDialog(FakeBridge(atelier), Path("/x/export.zip"), parent)  # type: ignore[arg-type]
+    dialog.open()
+    await settle()
+    return dialog
+
+
+def button(dialog: ChatImportDialog, name: str) -> QPushButton:
+    found = dialog.findChild(QPushButton, name)
+    assert found is not None
+    return found
+
+
+async def test_what_is_new_is_ticked_and_imported_and_undone(atelier: FakeAtelier, parent: QWidget) -> None:
+    dialog = await opened(atelier, parent)
+    assert "4 chats · 2025-03-01 to 2025-03-01 · 2 already imported" in dialog.found.text()
+    assert "1 chat is damaged" in dialog.busy.text.text()
+    assert dialog.chosen() == ["chatgpt:1", "chatgpt:2"]
+    go, undo = button(dialog, "chats-import"), button(dialog, "chats-undo")
+    assert go.text() == "Import 2 chats"
+    dialog.filter.setText("bread")
+    button(dialog, "chats-none").click()
+    assert dialog.chosen() == ["chatgpt:2"], "what the filter hides stays as it is"
+    dialog.filter.setText("gone")
+    button(dialog, "chats-all").click()
+    go.click()
+    await settle()
+    [(args, _fields)] = atelier.calls("chats.import_")
+    assert args[:2] == (Path("/x/export.zip"), ("chatgpt:2", "claude:4"))
+    assert dialog.busy.text.text() == "2 chats imported"
+    assert not go.isVisible()
+    undo.click()
+    await settle()
+    assert [args for args, _fields in atelier.calls("workflows.delete")] == [("w1",), ("w2",)]
+    assert "2 imported chats deleted" in dialog.busy.text.text()
+    assert not undo.isVisible()
+
+
+async def test_all_its_texts_are_in_french_too(atelier: FakeAtelier, parent: QWidget) -> None:
+    dialog = await opened(atelier, parent)
+    switch_language("fr")
+    try:
+        await settle()
+        assert button(dialog, "chats-import").text() == "Importer 2 discussions"
+        assert "01/03/2025" in dialog.list.item(0).text()
+        assert dialog.chosen() == ["chatgpt:1", "chatgpt:2"], "a language changes no choice"
+    finally:
+        switch_language("en")
+
+
+async def test_stop_ends_the_import_and_closing_too(atelier: FakeAtelier, parent: QWidget) -> None:
+    held = Held(ImportedChats())
+    atelier.set("chats", "import_", held)
+    dialog = await opened(atelier, parent)
+    button(dialog, "chats-import").click()
+    await settle()
+    assert dialog.busy.running
+    assert not button(dialog, "chats-import").isEnabled(), "an import that goes on is not begun again"
+    dialog.busy.stop.click()
+    await settle()
+    assert not dialog.busy.running
+    assert button(dialog, "chats-import").isEnabled(), "it can be begun again, and adds what is missing"
+
+
+async def test_an_unreadable_file_shows_the_reason(atelier: FakeAtelier, parent: QWidget) -> None:
+    async def refuse(*_args: object) -> None:
+        raise UsageError("export.zip cannot be read: cut. Export it again.")
+
+    atelier.set("chats", "preview", refuse)
+    dialog = await opened(atelier, parent)
+    assert "cannot be read" in dialog.busy.text.text()
+    assert not button(dialog, "chats-import").isEnabled()
+
+
+async def test_a_dropped_workflow_comes_in_at_once_and_other_files_do_not(parent: QWidget, tmp_path: Path) -> None:
+    workflow = Workflow(id="w", name="Herons")
+
+    async def is_export(path: Path) -> bool:
+        return path.suffix == ".json"
+
+    fake = FakeAtelier(chats={"is_workflow": True, "is_export": is_export}, workflows={"import_": Imported(workflow, "created")})
+    importer = Importer(FakeBridge(fake), parent)  # type: ignore[arg-type]
+    shown: list[str] = []
+    importer.imported.connect(shown.append)
+    file = tmp_path / "w.json"
+    file.write_text("{}")
+    assert await importer.import_dropped([str(file), "/x/letter.txt"]) == ["/x/letter.txt"]
+    async with asyncio.timeout(10):
+        while not shown:
+            await settle()
+    assert shown == ["w"]

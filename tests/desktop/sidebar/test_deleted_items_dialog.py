@@ -1,0 +1,196 @@
+"""Deleted items are listed, restored, and purged after a confirmation."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.sidebar.deleted_items_dialog import DeletedDialog
+from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.memory import DeletedMemory, Memory, MemoryType, MergedInto
+from atelier_desk.domain.workflow import Workflow
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
+
+KEPT = Memory(id="k", type=MemoryType.KNOWLEDGE, content="The port is 9000")
+
+
+def memory(id: str, days: float, **fields: Any) -> DeletedMemory:
+    return DeletedMemory(id=id, type=MemoryType.KNOWLEDGE, content=f"Memory {id}", deleted_at=utc_now() - timedelta(days=days), **fields)
+
+
+@pytest.fixture
+def atelier() -> FakeAtelier:
+    workflow = Workflow(id="w", name="Report on herons", deleted_at=utc_now() - timedelta(days=2))
+    memories = [memory("m1", 1), memory("m2", 3, merged=MergedInto(kept=KEPT, made=KEPT, pinned=False))]
+    return FakeAtelier(
+        workflows={"list": [workflow], "undo_delete": workflow, "purge": {}},
+        memories={"deleted": memories, "undo_delete": KEPT, "purge": None},
+    )
+
+
+@pytest.fixture
+async def dialog(atelier: FakeAtelier, qtbot: QtBot) -> AsyncIterator[DeletedDialog]:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    parent.show()
+    made = DeletedDialog(FakeBridge(atelier), parent)  # type: ignore[arg-type]
+    made.open()
+    await settle()
+    yield made
+    parent.close()  # kept alive until here
+
+
+def titles(dialog: DeletedDialog) -> list[str]:
+    return [dialog.list.item(row).text() for row in range(dialog.list.count())]
+
+
+async def test_the_last_deleted_comes_first_and_each_shows_its_kind(dialog: DeletedDialog) -> None:
+    assert titles(dialog) == ["Memory m1", "Report on herons", "Memory m2"]
+    told = [dialog.list.item(row).toolTip() for row in range(3)]
+    assert "29 more days" in told[0]
+    assert "Workflow" in told[1]
+    assert "merged" in told[2]
+    switch_language("fr")
+    await settle()
+    assert "29 jours" in dialog.list.item(0).toolTip()
+    assert "Un souvenir" in dialog.list.item(0).toolTip()
+    assert "Souvenir fusionné" in dialog.list.item(2).toolTip()
+    assert dialog.windowTitle() == "Supprimés récemment"
+
+
+async def test_a_workflow_is_restored_by_enter_and_shown(dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    shown: list[str] = []
+    dialog.opened.connect(shown.append)
+    dialog.list.setCurrentRow(1)
+    qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
+    await settle()
+    assert atelier.calls("workflows.undo_delete") == [(("w",), {})]
+    assert shown == ["w"]
+    assert titles(dialog) == ["Memory m1", "Memory m2"]
+
+
+async def test_several_go_for_good_after_a_question(dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    dialog.list.selectAll()
+    qtbot.keyClick(dialog.list, Qt.Key.Key_Delete)
+    await settle()
+    assert atelier.calls("memories.purge") == []
+    asked = dialog.findChild(QMessageBox)
+    assert asked is not None
+    assert "3" in asked.text()
+    yes = asked.findChild(QPushButton, "confirm-yes")
+    assert yes is not None
+    yes.click()
+    await settle()
+    assert atelier.calls("memories.purge") == [(("m1",), {}), (("m2",), {})]
+    assert atelier.calls("workflows.purge") == [(("w",), {})]
+    assert titles(dialog) == []
+    assert not dialog.back.isEnabled()
+    assert "Nothing" in dialog.status.text()
+
+
+async def test_one_is_asked_about_by_its_name_and_has_all_its_days_at_first(
+    dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
+    atelier.set("memories", "deleted", [memory("m3", 0.001)])
+    dialog.reload()
+    await settle()
+    assert "30 more days" in dialog.list.item(0).toolTip()
+    dialog.list.setCurrentRow(0)
+    qtbot.keyClick(dialog.list, Qt.Key.Key_Delete)
+    await settle()
+    asked = dialog.findChild(QMessageBox)
+    assert asked is not None
+    assert asked.text() == "Delete “Memory m3” permanently?"
+    assert asked.informativeText().startswith("It cannot")
+
+
+async def test_one_that_cannot_be_restored_stays_with_an_error(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+    atelier.set("memories", "undo_delete", RuntimeError("gone"))
+    dialog.list.setCurrentRow(0)
+    dialog.back.click()
+    await settle()
+    assert titles(dialog)[0] == "Memory m1"
+    assert dialog.status.text() != ""
+    assert "30" not in dialog.status.text()
+
+
+async def test_what_is_deleted_meanwhile_comes_into_the_list(dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot) -> None:
+    atelier.set("memories", "deleted", [memory("m3", 0)])
+    dialog._bridge.changed.emit("memory", "m3")
+    dialog._again.timeout.emit()
+    await settle()
+    assert titles(dialog) == ["Memory m3", "Report on herons"]
+
+
+async def test_purging_many_shows_progress_and_can_be_stopped(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+    held, gone = Held(), []
+
+    async def purge(key: str) -> None:
+        gone.append(key)
+        if len(gone) == 3:
+            await held()
+
+    atelier.set("memories", "deleted", [memory(f"m{number}", number) for number in range(10)])
+    atelier.set("memories", "purge", purge)
+    atelier.set("workflows", "list", [])
+    dialog.reload()
+    await settle()
+    assert dialog.stop.isHidden()
+    dialog.list.selectAll()
+    dialog._purge()
+    await settle()
+    assert dialog.status.text() == "2 of 10…"
+    assert not dialog.purge.isEnabled()
+    dialog._bridge.changed.emit("memory", "m0")
+    assert not dialog._again.isActive()
+    dialog.stop.click()
+    await settle()
+    assert titles(dialog) == [f"Memory m{number}" for number in range(2, 10)]
+    assert dialog.stop.isHidden()
+    assert dialog.purge.isEnabled()
+    dialog.reload()  # as changes request it
+    await settle()
+    assert dialog.status.text() == "Stopped: 2 of 10 were deleted permanently."
+    gone.extend("xxx")
+    dialog._purge()
+    await settle()
+    assert "Stopped" not in dialog.status.text(), "what was stopped before is not said of what was done since"
+
+
+async def test_stopping_shows_how_many_were_restored(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+    held, back = Held(), []
+
+    async def undo_delete(key: str) -> None:
+        back.append(key)
+        if len(back) == 2:
+            await held()
+
+    atelier.set("memories", "deleted", [memory(f"m{number}", number) for number in range(3)])
+    atelier.set("memories", "undo_delete", undo_delete)
+    atelier.set("workflows", "list", [])
+    dialog.reload()
+    await settle()
+    dialog.list.selectAll()
+    dialog.bring_back()
+    await settle()
+    dialog.stop.click()
+    await settle()
+    assert dialog.status.text() == "Stopped: 1 of 3 was restored."
+
+
+async def test_what_was_deleted_before_the_first_rows_is_shown_when_it_is_wanted(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+    assert dialog.all.isHidden()
+    atelier.set("memories", "deleted", [memory(f"m{number}", number) for number in range(505)])
+    dialog.reload()
+    await settle()
+    assert dialog.list.count() == 500
+    dialog.all.click()
+    assert dialog.list.count() == 506
+    assert dialog.all.isHidden()

@@ -1,0 +1,106 @@
+"""Pictures are described by the model that the settings name, and by no other."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.agent import Budget
+from atelier_desk.domain.errors import ProviderError, ToolError
+from atelier_desk.domain.events.run import PictureDescribed
+from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta, ToolCall, Usage
+from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
+from atelier_desk.engine.journal.journal import run_events
+from atelier_desk.llm.scripted import ScriptedModel
+from tests.engine.conftest import Opener
+from tests.support.clock import ManualClock
+from tests.support.pictures import png
+from tests.support.runs import agent as agent_of
+
+
+class Eye:
+    """A model server that says what it was told to."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+        self.asked: list[ChatRequest] = []
+        self.used: Usage | None = None
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
+        self.asked.append(request)
+        for word in self.words:
+            yield TextDelta(content=word)
+        if self.used is not None:
+            yield ReplyDone(reply=ChatReply(content="".join(self.words), model="eye-2", usage=self.used))
+
+
+def seer(eye: Eye, model: str = "house/eye/large") -> ImageDescriber:
+    async def provider(name: str) -> Any:
+        assert name == "house"
+        return eye
+
+    async def facts(name: str, model: str) -> ModelInfo:
+        return ModelInfo(provider=name, name=model, price_input=2.0, price_output=10.0)
+
+    made = ImageDescriber(provider, facts, ManualClock())
+    made.model = model
+    return made
+
+
+async def test_the_chosen_model_gets_the_picture_and_the_question() -> None:
+    eye = Eye("A red ", "bicycle.")
+    assert await seer(eye).describe(PNG, "image/png", "What is it?") == "A red bicycle."
+    (request,) = eye.asked
+    assert (request.model, request.messages[0].content) == ("eye/large", "What is it?")
+    assert base64.b64decode(request.messages[0].images[0].data) == PNG
+
+
+async def test_silence_and_no_choice_are_reported() -> None:
+    with pytest.raises(ProviderError):
+        await seer(Eye()).describe(PNG, "image/png", "")
+    with pytest.raises(ToolError) as failed:
+        await seer(Eye("x"), model="").describe(PNG, "image/png", "")
+    assert failed.value.code == "not_configured"
+
+
+PNG = png()
+
+
+async def described(open_atelier: Opener, folder: Path, eye: Eye, **changes: Any) -> tuple[Any, list[Any], ScriptedModel]:
+    """The workflow after a run whose agent looked at two pictures at once, what its journal has of that, and the run's model."""
+    (folder / "a.png").write_bytes(PNG)
+    calls = [ToolCall(id=id, name="describe_image", arguments={"path": "a.png"}) for id in ("one", "two")]
+    model = ScriptedModel([ChatReply(tool_calls=tuple(calls), usage=Usage(tokens_input=10, tokens_output=2)), "A bicycle."])
+    async with open_atelier(model) as atelier:
+        atelier.tool_services.image_describer = seer(eye)
+        workflow = await atelier.workflows.create(workspace=(str(folder),))
+        agent = agent_of(tools=("describe_image",), approval="auto", **changes)
+        run_id = await atelier.runs.send(workflow.id, "What is it?", agent=agent)
+        await atelier.runs.wait(run_id)
+        kept = [event.body for event in await run_events(atelier.repos, run_id) if isinstance(event.body, PictureDescribed)]
+        return await atelier.workflows.get(workflow.id), kept, model
+
+
+async def test_what_the_model_that_sees_used_is_the_runs(open_atelier: Opener, tmp_path: Path) -> None:
+    eye = Eye("A red bicycle.")
+    eye.used = Usage(tokens_input=1_000, tokens_output=100)
+    row, kept, model = await described(open_atelier, tmp_path, eye)
+    assert [(each.call_id, each.provider, each.model) for each in kept] == [("one", "house", "eye-2"), ("two", "house", "eye-2")]
+    assert row.usage.tokens_input >= 2_010
+    assert row.usage.cost == pytest.approx(2 * (1_000 * 2 + 100 * 10) / 1_000_000)
+    assert "A red bicycle." in str(model.requests[-1].messages)
+
+
+async def test_a_cap_of_the_run_holds_for_the_model_that_sees(open_atelier: Opener, tmp_path: Path) -> None:
+    eye = Eye("A red bicycle.")
+    eye.used = Usage(tokens_input=1_300, tokens_output=100)
+    _row, kept, model = await described(open_atelier, tmp_path, eye, budget=Budget(max_tokens=2_400))
+    assert (len(kept), len(eye.asked)) == (1, 1)
+    assert eye.asked[0].max_tokens is not None
+    assert eye.asked[0].max_tokens < 1_400
+    assert "no room" in str(model.requests[-1].messages)

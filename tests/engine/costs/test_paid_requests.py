@@ -1,0 +1,441 @@
+"""Every kind of request that costs money goes by the monthly limit, whether its price is known or not; and none is counted twice."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from atelier_desk.domain.agent import AgentConfig, ToolDialect
+from atelier_desk.domain.errors import AtelierError, LimitError, ProviderError, ToolError
+from atelier_desk.domain.events.run import LimitKind, MediaPaid, TitleGenerated
+from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone, TextDelta, Usage
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig
+from atelier_desk.domain.question import SampledText, Sampling
+from atelier_desk.domain.settings import MediaSettings, WebSettings
+from atelier_desk.domain.usage import Paying
+from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine import Atelier
+from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
+from atelier_desk.engine.gateways.gateway import OpenModel
+from atelier_desk.engine.journal.journal import run_events
+from atelier_desk.engine.run.server_requests import sample
+from atelier_desk.engine.run.tool_budget import CallSpending
+from atelier_desk.engine.runs.side_requests import SideRequests, SkipReason
+from atelier_desk.llm.embedders.remote import RemoteEmbedder
+from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.policy.budget import ReachedLimit
+from atelier_desk.tools.calls.context import ToolContext
+from atelier_desk.tools.registry.services import ToolServices
+from atelier_desk.tools.web.search import SearchInput, SearchWeb
+from atelier_desk.web.media_generation import Job, MediaGenerator
+from atelier_desk.web.search import Searcher
+from tests.engine.conftest import Opener
+from tests.support.clock import ManualClock
+from tests.support.pictures import png
+from tests.support.servers.base import Failure
+from tests.support.servers.openai import FakeOpenAI
+
+START = datetime(2026, 3, 10, 12, tzinfo=UTC)
+AGENT = AgentConfig(name="Tester", provider="test", model="m", tools=(), max_tokens=1_000)
+PICTURE = png()
+TOKENS = 1_000.0
+"""US dollars for a million tokens."""
+FIXED = 0.25
+"""US dollars for a picture and a 3D model."""
+
+
+class Ticking(ManualClock):
+    """No two events are of the same time: those would be taken for a copy."""
+
+    def now(self) -> datetime:
+        self._elapsed += 0.001
+        return super().now()
+
+
+@dataclass
+class Paid:
+    """What a test may do: ``price`` in dollars, None where nobody knows it; ``sent`` counts the requests that left."""
+
+    atelier: Atelier
+    server: FakeOpenAI
+    known: bool
+    sent: list[str] = field(default_factory=list)
+    run_id: str = ""
+    handle: Any = None
+
+    @property
+    def info(self) -> ModelInfo:
+        price = TOKENS if self.known else None
+        return ModelInfo(provider="test", name="m", context_window=32_768, price_input=price, price_output=price, supports_vision=True)
+
+    async def stream(self, request: ChatRequest) -> Any:
+        self.sent.append("chat")
+        yield TextDelta(content="Done.")
+        yield ReplyDone(reply=ChatReply(content="Done.", usage=Usage(tokens_input=100, tokens_output=10)))
+
+    @property
+    def spending(self) -> CallSpending:
+        return CallSpending(self.atelier.environment, self.handle, "call")
+
+    def context(self) -> ToolContext:
+        return ToolContext(workflow_id="w", run_id=self.run_id, call_id="call", spending=self.spending)
+
+    def paying(self) -> Paying:
+        return lambda *order: self.spending.paying(*order, where="Settings")
+
+
+async def reply(paid: Paid) -> str:
+    workflow = await paid.atelier.workflows.create("x")
+    run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+    await paid.atelier.runs.wait(run_id)
+    [handle] = await paid.atelier.runs.team_of(run_id)
+    return handle.current.limit.limit if handle.current.limit is not None else ""
+
+
+async def title(paid: Paid) -> str:
+    asked = await SideRequests(paid.atelier.environment, paid.atelier.runs.live).ask(paid.handle.current, "Name it.", "x", 20)
+    if asked is SkipReason.ROOM:
+        return "limit"
+    assert not isinstance(asked, SkipReason)
+    await paid.atelier.journal.append(paid.handle, TitleGenerated(title="x", usage=asked.usage))
+    return ""
+
+
+async def sampling(paid: Paid) -> str:
+    asked = Sampling(messages=(SampledText(role="user", text="x"),), max_tokens=20)
+    found = await sample(paid.atelier.environment, paid.handle, "call", "server", asked)
+    if isinstance(found, ReachedLimit):
+        return found.limit
+    await paid.atelier.journal.append(paid.handle, TitleGenerated(usage=found.usage))  # an event that may follow the end of a run
+    return ""
+
+
+async def description(paid: Paid) -> str:
+    async def server(_name: str) -> Any:
+        return paid
+
+    async def facts(_name: str, _model: str) -> ModelInfo:
+        return paid.info
+
+    describer = ImageDescriber(server, facts, paid.atelier.clock)
+    describer.model = "test/m"
+    await describer.describe(PICTURE, "image/png", "", paid.spending)
+    return ""
+
+
+def maker(paid: Paid, monkeypatch: pytest.MonkeyPatch) -> MediaGenerator:
+    made = MediaGenerator(KeyVault(environ={"K": "sesame-123"}), paid.atelier.clock, paid.atelier.web_pages)
+    price = FIXED if paid.known else None
+    made.settings = MediaSettings(
+        images="http://127.0.0.1:9/v1", images_model="painter", models="meshy", models_key_env="K", images_price=price, models_price=price
+    )
+
+    async def json(_self: object, method: str, path: str, payload: Any = None, **_more: Any) -> Any:
+        if method == "POST":
+            paid.sent.append(path)
+        if "images" in path:
+            return {"data": [{"b64_json": base64.b64encode(PICTURE).decode()}]}
+        return {"result": "t-1"} if method == "POST" else {"status": "SUCCEEDED", "model_urls": {"glb": "http://127.0.0.1/x"}}
+
+    async def fetched(_self: object, *_args: Any) -> bytes:
+        return b"glTF"
+
+    monkeypatch.setattr("atelier_desk.llm.wire.http.HttpClient.json", json)
+    monkeypatch.setattr(MediaGenerator, "_fetched", fetched)
+    return made
+
+
+async def image(paid: Paid) -> str:
+    with pytest.MonkeyPatch.context() as patched:
+        await maker(paid, patched).picture("a cat", "1:1", paid.paying())
+    return ""
+
+
+async def model_3d(paid: Paid) -> str:
+    with pytest.MonkeyPatch.context() as patched:
+        await maker(paid, patched).model(Job("a cat"), lambda *_: None, paid.paying())
+    return ""
+
+
+def searching(paid: Paid, monkeypatch: pytest.MonkeyPatch) -> WebSettings:
+    async def json(_self: object, _method: str, path: str, *_more: Any) -> Any:
+        paid.sent.append(path)
+        return {"web": {"results": []}}
+
+    monkeypatch.setattr("atelier_desk.llm.wire.http.HttpClient.json", json)
+    return WebSettings(search="brave", price=FIXED if paid.known else None)
+
+
+async def search(paid: Paid) -> str:
+    with pytest.MonkeyPatch.context() as patched:
+        searcher = Searcher(paid.atelier.vault, paid.atelier.clock)
+        searcher.settings = searching(paid, patched)
+        await SearchWeb(ToolServices(searcher=searcher)).run(SearchInput(query="x"), paid.context())
+    return ""
+
+
+async def search_of_a_person(paid: Paid) -> str:
+    with pytest.MonkeyPatch.context() as patched:
+        await paid.atelier.web.use(searching(paid, patched))
+        await paid.atelier.web.search("x")
+    return ""
+
+
+async def trial_of_a_search_service(paid: Paid) -> str:
+    with pytest.MonkeyPatch.context() as patched:
+        await paid.atelier.web.test(searching(paid, patched))
+    return ""
+
+
+async def embedder(paid: Paid) -> RemoteEmbedder:
+    config = ProviderConfig(name="Server", kind="openai", base_url=paid.server.url)
+    if not await paid.atelier.repos.providers.list():
+        await paid.atelier.providers.save(config)
+        if paid.known:
+            await paid.atelier.models.update(ModelInfo(provider="Server", name="vectors", price_input=TOKENS, price_output=0))
+    meter = paid.atelier.outside_costs.counted
+    return await RemoteEmbedder.open(config, "vectors", paid.atelier.vault, paid.atelier.clock, dimension=8, meter=meter)
+
+
+async def embedding(paid: Paid) -> str:
+    made = await embedder(paid)
+    before = len(paid.server.of("/v1/embeddings"))
+    try:
+        await made.embed(["a text"])
+    finally:
+        paid.sent += ["vectors"] * (len(paid.server.of("/v1/embeddings")) - before)
+        await made.aclose()
+    return ""
+
+
+KINDS = {
+    each.__name__: each
+    for each in (
+        reply, title, sampling, description, image, model_3d, search, search_of_a_person, trial_of_a_search_service, embedding,
+    )
+}  # fmt: skip
+
+
+async def tried(paid: Paid, ask: Callable[[Paid], Awaitable[str]]) -> str:
+    """The code of what refused it; empty when it was sent."""
+    try:
+        return await ask(paid)
+    except (ToolError, LimitError) as refused:
+        return refused.code
+
+
+@pytest.fixture
+def opened(open_atelier: Opener) -> Callable[..., Any]:
+    @asynccontextmanager
+    async def opener(known: bool = True, clock: ManualClock | None = None, **settings: Any) -> Any:
+        opening = open_atelier(clock=clock or Ticking(START), model_factory=lambda _agent: None)
+        async with FakeOpenAI() as server, opening as atelier:
+            paid = Paid(atelier, server, True)
+
+            async def open_(agent: AgentConfig, language: str) -> OpenModel:
+                return OpenModel(paid, paid, paid.info, ToolDialect.NATIVE)  # type: ignore[arg-type]
+
+            atelier.environment.gateway.open = open_  # type: ignore[method-assign]
+            await atelier.settings.update(name_by_model=False, memories_at_end="off")
+            workflow = await atelier.workflows.create("x")
+            paid.run_id = await atelier.runs.send(workflow.id, "Go", agent=AGENT)
+            await atelier.runs.wait(paid.run_id)
+            [paid.handle] = await atelier.runs.team_of(paid.run_id)
+            paid.known = known
+            paid.sent.clear()
+            await atelier.settings.update(**settings)
+            yield paid
+
+    return opener
+
+
+FIRST = 0.11
+"""US dollars that the first run of each test spent: 110 tokens."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("known", "limit", "sends"),
+    [(True, 1_000.0, True), (True, FIRST, False), (False, 1_000.0, False), (False, FIRST, False), (True, 0.0, True), (False, 0.0, True)],
+)
+async def test_each_kind_is_held_against_the_limit(opened: Any, kind: str, known: bool, limit: float, sends: bool) -> None:
+    async with opened(known, monthly_cost_limit=limit) as paid:
+        before = (await paid.atelier.usage.month()).spent
+        assert before == pytest.approx(FIRST)
+        refused = await tried(paid, KINDS[kind])
+        assert (bool(paid.sent), bool(refused)) == (sends, not sends)
+        after = (await paid.atelier.usage.month()).spent
+        assert (after > before) == (sends and known)
+        month = paid.atelier.month_budget
+        assert month._left() == pytest.approx(limit - after if limit else month._left()), "what is held is freed, what is spent is counted"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_without_a_price_it_is_sent_once_the_person_allows_it_for_the_month(opened: Any, kind: str) -> None:
+    clock = Ticking(START)
+    async with opened(False, clock, monthly_cost_limit=1_000.0) as paid:
+        assert await tried(paid, KINDS[kind])
+        await paid.atelier.usage.allow_unpriced()
+        assert not await tried(paid, KINDS[kind])
+        assert (await paid.atelier.usage.month()).unpriced
+        await clock.advance(timedelta(days=31).total_seconds())
+        assert await tried(paid, KINDS[kind]), "the next month asks again"
+        await paid.atelier.usage.allow_unpriced()
+        await paid.atelier.usage.allow_unpriced(False)
+        assert await tried(paid, KINDS[kind])
+
+
+async def test_a_run_without_a_price_waits_and_continues_when_it_is_allowed(opened: Any) -> None:
+    async with opened(False, monthly_cost_limit=1_000.0) as paid:
+        workflow = await paid.atelier.workflows.create("y")
+        run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        await paid.atelier.runs.wait(run_id)
+        assert (await paid.atelier.repos.runs.get(run_id)).status is RunStatus.PAUSED
+        await paid.atelier.runs.steering.resume(run_id, raise_limits={LimitKind.UNPRICED: 1.0})
+        await paid.atelier.runs.wait(run_id)
+        assert (await paid.atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED
+        assert (await paid.atelier.usage.month()).limit == 1_000.0
+
+
+async def test_what_the_errors_say_can_be_done(opened: Any) -> None:
+    async with opened(False, monthly_cost_limit=1_000.0) as paid:
+        with pytest.raises(ToolError) as refused:
+            await image(paid)
+        assert "Settings" in str(refused.value)
+        assert "price" in str(refused.value)
+        with pytest.raises(LimitError) as vectors:
+            await embedding(paid)
+        assert "Server/vectors" in str(vectors.value)
+
+
+@pytest.mark.parametrize(("code", "counted"), [("auth", 0.0), ("rate_limited", 0.0), ("unreachable", 0.0), ("timeout", FIXED), ("", FIXED)])
+async def test_what_a_service_refused_is_given_back(opened: Any, code: str, counted: float) -> None:
+    async with opened(monthly_cost_limit=1_000.0) as paid:
+        with pytest.raises((ProviderError, asyncio.CancelledError)):
+            async with paid.paying()("painter", "m", FIXED, "a picture"):
+                assert (await paid.atelier.usage.month()).spent == pytest.approx(FIRST + FIXED), "a kill here forgets nothing"
+                raise ProviderError("No.", code=code) if code else asyncio.CancelledError
+        assert (await paid.atelier.usage.month()).spent == pytest.approx(FIRST + counted)
+        assert paid.atelier.month_budget._left() == pytest.approx(1_000.0 - FIRST - counted)
+
+
+async def test_a_refund_in_another_run_or_a_copy_lowers_nothing(opened: Any) -> None:
+    async with opened(monthly_cost_limit=1_000.0) as paid:
+        workflow = await paid.atelier.workflows.create("y")
+        run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        await paid.atelier.runs.wait(run_id)
+        [handle] = await paid.atelier.runs.team_of(run_id)
+        await paid.atelier.journal.append(handle, MediaPaid(call_id="x", usage=Usage(cost=-500.0)))
+        assert (await paid.atelier.usage.month()).spent == pytest.approx(FIRST)
+
+
+async def test_many_at_once_never_exceed_it_together(opened: Any) -> None:
+    async with opened(monthly_cost_limit=FIRST + 3.5 * FIXED) as paid:
+
+        async def order(paid: Paid) -> str:
+            async with paid.paying()("painter", "m", FIXED, "a picture"):
+                paid.sent.append("order")
+                await asyncio.sleep(0)
+            return ""
+
+        done = await asyncio.gather(*(tried(paid, order) for _ in range(8)))
+        assert (len(paid.sent), sum(not code for code in done)) == (3, 3)
+        assert (await paid.atelier.usage.month()).spent == pytest.approx(FIRST + 3 * FIXED)
+
+
+async def test_a_request_next_to_the_run_that_fails_frees_what_it_held(opened: Any) -> None:
+    async with opened(monthly_cost_limit=1_000.0) as paid:
+
+        async def broken(_request: ChatRequest) -> Any:
+            raise ProviderError("No.", code="auth")
+            yield
+
+        paid.stream = broken
+        for ask in (title, sampling, description):
+            with pytest.raises(AtelierError):
+                await ask(paid)
+        assert paid.atelier.month_budget._left() == pytest.approx(1_000.0 - FIRST)
+
+
+async def test_what_a_title_holds_stays_when_the_run_sends_its_next_request(opened: Any) -> None:
+    async with opened(monthly_cost_limit=1_000.0) as paid:
+        gate, asked = asyncio.Event(), asyncio.Event()
+
+        async def slow(request: ChatRequest) -> Any:
+            asked.set()
+            await gate.wait()
+            yield ReplyDone(reply=ChatReply(content="x", usage=Usage(tokens_input=10, tokens_output=1)))
+
+        paid.stream = slow
+        waiting = asyncio.create_task(title(paid))
+        await asked.wait()
+        held = paid.atelier.month_budget._left()
+        paid.atelier.month_budget.release(paid.run_id)
+        assert paid.atelier.month_budget._left() == held < 1_000.0 - FIRST
+        gate.set()
+        await waiting
+
+
+async def test_embeddings_are_counted_as_the_server_counts_over_restarts_and_in_the_usage(opened: Any) -> None:
+    async with opened(monthly_cost_limit=1_000.0) as paid:
+        made = await embedder(paid)
+        for _ in range(3):
+            assert isinstance(await made.embed(["a text of many words " * 20]), np.ndarray)
+        await made.aclose()
+        spent = FIRST + 3 * 3 * TOKENS / 1_000_000
+        assert (await paid.atelier.usage.month()).spent == pytest.approx(spent), "the server counts three tokens a request"
+        assert paid.atelier.month_budget._left() == pytest.approx(1_000.0 - spent)
+        [row] = [each for each in await paid.atelier.usage.rows() if each.provider == "Server"]
+        assert (row.workflow, row.total.requests, row.total.usage.tokens_input) == ("Outside workflows", 3, 9)
+        paid.server.script(Failure(401, {"error": {"message": "no"}}))
+        made = await embedder(paid)
+        with pytest.raises(ProviderError):
+            await made.embed(["x"])
+        await made.aclose()
+        assert (await paid.atelier.usage.month()).spent == pytest.approx(spent), "a refused request costs nothing"
+
+
+async def test_events_of_orders_are_in_the_run_and_its_sums(opened: Any, tmp_path: Path) -> None:
+    async with opened() as paid:
+        assert not await tried(paid, image)
+        orders = [event.body for event in await run_events(paid.atelier.repos, paid.run_id) if isinstance(event.body, MediaPaid)]
+        assert [(each.call_id, each.provider, each.model, each.usage.cost) for each in orders] == [
+            ("call", "127.0.0.1:9", "painter", FIXED)
+        ]
+        assert paid.handle.current.usage.cost == pytest.approx(FIRST + FIXED)
+
+
+@pytest.mark.parametrize("service", ["ddgs", "searxng"])
+async def test_searches_that_cost_nothing_need_no_price(opened: Any, service: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(monthly_cost_limit=FIRST) as paid:
+
+        async def json(_self: object, *_more: Any) -> Any:
+            return {"results": []}
+
+        monkeypatch.setattr("atelier_desk.llm.wire.http.HttpClient.json", json)
+        monkeypatch.setattr("atelier_desk.web.search.public_pages", lambda *_: [])
+        await paid.atelier.web.use(WebSettings.model_validate({"search": service, "address": "https://search.example.org"}))
+        assert await paid.atelier.web.search("x") == []
+        assert [each.workflow for each in await paid.atelier.usage.rows() if each.workflow == "Outside workflows"] == []
+
+
+async def test_searches_stand_in_the_usage_under_their_service(opened: Any) -> None:
+    async with opened() as paid:
+        for ask in (search, search_of_a_person, trial_of_a_search_service):
+            assert not await tried(paid, ask)
+        assert not await tried(paid, model_3d)
+        usage = await paid.atelier.usage.rows()
+        assert {each.provider for each in usage} == {"test", "Brave Search", "Meshy"}, "none of it is the run's model's"
+        rows = [each for each in usage if each.provider == "Brave Search"]
+        assert {(each.workflow, each.total.requests, each.total.cost) for each in rows} == {
+            ("x", 1, FIXED), ("Outside workflows", 2, 2 * FIXED),
+        }  # fmt: skip

@@ -1,0 +1,230 @@
+"""Each check in its good and its bad state."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.errors import ProviderError, StorageError
+from atelier_desk.domain.model_messages import ToolCall
+from atelier_desk.domain.provider import ProviderConfig
+from atelier_desk.domain.settings import EmbedderSettings, Settings
+from atelier_desk.engine.maintenance import system_checks
+from atelier_desk.engine.maintenance.doctor import checks
+from atelier_desk.engine.maintenance.system_checks import Check
+from atelier_desk.llm.local.models import MANIFEST, UNREADABLE, ModelStore
+from atelier_desk.support.hashing import sha256_of
+from atelier_desk.workspace.checkpoints.files import Author
+from atelier_desk.workspace.path_resolution import place
+from tests.chaos.flips import flip
+from tests.engine.conftest import Opener, WordEmbedder
+from tests.llm.local.conftest import gguf_bytes
+from tests.support.servers.openai import FakeOpenAI
+
+
+@pytest.fixture(autouse=True)
+def _no_qt_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The import of Qt is tried once, in its own test."""
+
+    async def found(deep: bool) -> Check:
+        return Check(name="qt", title="Qt", status="ok", message="there")
+
+    monkeypatch.setattr(system_checks, "qt", found)
+
+
+def by_name(found: list[Check]) -> dict[str, Check]:
+    return {check.name: check for check in found}
+
+
+async def test_a_healthy_machine(open_atelier: Opener) -> None:
+    async with FakeOpenAI() as server, open_atelier() as atelier:
+        await atelier.providers.save(ProviderConfig(name="lab", kind="openai", base_url=server.url))
+        found = by_name(await checks(atelier))
+        for name in ("database", "embedder", "disk", "data_folder", "provider:lab"):
+            assert found[name].status == "ok", found[name]
+        assert found["keyring"].status == "warn"
+        assert "--api-key-env" in found["keyring"].fix
+
+
+async def test_it_is_informed_what_is_checked(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        begun: list[str] = []
+        found = await checks(atelier, begin=begun.append)
+    assert begun == [
+        "Window toolkit (Qt)",
+        "Database",
+        "Configuration",
+        "Reports",
+        "Attachments",
+        "Undo data",
+        "Own tools",
+        "Downloaded models",
+        "Keyring",
+        "Embedder",
+        "Providers",
+    ]
+    assert {"Database", "Embedder"} <= {check.title for check in found}
+
+
+async def test_a_server_that_is_off_is_a_warning_with_what_to_do(open_atelier: Opener) -> None:
+    async with FakeOpenAI() as server:
+        url = server.url
+    async with open_atelier() as atelier:
+        await atelier.providers.save(ProviderConfig(name="lab", kind="openai", base_url=url))
+        check = by_name(await checks(atelier))["provider:lab"]
+        assert (check.status, bool(check.message)) == ("warn", True)
+        assert "providers test lab" in check.fix
+
+
+class Broken(WordEmbedder):
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    async def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        raise self._error
+
+
+@pytest.mark.parametrize("error", [ProviderError("it is not installed"), RuntimeError("odd")])
+async def test_a_broken_part_fails_its_own_check_alone(open_atelier: Opener, error: Exception) -> None:
+    async with open_atelier(embedder=Broken(error)) as atelier:
+        found = by_name(await checks(atelier, deep=True))
+        assert found["embedder"].status == "fail"
+        assert str(error) in found["embedder"].message
+        assert found["database"].status == "ok"
+
+
+async def test_what_is_costly_to_load_is_only_searched_for_unless_all_is_to_be_tried(open_atelier: Opener) -> None:
+    async with open_atelier(embedder=Broken(RuntimeError("loaded"))) as atelier:
+        provider = await atelier.providers.provider("local")
+        for deep in (False, True):
+            found = by_name(await checks(atelier, deep=deep))
+            assert found["embedder"].status == ("fail" if deep else "ok")
+            assert (provider.server is not None) == deep
+            assert found["provider:local"].status == "ok"
+            assert ("installed" in found["provider:local"].message) == (not deep)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "status", "words"),
+    [
+        (EmbedderSettings(kind="none"), "warn", "their words only"),
+        (EmbedderSettings(kind="openai", provider="gone", model="m"), "warn", "gone"),
+    ],
+)
+async def test_in_a_process_that_only_looks_the_embedder_is_that_of_the_settings(
+    open_atelier: Opener, chosen: EmbedderSettings, status: str, words: str
+) -> None:
+    async with open_atelier() as atelier:
+        await atelier.repos.settings.save(Settings(embedder=chosen))
+    async with open_atelier(start=False) as atelier:
+        found = by_name(await checks(atelier))["embedder"]
+        assert (found.status, bool(found.fix)) == (status, True)
+        assert words in found.message
+
+
+async def test_a_full_disk(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_atelier() as atelier:
+        for free, status in ((10 * 1024**2, "fail"), (500 * 1024**2, "warn"), (5 * 1024**3, "ok")):
+            monkeypatch.setattr(shutil, "disk_usage", lambda folder, free=free: type("Usage", (), {"free": free}))
+            assert by_name(await checks(atelier))["disk"].status == status
+
+
+async def test_a_folder_others_can_read_is_a_warning(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        atelier.datadir.root.chmod(0o755)
+        check = by_name(await checks(atelier))["data_folder"]
+        assert (check.status, check.fix) == ("warn", f"chmod 700 {atelier.datadir.root}")
+
+
+async def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    found = by_name(await checks(root=tmp_path / "missing", problem=StorageError("it is locked", code="locked")))
+    assert found["data_folder"].status == "fail"
+    assert (found["database"].status, found["database"].message) == ("fail", "it is locked")
+    assert "keyring" not in found
+
+
+async def test_every_row_and_report_is_read_and_damage_is_named(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("w")
+        for name in ("whole", "changed"):
+            await atelier.reports.write(workflow.id, name, "text")
+        told: list[tuple[int, int]] = []
+        found = by_name(await checks(atelier, progress=lambda done, total: told.append((done, total))))
+        assert found["reports"].status == "ok"
+        assert "2 reports" in found["reports"].message
+        rows = sum((await atelier.store.counts()).values())
+        assert (rows, rows) in told
+        assert f"{rows} rows" in found["database"].message
+        path = await atelier.reports.path(workflow.id, "changed")
+        path.write_text("texT")
+        found = by_name(await checks(atelier))
+        assert found["reports"].status == "fail"
+        assert str(path) in found["reports"].message
+        assert "atelier reports accept" in found["reports"].fix
+
+
+async def test_an_own_tool_that_changed_is_a_warning(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        assert by_name(await checks(atelier))["own_tools"].status == "ok"
+        file = atelier.datadir.tools / "mine.py"
+        file.write_text("x = 1")
+        await atelier.own_tools.confirm("mine.py", (await atelier.own_tools.read("mine.py")).sha256)
+        file.write_text("x = 3")
+        check = by_name(await checks(atelier))["own_tools"]
+        assert (check.status, "mine.py" in check.message, "tools own confirm" in check.fix) == ("warn", True, True)
+
+
+async def test_undo_data_that_cannot_be_read_is_a_warning_with_its_size(open_atelier: Opener, tmp_path: Path) -> None:
+    async with open_atelier() as atelier:
+        assert by_name(await checks(atelier))["checkpoints"].status == "ok"
+        files = atelier.workspace_files
+        for workflow in ("unknown", (await atelier.workflows.create()).id):
+            assert by_name(await checks(atelier))["checkpoints"].status == "ok", "what is unknown goes by itself"
+            (tmp_path / "folder").mkdir()
+            (tmp_path / "folder/file").write_text("x" * 2000)
+            change = files.delete(Author(workflow), place("folder", (tmp_path,)))
+            if workflow != "unknown":
+                files.store.record(change).write_bytes(b"?")
+        check = by_name(await checks(atelier))["checkpoints"]
+        assert check.status == "warn"
+        assert "1 record of changes cannot be read" in check.message
+        assert "2\u202fkB" in check.message
+        assert "1 set of undo data belongs to a workflow that is not in this database" in check.message
+        assert "atelier files leftovers" in check.fix
+
+
+async def test_changes_whose_undo_data_was_deleted_are_a_warning(open_atelier: Opener, tmp_path: Path) -> None:
+    call = ToolCall(id="c1", name="write_file", arguments={"path": "a.txt", "content": "new"})
+    async with open_atelier([[call], "done"]) as atelier:
+        await atelier.settings.set("approvals.flags.file_ops", False)
+        (tmp_path / "ws").mkdir()
+        mine = await atelier.workflows.create(workspace=(str(tmp_path / "ws"),))
+        async for _event in atelier.run("go", workflow_id=mine.id):
+            pass
+        assert by_name(await checks(atelier))["checkpoints"].status == "ok"
+        shutil.rmtree(atelier.datadir.checkpoints)
+        check = by_name(await checks(atelier))["checkpoints"]
+        assert (check.status, "Undo is no longer possible for 1 change" in check.message) == ("warn", True)
+
+
+async def test_a_downloaded_model_the_disk_damaged_fails_though_its_time_is_the_same(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        path = atelier.datadir.models / "tiny.gguf"
+        path.write_bytes(gguf_bytes())
+        ModelStore(atelier.datadir.models).record_download(path, sha256_of(path))
+        assert by_name(await checks(atelier))["models"].status == "ok"
+        flip(path, (path.stat().st_size - 9) * 8)
+        check = by_name(await checks(atelier))["models"]
+        assert check.status == "fail"
+        assert str(path) in check.message
+
+
+async def test_a_list_of_downloaded_models_that_cannot_be_read_is_named(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        (atelier.datadir.models / MANIFEST).write_text("{broken")
+        check = by_name(await checks(atelier))["models"]
+        assert (check.status, MANIFEST in check.message, UNREADABLE in check.fix) == ("warn", True, True)

@@ -1,0 +1,151 @@
+"""Every code of a failed call comes from one enum, has words for people, and names the model's next step."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import atelier_desk
+from atelier_desk.domain.documents import NOT_READ
+from atelier_desk.domain.failure_codes import FailureCode
+from atelier_desk.tools.calls.next_steps import _STEPS, with_next_step
+
+PACKAGE = Path(atelier_desk.__file__).parent
+ROOMS = ("tools", "workspace", "web", "engine/run", "engine/team", "engine/attachments/image_descriptions.py")
+NOT_OF_CALLS = frozenset({"description", "folder", "header", "long", "mended", "name", "empty_reply", "truncated", "guided"})
+"""Of files of skills and replies of models."""
+
+
+def sources() -> Iterator[Path]:
+    for room in ROOMS:
+        place = PACKAGE / room
+        yield from sorted(place.rglob("*.py")) if place.is_dir() else [place]
+
+
+def strings(node: ast.AST | None) -> Iterator[str]:
+    """The texts an expression can be, with a sign for what is filled in."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+    elif isinstance(node, ast.IfExp):
+        yield from (*strings(node.body), *strings(node.orelse))
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        yield from (first + second for first in (*strings(node.left), "") for second in strings(node.right) if first)
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "FailureCode":
+        yield FailureCode[node.attr].value
+
+
+def failures(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """The code and text of every error and failed result that is written out."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Tuple) and len(node.elts) == 2 and all(isinstance(each, ast.Constant) for each in node.elts):
+            code, text = (each.value for each in node.elts if isinstance(each, ast.Constant))
+            if isinstance(code, str) and code in set(FailureCode) and isinstance(text, str) and "{path}" in text:
+                yield code, text
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                code, text = getattr(key, "value", None), getattr(value, "value", None)
+                if isinstance(code, str) and code in set(FailureCode) and isinstance(text, str) and "{path}" in text:
+                    yield code, text
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        named = {keyword.arg: keyword.value for keyword in node.keywords}
+        called = ast.unparse(node.func).split(".")[-1]
+        given = named.get("code") or (node.args[1] if called == "failure" and len(node.args) > 1 else None)
+        if given is None or not (called == "failure" or called.endswith("Error")):
+            continue
+        for code in strings(given):
+            for text in strings(named.get("text")) if "text" in named else strings(node.args[0]):
+                yield code, text
+
+
+WRITTEN = sorted({found for path in sources() for found in failures(ast.parse(path.read_text(encoding="utf-8")))} | {*NOT_READ.items()})
+WORDS = {word for path in sources() for word in re.findall(r'"([a-z_]+)"|FailureCode\.([A-Z_]+)', path.read_text(encoding="utf-8"))}
+
+STEP = re.compile(
+    r"\b(use|give|tell|read|set|choose|try|do the work|do not|ask|list|add|leave|call|there (are|is)|yours|known|allowed|available|closest"
+    r"|has|others?|agents|replace|you can|run one|only|at most|limit is|go on|fetch|edit|review|delete|move|write|copy|make|name|stop|see"
+    r"|put|take|show|wait|fit|send|begin|work in|check|change|search|retry|say|answer|grant|update file|let|nothing was|install|save|kinds"
+    r"|up to|your tools|nothing needs|download|look|requires)\b",
+    re.IGNORECASE,
+)
+"""Words of a text that says what to do, or what is allowed."""
+
+NEXT_STEPS = {
+    "exists": "overwrite",
+    "not_a_file": "list_directory",
+    "not_a_folder": "list_directory",
+    "not_found": "list_directory",
+    "changed": "Read it again",
+    "no_workspace": "folder",
+    "own_network": "rule",
+    "not_empty": "recursive",
+    "depth": "Do the work yourself",
+    "no_parent": "wait_user_response",
+    "unknown_section": "Sections of your tools",
+    "unknown_name": "Available",
+    "other_disk": "copy it, then delete it",
+    "timeout": "Ask for less",
+    "bad_path": "for example src/main.py",
+    "no_shell": "one command at a time",
+    "memory_off": "Go on without it",
+    "needs_user": "Tell them",
+    "no_workflow": "use scope general",
+    "unsafe_repository": "tell the user",
+    "bad_patch": "old_string",
+    "no_team": "Do the work yourself",
+    "outside": "paths relative to the first folder",
+    "elsewhere": "Fetch that address",
+    "encrypted": "without one",
+    "not_a_page": "Fetch a page with text",
+    "no_cell": "It has",
+    "skipped": "sensible assumption",
+    "binary": "run_command",
+    "division_by_zero": "Check the numbers",
+}
+"""What a text of a code names, for those whose next step is another call or argument."""
+
+
+def test_every_code_is_one_of_the_enum() -> None:
+    assert len(WRITTEN) > 200
+    assert {code for code, _text in WRITTEN} - NOT_OF_CALLS <= set(FailureCode)
+
+
+def test_no_code_is_there_that_nothing_uses() -> None:
+    used = {name for pair in WORDS for name in pair if name}
+    of_classes = {"usage", "over_limit", "conflict", "storage", "provider", "cancelled", "not_found", "tool_error"}
+    kept = "".join(
+        path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py") if path.name not in ("failure_codes.py", "failure_text.py")
+    )
+    assert [code.value for code in FailureCode if code not in used | of_classes and f'"{code}"' not in kept] == []
+
+
+@pytest.mark.parametrize(("code", "text"), WRITTEN)
+def test_every_text_names_the_next_step_or_what_is_allowed(code: str, text: str) -> None:
+    said = with_next_step(text, code)
+    if code in NOT_OF_CALLS or not re.search(r"[a-z]{3} [a-z]", said) or re.search(r"[.:]\s(…|\{\w+\})?$", said):
+        return  # what it says last is filled in
+    assert STEP.search(re.sub(r"\{\w+(!r)?\}", "…", said)), f"{code}: {said}"
+
+
+@pytest.mark.parametrize("code", list(NEXT_STEPS))
+def test_the_next_step_of_a_code(code: str) -> None:
+    texts = [with_next_step(text, each) for each, text in WRITTEN if each == code]
+    assert any(NEXT_STEPS[code] in text for text in texts), texts
+
+
+def test_a_step_is_added_once_and_only_where_the_text_lacks_it() -> None:
+    plain = "a is a folder, not a file."
+    once = with_next_step(plain, "not_a_file")
+    assert once.startswith(f"{plain} ")
+    assert "list_directory" in once
+    assert with_next_step(once, "not_a_file") == once
+    assert with_next_step("a exists already: set overwrite to replace it.", "exists") == "a exists already: set overwrite to replace it."
+    assert with_next_step("Whatever", "code_of_an_own_tool") == "Whatever"
+    for code, part, _step in _STEPS:
+        assert any(each == code and part in text for each, text in WRITTEN), f"{code}: no text has “{part}”"
