@@ -303,7 +303,7 @@ async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) 
             title=title,
             status="warn",
             message=_(
-                ("The checksums of downloaded models cannot be read ({reason}), so changed model files are not detected."),
+                "The checksums of downloaded models cannot be read ({reason}), so changed model files are not detected.",
                 reason=reason,
             ),
             fix=_(

@@ -99,11 +99,9 @@ def command_sandbox() -> Check:
     title = _("Sandbox")
     if sandbox.available():
         message = _(
-            (
-                "Commands of agents are confined by {means}: those that run without asking only read, those "
+            "Commands of agents are confined by {means}: those that run without asking only read, those "
                 "you allow write only in the workflow's folders, and none has network access unless you allow "
-                "it; then it is unrestricted."
-            ),
+                "it; then it is unrestricted.",
             means=sandbox.means(),
         )
         said = " ".join([message, *_namespaces()])
