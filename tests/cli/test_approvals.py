@@ -235,7 +235,7 @@ def test_several_are_approved_from_outside_by_their_ids(cli: Cli, approvals: Con
     result = cli("run", "go", "--json", steps=[[*calculate("1+1", "a"), *calculate("2+2", "b"), *calculate("3+3", "c")]])
     first, second, third = (each["id"] for each in cli("approvals", "list", "--json").json)
     refused = cli("approvals", "approve", first, second, "--scope", "run")
-    assert (refused.status, "for this once" in refused.err) == (2, True)
+    assert (refused.status, "approved once" in refused.err) == (2, True)
     assert cli("approvals", "approve", first, "missing").status == 2
     done = cli("approvals", "approve", first, second)
     assert (done.status, done.out) == (0, f"{first}  approved\n{second}  approved\n")

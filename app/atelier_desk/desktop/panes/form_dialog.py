@@ -57,10 +57,6 @@ class FormDialog(QDialog):
         self._column.addSpacing(4)
         return caption
 
-    def add_part(self, part: QWidget) -> None:
-        """A part whose fields have their labels already, such as a declared form."""
-        self._column.addWidget(part)
-
     def finish(self, action: str) -> None:
         """Add the validation message and the buttons."""
         self._error = control(label("", "error", self, wrap=True), "form-error")

@@ -51,18 +51,15 @@ class OptionCard(QCheckBox):
         bind(self.updateGeometry)
         bind(self.update)
 
-    def _px(self, value: float) -> int:
-        return theme().px(value)
-
     def _lines(self) -> tuple[str, str]:
         head, _, rest = self.text().partition("\n")
         return head.strip(), " ".join(rest.split())
 
     def _text_left(self) -> int:
-        return self._px(42)
+        return theme().px(42)
 
     def _text_width(self, width: int) -> int:
-        return max(40, width - self._text_left() - self._px(32 if self._number else 14))
+        return max(40, width - self._text_left() - theme().px(32 if self._number else 14))
 
     def _heights(self, width: int) -> tuple[int, int]:
         head, rest = self._lines()
@@ -72,17 +69,17 @@ class OptionCard(QCheckBox):
 
     def heightForWidth(self, width: int) -> int:
         first, second = self._heights(width)
-        return first + (second + self._px(2) if second else 0) + self._px(20)
+        return first + (second + theme().px(2) if second else 0) + theme().px(20)
 
     def hasHeightForWidth(self) -> bool:
         return True
 
     def sizeHint(self) -> QSize:
-        width = self._px(320)
+        width = theme().px(320)
         return QSize(width, self.heightForWidth(width))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self._px(160), self._px(40))
+        return QSize(theme().px(160), theme().px(40))
 
     def hitButton(self, pos: QPoint) -> bool:
         """The whole row toggles."""
@@ -113,7 +110,7 @@ class OptionCard(QCheckBox):
         inset = thick / 2
         painter.setPen(QPen(QColor(edge), thick))
         painter.setBrush(QColor(tokens.accent_soft if checked else tokens.surface))
-        radius = self._px(8)
+        radius = theme().px(8)
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(inset, inset, -inset, -inset), radius, radius)
         if not self.isEnabled():
             painter.setOpacity(0.55)
@@ -122,14 +119,14 @@ class OptionCard(QCheckBox):
         painter.end()
 
     def _paint_box(self, painter: QPainter, checked: bool) -> None:
-        tokens, side = theme().tokens, self._px(18)
+        tokens, side = theme().tokens, theme().px(18)
         first, _ = self._heights(self.width())
         line = QFontMetrics(theme().font(14, 500)).height()
-        top = self._px(10) + (min(first, line) - side) / 2
-        box = QRectF(self._px(13), top, side, side)
+        top = theme().px(10) + (min(first, line) - side) / 2
+        box = QRectF(theme().px(13), top, side, side)
         painter.setPen(QPen(QColor(tokens.accent if checked else tokens.muted), 1.5))
         painter.setBrush(QColor(tokens.accent) if checked else Qt.BrushStyle.NoBrush)
-        painter.drawRoundedRect(box, self._px(4), self._px(4))
+        painter.drawRoundedRect(box, theme().px(4), theme().px(4))
         if checked:
             pen = QPen(QColor(tokens.on_accent), max(1.6, side / 9))
             pen.setCapStyle(Qt.PenCapStyle.RoundCap)
@@ -141,14 +138,14 @@ class OptionCard(QCheckBox):
     def _paint_text(self, painter: QPainter) -> None:
         tokens = theme().tokens
         head, rest = self._lines()
-        top, left, width = self._px(10), self._text_left(), self._text_width(self.width())
+        top, left, width = theme().px(10), self._text_left(), self._text_width(self.width())
         painter.setPen(QColor(tokens.text))
         layout, height = _laid_out(head, theme().font(14, 500), width)
         layout.draw(painter, QPointF(left, top))
         painter.setPen(QColor(tokens.muted))
         painter.setFont(theme().font(12))
         if rest:
-            _laid_out(rest, theme().font(12), width)[0].draw(painter, QPointF(left, top + height + self._px(2)))
+            _laid_out(rest, theme().font(12), width)[0].draw(painter, QPointF(left, top + height + theme().px(2)))
         if self._number:
-            hint = QRect(self.width() - self._px(28), top, self._px(16), QFontMetrics(theme().font(14, 500)).height())
+            hint = QRect(self.width() - theme().px(28), top, theme().px(16), QFontMetrics(theme().font(14, 500)).height())
             painter.drawText(hint, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), str(self._number))

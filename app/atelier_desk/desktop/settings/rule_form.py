@@ -92,7 +92,7 @@ class RuleForm(FormDialog):
         if rule is not None:
             self.form.show_values(rule)
         fill(QVBoxLayout(self.form), *map(self.form.cell, self.form.fields), margins=(0, 0, 0, 0), spacing=10)
-        self.add_part(self.form)
+        self._column.addWidget(self.form)
         self.form.changed.connect(self.check)
         self.finish(_("Save"))
         self.text.setFocus()

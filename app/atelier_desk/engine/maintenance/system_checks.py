@@ -100,8 +100,8 @@ def command_sandbox() -> Check:
     if sandbox.available():
         message = _(
             "Commands of agents are confined by {means}: those that run without asking only read, those "
-                "you allow write only in the workflow's folders, and none has network access unless you allow "
-                "it; then it is unrestricted.",
+            "you allow write only in the workflow's folders, and none has network access unless you allow "
+            "it; then it is unrestricted.",
             means=sandbox.means(),
         )
         said = " ".join([message, *_namespaces()])
