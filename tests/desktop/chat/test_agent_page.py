@@ -55,7 +55,7 @@ async def test_prompt_messages_and_words_under_way(team: Team) -> None:
     page = await opened(team)
     assert texts(page) == ["Check **all** types", "Looking.", "So "]
     memo = page.findChild(AgentMessage, "agent-memo")
-    assert memo._heading.text() == "PROMPT FROM BEA"
+    assert memo._heading.text() == "Prompt from Bea"
     await team.feed(event(15, "token", "dot", content="far", message_id="d2"), event(15, "token", "cid", content="Other", message_id="z"))
     assert texts(page) == ["Check **all** types", "Looking.", "So far"]
     assert team.engine.calls("teams.transcript") == [(("dot",), {})]
@@ -157,7 +157,7 @@ async def test_a_last_answer_that_is_the_report_is_shown_once(team: Team) -> Non
     await team.feed(child(20, "dot", what="sub_agent_complete", report="Looking."))
     page = await opened(team)
     assert texts(page) == ["Check **all** types", "Looking."]
-    assert {memo._heading.text() for memo in page.findChildren(AgentMessage, "agent-memo")} == {"PROMPT FROM BEA", "REPORT TO BEA"}
+    assert {memo._heading.text() for memo in page.findChildren(AgentMessage, "agent-memo")} == {"Prompt from Bea", "Report to Bea"}
 
 
 async def test_nothing_can_be_edited_or_answered_again(team: Team) -> None:

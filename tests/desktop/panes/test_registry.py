@@ -28,7 +28,7 @@ from atelier_desk.support.i18n import N_
 class NotesPane(Pane):
     def __init__(self, bridge):
         super().__init__(bridge)
-        bind_text(self.heading, N_("LANGUAGE AND APPEARANCE"))
+        bind_text(self.heading, N_("Language and appearance"))
         self.field = control(QPlainTextEdit(self), "notes-field", name=N_("Language"))
         self.column.addWidget(self.field)
 
@@ -75,7 +75,7 @@ async def test_a_pane_is_one_new_file(qtbot: QtBot) -> None:
     switch_language("fr")
     await settle()
     heading = window.rail.panes["notes"].heading.text()
-    assert (dock.windowTitle(), action.text(), heading) == ("Taille du texte", "Copier les détails", "LANGUE ET APPARENCE")
+    assert (dock.windowTitle(), action.text(), heading) == ("Taille du texte", "Copier les détails", "Langue et apparence")
     assert window.findChild(QWidget, "notes-field").accessibleName() == "Langue"
     assert "Taille du texte" in window.findChild(QWidget, "hide-notes").toolTip()
     window.command_palette()

@@ -33,7 +33,7 @@ async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> Reports
 
 async def test_a_report_is_listed_and_read_as_markdown(pane: ReportsPane, qtbot: QtBot) -> None:
     assert pane.objectName() == "reports-pane"
-    assert pane.heading.text() == "REPORTS · 2"
+    assert pane.heading.text() == "Reports · 2"
     assert pane.list.item(0).text() == "first"
     pane.list.setCurrentRow(1)
     qtbot.keyClick(pane.list, Qt.Key.Key_Return)

@@ -278,7 +278,7 @@ async def test_tools_in_an_order_of_their_own_are_no_change(page: Any, find: Fin
     while page.jobs._tasks:
         await page.jobs.settled()
     assert find("agent-name").text() == "Tester"
-    assert page.form_card.heading.text() == "TESTER"
+    assert page.form_card.heading.text() == "Tester"
     assert not find("agent-save").isEnabled()
     assert page.form.tools.enabled() == config.tools
 

@@ -175,10 +175,10 @@ async def test_a_refusal_stays_in_place_with_the_form(page: Any, find: Find, ate
 
 async def test_the_heading_of_a_new_provider_follows_the_language(page: Any) -> None:
     page.begin("openai", "Mine", "")
-    assert page.form_card.heading.text() == "NEW PROVIDER"
+    assert page.form_card.heading.text() == "New provider"
     i18n.set_language("fr")
     refresh_texts()
-    assert page.form_card.heading.text() == "NOUVEAU FOURNISSEUR"
+    assert page.form_card.heading.text() == "Nouveau fournisseur"
 
 
 async def test_a_test_shows_latency_or_the_reason(page: Any, find: Find, atelier: Engine) -> None:

@@ -29,7 +29,7 @@ from atelier_desk.support.i18n import N_
 class ExtraPage(RowsPage):
     sections = (
         Section(
-            N_("WORK"),
+            N_("Work"),
             Number("workflows_running", N_("Parallel workflows"), N_("Others wait in a queue.")),
             Toggle("approvals.auto_approve_low", N_("Allow low-risk calls without asking")),
         ),

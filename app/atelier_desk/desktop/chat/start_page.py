@@ -208,9 +208,9 @@ class StartPage(QScrollArea):
         hint = label("", "muted", body, wrap=True)
         bind_text(hint, N_("Describe a goal below. The agent plans, uses tools and asks when it needs you."))
         head = fill(QVBoxLayout(), title, hint, margins=(0, 0, 0, 0), spacing=4)
-        self.recent = control(_Section(body, N_("RECENT"), 1), "start-recent")
-        self.examples = control(_Section(body, N_("EXAMPLES"), COLUMNS), "start-examples")
-        self.agents = control(_Section(body, N_("AGENT"), COLUMNS), "start-agents")
+        self.recent = control(_Section(body, N_("Recent"), 1), "start-recent")
+        self.examples = control(_Section(body, N_("Examples"), COLUMNS), "start-examples")
+        self.agents = control(_Section(body, N_("Agent"), COLUMNS), "start-agents")
         self.more = control(QPushButton(body), "start-gallery", N_("More agents…"), look="quiet")
         self.more.setAutoDefault(False)
         self.more.clicked.connect(self._open_gallery)
@@ -234,7 +234,7 @@ class StartPage(QScrollArea):
         hint = bind_text(
             label("", "small", box, wrap=True), N_("Agents can read and change files in it. You can also drop a folder on the window.")
         )
-        heading = bind_text(label("", "heading", box), N_("FOLDER"))
+        heading = bind_text(label("", "heading", box), N_("Folder"))
         line = fill(QHBoxLayout(), grant, (hint, 1), margins=(0, 0, 0, 0), spacing=10)
         fill(
             QVBoxLayout(box),

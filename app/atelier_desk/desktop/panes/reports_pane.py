@@ -146,7 +146,7 @@ class ReportsPane(Pane):
         self.list.setCurrentRow(min(max(chosen, 0), self.list.count() - 1))
         count = len(self._reports)
         self.counted.emit(count)
-        self.heading.setText(_("REPORTS · {n}", n=number(count)) if count else _("REPORTS"))
+        self.heading.setText(_("Reports · {n}", n=number(count)) if count else _("Reports"))
         self._name.setText(self._open)
         self._warning.setVisible(self._damaged)
         self._accept.setVisible(self._damaged)

@@ -82,7 +82,7 @@ class OverviewPage(QWidget):
         self._parts = control(label("", "muted", self, wrap=True), "project-parts")
         self._relations = control(label("", "muted", self, wrap=True), "project-relations")
         self.cut = control(label("", "warn", self, wrap=True), "project-cut")
-        self._problem_title = control(label("", "heading", self), "", N_("NOT INDEXED"))
+        self._problem_title = control(label("", "heading", self), "", N_("Not indexed"))
         fill(column, self._build_head(), self._build_buttons(), self.progress, self.cut, self._build_figures(), self.languages)
         fill(column, self._parts, self._relations, self._build_switches(), self._problem_title, self.problems, 1)
         self.problems.allowed.connect(self.allowed)

@@ -93,7 +93,7 @@ class ProjectsWindow(QWidget):
         self.new = control(QPushButton(side), "project-new", lambda: " " + _("New project"), on=self.new_project)
         tint(self.new, "plus", "text")
         self.list = ProjectList(side)
-        heading = control(label("", "heading", side), "", N_("PROJECTS"))
+        heading = control(label("", "heading", side), "", N_("Projects"))
         fill(QVBoxLayout(side), self.new, heading, (self.list, 1), margins=(12, 14, 12, 12), spacing=10)
         self.tabs = control(QTabBar(self), "project-tabs", name=N_("Pages of the project"))
         self.tabs.setExpanding(False)

@@ -118,8 +118,8 @@ class SnapshotSide(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._tree: AgentNode | None = None
         self._tasks: tuple[Task, ...] = ()
-        self._agents_title = control(label("", "heading", self), "", N_("AGENTS"))
-        self._tasks_title = control(label("", "heading", self), "", N_("TASKS"))
+        self._agents_title = control(label("", "heading", self), "", N_("Agents"))
+        self._tasks_title = control(label("", "heading", self), "", N_("Tasks"))
         self.agents, self.tasks = RowTree("replay-agents", self), RowTree("replay-tasks", self)
         self._halves = QBoxLayout(QBoxLayout.Direction.TopToBottom, self)
         self._halves.setContentsMargins(10, 12, 10, 12)

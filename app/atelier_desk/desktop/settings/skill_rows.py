@@ -64,7 +64,7 @@ class PlaceCard(QWidget):
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
-        heading = control(ElidedLabel(place.folder or _("YOUR OWN"), self, Qt.TextElideMode.ElideMiddle), look="heading")
+        heading = control(ElidedLabel(place.folder or _("Your own"), self, Qt.TextElideMode.ElideMiddle), look="heading")
         heading.setToolTip(place.folder)
         trust = control(
             QPushButton(self),

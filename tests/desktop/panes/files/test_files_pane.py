@@ -61,7 +61,7 @@ def row(pane: FilesPane, text: str) -> QTreeWidgetItem:
 
 
 async def test_changes_are_a_tree_with_what_and_who(pane: FilesPane) -> None:
-    assert pane.heading.text() == "FILES · 2"
+    assert pane.heading.text() == "Files · 2"
     told = {item.text(0): item.data(0, Qt.ItemDataRole.AccessibleTextRole) for item in pane.list.rows()}
     assert list(told) == ["src/", "b.py", "a.py", "old.txt → new.txt"]
     assert told["src/"] == "src/, 1 change · Ada"

@@ -47,7 +47,7 @@ def names(pane: TaskPane) -> list[str]:
 async def test_it_shows_the_plan_with_progress_and_what_blocks(pane: TaskPane) -> None:
     assert pane.objectName() == "task-pane"
     assert pane.list.objectName() == "task-list"
-    assert pane.heading.text() == "TASKS · 1 / 4"
+    assert pane.heading.text() == "Tasks · 1 / 4"
     assert (pane.bar.value(), pane.bar.maximum()) == (1, 4)
     assert names(pane) == ["Task a", "Task b", "Task c", "Task d"]
     row = pane.list.model().index(2, 0)
@@ -203,7 +203,7 @@ async def test_without_a_workflow_nothing_can_be_added(pane: TaskPane) -> None:
     pane.set_workflow("")
     await settle()
     assert names(pane) == []
-    assert pane.heading.text() == "TASKS"
+    assert pane.heading.text() == "Tasks"
     assert not pane.empty.button.isEnabled()
 
 

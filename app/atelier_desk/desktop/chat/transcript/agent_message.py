@@ -27,7 +27,7 @@ class AgentMessage(BodyMessage):
         self.setObjectName("agent-memo")
         self._variant = "card" if entry.topic == "agent_report" else "card-sunken"
         self._card = Card(self, self._variant)
-        self._heading = bind_text(label("", "heading", self._card), lambda: self._title().upper())
+        self._heading = bind_text(label("", "heading", self._card), self._title)
         self._clip = QWidget(self._card)
         self.body = ReplyBody(host.images, self._clip)
         self.body.height_changed.connect(self.height_changed)

@@ -102,7 +102,7 @@ class ActivityPane(Pane):
         self.list.selectionModel().selectionChanged.connect(lambda *_: self._show_details())
         self._redraw = Debouncer(self, REDRAW_MS, self._show)
         self._turn_timer = Debouncer(self, RELOAD_MS, self._update_turn)
-        bind_text(self.heading, N_("ACTIVITY"))
+        bind_text(self.heading, N_("Activity"))
         bind_text(self._find, tip=N_("Filter the activity"))
         bind_text(self._export, tip=N_("Export as JSON…"))
         bind_text(self.list, name=N_("Activity of this run"))

@@ -87,7 +87,7 @@ class ContextPane(SeenPane):
         self._area.setWidget(self.body)
         self.column.addWidget(self._area, 1)
         self._connect()
-        bind_text(self.heading, N_("CONTEXT"))
+        bind_text(self.heading, N_("Context"))
         bind_text(self._copy, tip=N_("Copy as JSON"))
         bind(self._show, on="language")
 

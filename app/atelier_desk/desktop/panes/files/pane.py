@@ -147,7 +147,7 @@ class FilesPane(Pane):
         reading = self._open is not None or self._held_open is not None
         self.marked.show_marks(() if reading else self._marks, self.folders.folders)  # an open change needs the space
         alive = [change for change in self._changes if change.undoable]
-        self.heading.setText(_("FILES · {n}", n=number(len(alive))) if alive else _("FILES"))
+        self.heading.setText(_("Files · {n}", n=number(len(alive))) if alive else _("Files"))
         self._grant.setEnabled(bool(self.workflow_id))
         self._undo_all.setEnabled(bool(alive))
         self._problem.setText("\n".join(undo_left_text(self._left)))

@@ -85,7 +85,7 @@ class InboxPane(Pane):
         self.column.addWidget(self._stack, 1)
         presenter.pending_changed.connect(lambda _count: self._pending_changed())
         bind(self._limit_cards, on="look")
-        bind_text(self.heading, N_("INBOX"))
+        bind_text(self.heading, N_("Inbox"))
         bind(self._show, on="language")
 
     def set_workflow(self, workflow_id: str) -> None:

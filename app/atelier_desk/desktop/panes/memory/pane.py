@@ -122,7 +122,7 @@ class MemoryPane(Pane):
         bind_text(self.tidy_button, tip=N_("Clean up duplicates and contradictions"))
         bind_text(self.list, name=N_("Memories"))
         self._show_switch()
-        bind_text(self.heading, N_("MEMORY"))
+        bind_text(self.heading, N_("Memory"))
         bind(self._show, on="language")
 
     def _query(self) -> dict[str, Any]:

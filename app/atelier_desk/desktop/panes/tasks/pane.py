@@ -88,7 +88,7 @@ class TaskPane(Pane):
         if wanted:
             self.list.select(wanted)
         done, total = progress(tasks)
-        self.heading.setText(_("TASKS · {done} / {total}", done=done, total=total) if total else _("TASKS"))
+        self.heading.setText(_("Tasks · {done} / {total}", done=done, total=total) if total else _("Tasks"))
         self.heading.setAccessibleName(_("Tasks, {done} of {total} done", done=done, total=total))
         self.counted.emit(total - done)
         self.bar.setVisible(total > 0)

@@ -90,7 +90,7 @@ class TimelinePane(SeenPane):
         self.column.setSpacing(4)
         self.frame.setSpacing(4)
         self._connect()
-        bind_text(self.heading, N_("TIMELINE"))
+        bind_text(self.heading, N_("Timeline"))
         bind_text(self._in, tip=N_("Zoom in"), keys="+")
         bind_text(self._out, tip=N_("Zoom out"), keys="-")
         bind_text(self._fit, tip=N_("Show the whole run"), keys="0")

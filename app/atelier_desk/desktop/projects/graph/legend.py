@@ -35,7 +35,7 @@ class GraphLegend(QWidget):
         self.relations: dict[RelationKind, QCheckBox] = {}
         self._counts: dict[str, int] = {}
         column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
-        self._first = control(label("", "heading", self), "", N_("NODES"))
+        self._first = control(label("", "heading", self), "", N_("Nodes"))
         column.addWidget(self._first)
         for kind in KINDS:
             box = self.kinds[kind] = QCheckBox(self)
@@ -43,7 +43,7 @@ class GraphLegend(QWidget):
             box.toggled.connect(lambda on, kind=kind: self.kind_switched.emit(kind, on))
             column.addWidget(box)
         column.addSpacing(8)
-        self._second = control(label("", "heading", self), "", N_("RELATIONS"))
+        self._second = control(label("", "heading", self), "", N_("Relations"))
         column.addWidget(self._second)
         for relation in RELATIONS:
             box = self.relations[relation] = QCheckBox(self)

@@ -57,7 +57,7 @@ class AgentsPage(ListFormPage[Agent]):
         """The menu that was opened last."""
         self._default = ""
         self.build_list(
-            self.section(N_("AGENTS")),
+            self.section(N_("Agents")),
             "agent",
             N_("Agents"),
             ("new", N_("New agent"), self.begin),
@@ -104,7 +104,7 @@ class AgentsPage(ListFormPage[Agent]):
         return ListLine(agent.id, agent.name, " · ".join(facts), "bot")
 
     def heading(self, agent: Agent | None) -> str:
-        return agent.name.upper() if agent is not None else _("NEW AGENT")
+        return agent.name if agent is not None else _("New agent")
 
     def show_form(self, agent: Agent | None) -> None:
         """A new agent is a copy of the selected one without a name."""

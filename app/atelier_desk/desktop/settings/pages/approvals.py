@@ -151,13 +151,13 @@ class ApprovalsPage(RowsPage):
         self._build_modes()
         self._build_rules()
         self._build_seen()
-        self.add(Section(N_("ASK AND EDIT: ASK ABOUT"), *FLAGS))
-        self.add(Section(N_("RISK"), *RISKS))
-        self.add(Section(N_("TIMEOUT"), *TIMES))
-        self.add(Section(N_("TEAMS"), DEPTH))
+        self.add(Section(N_("Ask and edit: ask about"), *FLAGS))
+        self.add(Section(N_("Risk"), *RISKS))
+        self.add(Section(N_("Timeout"), *TIMES))
+        self.add(Section(N_("Teams"), DEPTH))
         hint = bind_text(label("", "muted", self, wrap=True), N_("Your choice overrides the tool's own risk level."))
         self.risks = RiskTable(self)
-        fill(self.section(N_("RISK BY TOOL")).body, hint, self.risks)
+        fill(self.section(N_("Risk by tool")).body, hint, self.risks)
         self.risks.chosen.connect(self._set_risk)
 
     def _build_modes(self) -> None:
@@ -175,10 +175,10 @@ class ApprovalsPage(RowsPage):
             "Chosen per workflow next to the message field; each agent has its own default. A sub-agent never has "
             "more permissions than its parent."
         )
-        fill(self.section(N_("PROFILES")).body, bind_text(label("", "muted", self, wrap=True), hint), grid)
+        fill(self.section(N_("Profiles")).body, bind_text(label("", "muted", self, wrap=True), hint), grid)
 
     def _build_rules(self) -> None:
-        card = self.section(N_("RULES"))
+        card = self.section(N_("Rules"))
         hint = N_("Deny overrides Ask, and Ask overrides Allow. Where no rule applies, the profile decides.")
         self.filter = control(QLineEdit(self), "rule-filter", hint=N_("Filter the rules"))
         self.rules = RuleList(self)
@@ -187,7 +187,7 @@ class ApprovalsPage(RowsPage):
         load = control(QPushButton(self), "rule-import-file", N_("Import from another program…"), on=self._ask_file)
         self.button_row(card, add, load)
         self.tester = RuleTest(self)
-        fill(self.section(N_("WHICH RULE DECIDES?")).body, self.tester)
+        fill(self.section(N_("Which rule decides?")).body, self.tester)
         self.filter.textChanged.connect(self.rules.filter)
         self.rules.before, self.rules.after = self.filter, [add, load]
         self.rules.edited.connect(self._edit)
@@ -197,7 +197,7 @@ class ApprovalsPage(RowsPage):
 
     def _build_seen(self) -> None:
         hint = N_("Every decision about a call: by a rule, by the profile or by you. Details are in the workflow.")
-        card = self.add(Section(N_("AUDIT TRAIL"), DAYS))
+        card = self.add(Section(N_("Audit trail"), DAYS))
         self.trail = AuditTrail(self.bridge, self.jobs, self)
         card.body.insertWidget(0, bind_text(label("", "muted", self, wrap=True), hint))
         card.body.insertWidget(1, self.trail)
@@ -209,7 +209,7 @@ class ApprovalsPage(RowsPage):
             "These run without asking inside your workspace folders: read-only ones in Ask, ones that write the "
             "files they name in Edit. Other options, folders and commands ask."
         )
-        fill(self.section(N_("SAFE COMMANDS")).body, bind_text(label("", "muted", self, wrap=True), hint), self.commands)
+        fill(self.section(N_("Safe commands")).body, bind_text(label("", "muted", self, wrap=True), hint), self.commands)
 
     async def load(self) -> None:
         settings: Settings = await self.bridge.engine.settings.get()

@@ -40,7 +40,7 @@ CONFIRM = N_(
 
 
 UNDO = Section(
-    N_("UNDO OF FILE CHANGES"),
+    N_("Undo of file changes"),
     Number(
         "checkpoint_days",
         N_("Keep undo data for"),
@@ -68,10 +68,10 @@ class DataPage(RowsPage):
 
     def build(self) -> None:
         self._root: Path | None = None
-        self.waiting = self.section(N_("FROM ANOTHER INSTALLATION"))
+        self.waiting = self.section(N_("From another installation"))
         self.held = HeldList(self)
         self.waiting.body.addWidget(self.held)
-        backup = self.section(N_("BACKUP"))
+        backup = self.section(N_("Backup"))
         about = N_(
             "Settings, workflows, reports, your tools and attachments in one verified file. API keys, models, logs "
             "and exports are not included."
@@ -83,7 +83,7 @@ class DataPage(RowsPage):
         self.action_row(backup, N_("Restore a backup"), about, N_("Restore…"), self._ask_backup, "backup-restore")
         self.backup_busy = Busy(self)
         backup.body.addWidget(self.backup_busy)
-        move = self.section(N_("EXPORT AND IMPORT"))
+        move = self.section(N_("Export and import"))
         about = N_("A folder of plain JSON lines that other programs can read.")
         self.action_row(move, N_("Export everything"), about, N_("Export…"), self._ask_export, "data-export")
         about = N_("Existing rows are replaced.")
@@ -97,7 +97,7 @@ class DataPage(RowsPage):
         self._stored_row = self.row(undo, self.clean_now, N_("Currently stored"))
         self.clean_busy = Busy(self)
         undo.body.addWidget(self.clean_busy)
-        place, folder = self.section(N_("LOCATION")), lambda: str(self._root or "")
+        place, folder = self.section(N_("Location")), lambda: str(self._root or "")
         about = N_("Removes permanently deleted data from the disk. Older backups still contain it.")
         self.action_row(place, N_("Compact the database"), about, N_("Compact…"), self._ask_compact, "data-compact")
         self.compact_busy = Busy(self)

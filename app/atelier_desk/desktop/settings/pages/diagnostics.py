@@ -68,7 +68,7 @@ class DiagnosticsPage(SettingsPage):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._checks: list[Any] = []
-        doctor = self.section(N_("INSTALLATION"))
+        doctor = self.section(N_("Installation"))
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(12)
         self._grid.setVerticalSpacing(2)
@@ -81,7 +81,7 @@ class DiagnosticsPage(SettingsPage):
         self.copy = control(QPushButton(self), "diagnostics-copy", N_("Copy all"), on=self.copy_all)
         buttons = fill(QHBoxLayout(), 1, self.remove, self.copy, self.again, spacing=8)
         doctor.body.addLayout(buttons)
-        card = self.section(N_("VERSIONS"))
+        card = self.section(N_("Versions"))
         self._versions = label("", "mono", self, wrap=True)
         self._versions.setText("\n".join(f"{name} {number}" for name, number in versions()))
         card.body.addWidget(self._versions)
@@ -91,7 +91,7 @@ class DiagnosticsPage(SettingsPage):
         self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.log.setMinimumHeight(220)
         log.body.addWidget(self.log)
-        licences = self.section(N_("LICENCES"))
+        licences = self.section(N_("Licences"))
         self.action_row(licences, N_("Third-party notices"), LICENCES, N_("Show or hide"), self.show_notices, "notices-show")
         self.notices = control(TextField(self), "notices-text", look="mono", name=N_("Third-party notices"))
         self.notices.setReadOnly(True)

@@ -70,7 +70,7 @@ class GeneralPage(RowsPage):
 
     sections = (
         Section(
-            N_("LANGUAGE AND APPEARANCE"),
+            N_("Language and appearance"),
             Choice(
                 "language",
                 N_("Language"),
@@ -86,7 +86,7 @@ class GeneralPage(RowsPage):
             Scale("font_scale", N_("Text size")),
         ),
         Section(
-            N_("WORK"),
+            N_("Work"),
             Toggle(
                 "notifications",
                 N_("Notifications"),

@@ -102,7 +102,7 @@ class McpPage(ListFormPage["McpStatus"]):
         self._agents: list[Agent] = []
         self._default = ""
         self.dialog: McpImportDialog | None = None
-        card = self.section(N_("SERVERS"))
+        card = self.section(N_("Servers"))
         about = N_(
             "MCP servers give agents tools of other programs. Calls to them are treated as external access, whatever the server declares."
         )
@@ -121,19 +121,19 @@ class McpPage(ListFormPage["McpStatus"]):
         self.form = McpForm(self)
         self.key_note = KeyNote(bridge, "mcp", self, variable=False)
         fill(self.form_card.body, self.form, self.key_note)
-        self._agents_card = self.section(N_("AGENTS WITH ITS TOOLS"))
+        self._agents_card = self.section(N_("Agents with its tools"))
         self._agent_list = RowList(self._agents_card, spacing=6)
         self._agents_card.body.addWidget(self._agent_list)
-        self._tools_card = self.section(N_("TOOLS"))
+        self._tools_card = self.section(N_("Tools"))
         self.approve = control(QPushButton(self), "mcp-approve", N_("Approve all current versions"), on=self._approve)
         self._tool_list = RowList(self._tools_card)
         self.left_out = control(label("", "warn", self, wrap=True), "mcp-left-out", self._left_out)
         self._none = control(label("", "muted", self, wrap=True), "mcp-no-tools", N_("Not started yet. Test it to see its tools."))
         fill(self._tools_card.body, fill(QHBoxLayout(), self.approve, 1), self._none, self.left_out, self._tool_list)
-        self._calls_card = self.section(N_("RECENT CALLS"))
+        self._calls_card = self.section(N_("Recent calls"))
         self.calls = list_of_lines(self, "mcp-calls", N_("Recent calls"))
         self._calls_card.body.addWidget(self.calls)
-        self._roots_card = self.section(N_("SHARED FOLDERS (ROOTS)"))
+        self._roots_card = self.section(N_("Shared folders (roots)"))
         self.roots = McpRoots(self)
         self.roots.changed.connect(lambda folders: self._change(lambda name: self.bridge.engine.mcp.let_know(name, folders)))
         self._roots_card.body.addWidget(self.roots)
@@ -169,7 +169,7 @@ class McpPage(ListFormPage["McpStatus"]):
         return ListLine(row.name, row.name, facts(row), "plug", ROLES[row.state], mcp_icon.image(row.known.icon))
 
     def heading(self, row: McpStatus | None) -> str:
-        return row.name.upper() if row is not None else _("NEW SERVER")
+        return row.name if row is not None else _("New server")
 
     def complete(self) -> bool:
         return bool(self.form.complete())

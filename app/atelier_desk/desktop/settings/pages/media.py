@@ -75,8 +75,8 @@ class MediaPage(FormPage):
         )
         self.column.addWidget(control(label("", "muted", self, wrap=True), "media-about", about))
         self.column.addSpacing(12)
-        self.form.row(self, self.section(N_("IMAGE DESCRIPTION")), "sees")
-        card = self.section(N_("IMAGE GENERATION"))
+        self.form.row(self, self.section(N_("Image description")), "sees")
+        card = self.section(N_("Image generation"))
         self.held = HeldList(self, lambda grant: grant.kind in (HeldKind.IMAGES, HeldKind.MODELS))
         card.body.addWidget(self.held)
         for key in ("images", "images_model", "images_key"):
@@ -86,7 +86,7 @@ class MediaPage(FormPage):
         card.body.addWidget(self.key_note)
         for key in ("images_key_env", "images_price"):
             self.form.row(self, card, key)
-        card = self.section(N_("3D MODELS"))
+        card = self.section(N_("3D models"))
         for key in ("models", "models_address", "models_key", "models_key_env", "models_price"):
             self.form.row(self, card, key)
         self.test_images = self._tester("images", N_("Test image generation"))

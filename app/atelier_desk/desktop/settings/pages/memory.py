@@ -50,7 +50,7 @@ JSON_KINDS = N_("JSON (*.json)")
 
 
 REMEMBERED = Section(
-    N_("WHAT AGENTS REMEMBER"),
+    N_("What agents remember"),
     Toggle(
         "memories_ask",
         N_("Ask me at the end of a run"),
@@ -89,7 +89,7 @@ class MemoryPage(RowsPage):
         self._providers: list[ProviderConfig] = []
         self._state: dict[str, Any] = {}
         self._described: dict[str, Any] = {}
-        card = self.section(N_("EMBEDDER"))
+        card = self.section(N_("Embedder"))
         self.held = HeldList(self, lambda grant: grant.kind is HeldKind.EMBEDDER)
         card.body.addWidget(self.held)
         self.form = Form(EmbedderSettings, self, "embedder", *EMBEDDER)
@@ -107,10 +107,10 @@ class MemoryPage(RowsPage):
         self.apply = control(QPushButton(self), "embedder-apply", N_("Save"), look="primary", on=self._apply)
         self.foot(self.cancel, self.apply)
         self.add(REMEMBERED)
-        stats = self.section(N_("STORED MEMORIES"))
+        stats = self.section(N_("Stored memories"))
         self.stats = control(label("", "muted", self, wrap=True), "memory-stats", self._counts)
         stats.body.addWidget(self.stats)
-        move = self.section(N_("EXPORT AND IMPORT"))
+        move = self.section(N_("Export and import"))
         self.moving = Busy(self)
         self.action_row(move, N_("Export memories"), N_("One JSON file, without embeddings."), N_("Export…"), self._ask_export)
         self.action_row(move, N_("Import memories"), N_("Existing memories are not changed."), N_("Import…"), self._ask_import)

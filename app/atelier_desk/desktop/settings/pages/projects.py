@@ -29,7 +29,7 @@ class ProjectsPage(SettingsPage):
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
-        card = self.section(N_("PROJECTS"))
+        card = self.section(N_("Projects"))
         about = N_("Code and documents that agents can search by words, by meaning and by call graph.")
         self.about = label("", "muted", self, wrap=True)
         card.body.addWidget(control(self.about, "projects-about", about))

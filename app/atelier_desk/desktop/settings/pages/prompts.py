@@ -49,7 +49,7 @@ class PromptsPage(ListFormPage[Prompt]):
             "You are asked for the values in {{braces}}: {{name}}, or {{name=default}}."
         )
         self.column.addWidget(control(label("", "muted", self, wrap=True), "prompts-about", about))
-        card = self.section(N_("PROMPTS"))
+        card = self.section(N_("Prompts"))
         self.search = control(SearchField(self), "prompt-search", hint=N_("Search prompts"))
         self.nothing = control(label("", "muted", self, wrap=True), "prompt-nothing", self._nothing)
         fill(card.body, self.search, self.nothing)
@@ -109,7 +109,7 @@ class PromptsPage(ListFormPage[Prompt]):
         return _("No results") if self.things else _("No prompts yet. Write one, or import a file from another program.")
 
     def heading(self, prompt: Prompt | None) -> str:
-        return f"/{prompt.name}" if prompt is not None else _("NEW PROMPT")
+        return f"/{prompt.name}" if prompt is not None else _("New prompt")
 
     def show_form(self, prompt: Prompt | None) -> None:
         self.form.show_values(prompt.draft if prompt is not None else PromptDraft(name="", content=""))

@@ -73,14 +73,14 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self._favourites: tuple[str, ...] = ()
         self._list: ListState | None = None
         self.build_list(
-            self.section(N_("MODEL SERVERS")),
+            self.section(N_("Model servers")),
             "provider",
             N_("Model servers"),
             ("add", N_("New provider…"), self._ask_preset),
             ("remove", N_("Delete"), self._ask_remove),
         )
         self._build_form()
-        models = self.section(N_("MODELS"))
+        models = self.section(N_("Models"))
         self._models_card = models
         self.find_model = control(
             QLineEdit(self), "model-search", look="search", hint=N_("Search models: a name, tools, images, reasoning")
@@ -103,7 +103,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         about = N_("For the selected model. Automatic uses native calls, and text where the server or the model cannot use those.")
         self.row(models, self.tool_calls, N_("Tool calls"), about)
         fill(models.body, self.list_day, self.refreshing)
-        downloads = self.section(N_("MODELS TO DOWNLOAD"))
+        downloads = self.section(N_("Models to download"))
         self._downloads_card = downloads
         mark(downloads, "plain")
         downloads.body.setContentsMargins(0, 0, 0, 0)
@@ -172,7 +172,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         return ListLine(config.name, config.name, " · ".join(filter(None, facts)), icon, role)
 
     def heading(self, config: ProviderConfig | None) -> str:
-        return config.name.upper() if config is not None else _("NEW PROVIDER")
+        return config.name if config is not None else _("New provider")
 
     def complete(self) -> bool:
         return bool(self.form.complete())

@@ -70,14 +70,14 @@ def answer_text(link: SystemLink | None) -> str:
 class QuickPage(RowsPage):
     """``tray-icon``; ``quick-key-on``, ``shortcut-quick-key``, ``quick-key-again``, ``quick-command``; ``notification-answers``."""
 
-    sections = (Section(N_("NOTIFICATION AREA"), Toggle("tray", N_("Icon in the notification area"), tray_words, "tray-icon")),)
+    sections = (Section(N_("Notification area"), Toggle("tray", N_("Icon in the notification area"), tray_words, "tray-icon")),)
 
     def build(self) -> None:
         self._keys = Settings().quick_key
         self._link: SystemLink | None = None
         super().build()
         on = Toggle("quick_key_on", N_("Quick ask shortcut"), N_("Opens quick ask from any program."), "quick-key-on")
-        self._card = self.add(Section(N_("SYSTEM-WIDE SHORTCUT"), on))
+        self._card = self.add(Section(N_("System-wide shortcut"), on))
         self.field = KeyField("quick-key", N_("Quick ask in any program"), self)
         self.field.recorded.connect(self._recorded)
         self.field.reset_requested.connect(lambda: self.store("quick_key", Settings().quick_key))
@@ -98,7 +98,7 @@ class QuickPage(RowsPage):
         self.copy = control(QPushButton(self), "quick-command-copy", N_("Copy"), on=self._copy)
         fill(self._card.body, words, fill(QHBoxLayout(), (self.command, 1), self.copy, spacing=8))
         answers = Toggle("notification_answers", N_("Answer in notifications"), lambda: answer_text(self._link), "notification-answers")
-        self._answers = self.add(Section(N_("NOTIFICATIONS"), answers))
+        self._answers = self.add(Section(N_("Notifications"), answers))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Subscribe to the window's desktop link, which is known once the page has its window."""

@@ -50,8 +50,8 @@ class ShortcutsPage(SettingsPage):
         top.heading.hide()
         self.all = self.action_row(top, N_("Change shortcuts"), hint, N_("Reset all"), self._reset_all, "shortcuts-reset-all")
         for group, title in GROUPS.items():
-            self._cards[group] = self.section(lambda title=title: _(title).upper())  # type: ignore[misc]
-        fixed = self.section(N_("LISTS AND DIALOGS"))
+            self._cards[group] = self.section(title)
+        fixed = self.section(N_("Lists and dialogs"))
         grid = QGridLayout()
         grid.setColumnStretch(0, 1)
         grid.setVerticalSpacing(8)

@@ -46,7 +46,7 @@ class ToolsPage(SettingsPage):
         super().__init__(bridge, parent)
         self._folder: Path | None = None
         self.dialog: ReviewDialog | None = None
-        own = self.section(N_("YOUR OWN TOOLS"))
+        own = self.section(N_("Your own tools"))
         self.open = control(QPushButton(self), "own-tools-open", N_("Open"), on=self._open_folder)
         self._folder_row = self.row(own, self.open, N_("Tools folder"), lambda: str(self._folder or ""))
         warning = Card(self, "card-warn")
@@ -67,13 +67,13 @@ class ToolsPage(SettingsPage):
         own.body.addLayout(fill(QHBoxLayout(), 1, self.again))
         self._list.before, self._list.after = self.open, [self.again]
         self._build_example()
-        everything = self.section(N_("ALL TOOLS"))
+        everything = self.section(N_("All tools"))
         self.tools = ToolList(self)
         everything.body.addWidget(self.tools)
         self.end()
 
     def _build_example(self) -> None:
-        card = self.section(N_("EXAMPLE"))
+        card = self.section(N_("Example"))
         self._example_hint = control(
             label("", "muted", self, wrap=True),
             "",

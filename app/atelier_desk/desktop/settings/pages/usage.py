@@ -84,7 +84,7 @@ class UsagePage(SettingsPage):
     def _add_month(self) -> None:
         """``usage-limit``: the monthly cost limit, saved while typing."""
         self._month: MonthUsage | None = None
-        section = self.section(N_("MONTHLY LIMIT"))
+        section = self.section(N_("Monthly limit"))
         self.limit = control(DoubleSpinBox(self), "usage-limit", name=N_("Monthly cost limit"))
         self.limit.setRange(0, 1_000_000)
         self.limit.setDecimals(2)

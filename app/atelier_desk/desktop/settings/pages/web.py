@@ -66,7 +66,7 @@ class WebPage(FormPage):
             Choice("scripts", N_("Pages that need JavaScript"), SCRIPTS, choices=HOW),
             Line("browser", N_("Browser"), browser, example=self._program_hint),
         )
-        card = self.section(N_("SEARCH"))
+        card = self.section(N_("Search"))
         self.held = HeldList(self, lambda grant: grant.kind is HeldKind.SEARCH)
         card.body.addWidget(self.held)
         for key in ("search", "address", "key"):
@@ -82,12 +82,12 @@ class WebPage(FormPage):
         for button in (self.test, self.forget_button):
             buttons.addWidget(button)
         card.body.addLayout(buttons)
-        made = self.section(N_("PAGES THAT NEED JAVASCRIPT"))
+        made = self.section(N_("Pages that need JavaScript"))
         for key in ("scripts", "browser"):
             self.form.row(self, made, key)
         self.found = control(label("", "muted", self, wrap=True), "web-browser-found", self._browser_text)
         made.body.addWidget(self.found)
-        pages = self.section(N_("FETCHED PAGES"))
+        pages = self.section(N_("Fetched pages"))
         self.stats = control(label("", "muted", self, wrap=True), "web-stats", self._counts)
         pages.body.addWidget(self.stats)
         hint = N_("Web pages are cached for a week. Pages of your own network are never cached.")
