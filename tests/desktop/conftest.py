@@ -7,6 +7,7 @@ import os
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
@@ -17,6 +18,9 @@ from atelier_desk.desktop.questions import approval_controller
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.support import i18n
+
+if TYPE_CHECKING:
+    from tests.support.program import Program
 
 
 @pytest.fixture(autouse=True)
@@ -37,3 +41,11 @@ def _dressed(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for window in QApplication.topLevelWidgets():
         for timer in window.findChildren(Debouncer):
             timer.stop()  # it would find no event loop any more
+
+
+@pytest.fixture
+def program(qtbot: QtBot) -> Program:
+    """The main window over a fake engine; imported on use, most tests need no window."""
+    from tests.support.program import Program
+
+    return Program(qtbot)

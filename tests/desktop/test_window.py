@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
-from PySide6.QtGui import QFont, QKeySequence, QTextCursor
-from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QFileDialog, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.compose.prompt_form import PromptForm
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow, first_view
-from atelier_desk.domain.agent import Agent, AgentConfig
-from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditLine, AuditPage
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.memory import EMBEDDING_OFFER
-from atelier_desk.domain.prompt import Prompt
-from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.usage import EmbeddingOffer
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.stepping import WaitingStep
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.lists import titles
+from tests.support.program import Program
 from tests.support.projects import Projects
 from tests.support.wheel import changed_by_wheel, inputs
 
@@ -37,40 +29,6 @@ NAMES = [
     "workflow-list", "new-workflow", "agent-select", "model-select", "chat-view", "chat-input", "send-button", "stop-button", "task-pane",
     "memory-pane", "activity-pane", "reports-pane", "question-inbox", "search-field", "status-usage",
 ]  # fmt: skip
-
-
-class Program:
-    def __init__(self, qtbot: QtBot) -> None:
-        self.workflow = Workflow(id="w1", name="First")
-        agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
-        self.engine = FakeAtelier(
-            workflows={"list": [self.workflow], "get": self.workflow},
-            agents={"list": [agent], "default": agent},
-            settings={"get": Settings()},
-        )
-        self.bridge = FakeBridge(self.engine)
-        self.window = MainWindow(self.bridge)
-        self.window.prepare()
-        qtbot.addWidget(self.window)
-        self.window.show()
-
-    async def start(self, **window: str) -> None:
-        await self.window.start(Settings(window=window))
-        self.window.rail.set_visible(True)
-        await settle(30)
-
-
-@pytest.fixture
-def program(qtbot: QtBot) -> Program:
-    return Program(qtbot)
-
-
-async def wait_for(done: Callable[[], bool]) -> None:
-    """Wait for work of another thread."""
-    async with asyncio.timeout(20):
-        while not done():
-            await asyncio.sleep(0.01)
-    await settle()
 
 
 async def test_every_name_of_the_interfaces_is_there_and_speaks(program: Program) -> None:
@@ -98,13 +56,6 @@ async def test_a_deleted_one_is_replaced(program: Program) -> None:
     await program.start(workflow="gone")
     assert program.window.chat.workflow_id == ""
     assert not program.window.actions_["rename-workflow"].isEnabled()
-
-
-def test_no_two_actions_share_a_shortcut(program: Program) -> None:
-    keys = Counter(made.shortcut().toString() for _spec, made in program.window.actions_ if not made.shortcut().isEmpty())
-    assert [key for key, count in keys.items() if count > 1] == []
-    assert program.window.actions_["command-palette"].shortcut() == QKeySequence("Ctrl+K")
-    assert program.window.actions_["search-everywhere"].shortcut() == QKeySequence("Ctrl+Shift+F")
 
 
 async def test_the_layout_is_saved_and_restored(qtbot: QtBot, program: Program) -> None:
@@ -433,180 +384,6 @@ async def test_nothing_peeks_out_beside_the_card_of_the_first_guide(qtbot: QtBot
     assert window.focusWidget() is window.chat.composer.field
 
 
-async def test_the_palette_opened_before_the_models_are_read_finds_them_once_they_are(program: Program, qtbot: QtBot) -> None:
-    window = program.window
-    await program.start()
-    window.actions_["command-palette"].trigger()
-    palette = window._palette
-    assert palette is not None
-
-    def found() -> list[str]:
-        return titles(palette.list)
-
-    qtbot.keyClicks(palette.field, "llama")
-    assert "Model: llama-3" not in found()
-    program.engine.set("models", "list", [ModelInfo(provider="p", name="llama-3")])
-    await window.chat.choices.load()
-    await wait_for(lambda: "Model: llama-3" in found())
-    assert palette.field.text() == "llama"
-    palette.hide()
-
-
-async def test_the_palette_reaches_workflows_agents_models_and_settings(program: Program, qtbot: QtBot) -> None:
-    models = [ModelInfo(provider="Groq", name="llama", context_window=131_072), ModelInfo(provider="p", name="e", embedding=True)]
-    agents = [Agent(id=name, config=AgentConfig(name=name, provider="p", model="m")) for name in ("Ada", "Bert")]
-    program.engine.set("models", "list", models)
-    program.engine.set("agents", "list", agents)
-    program.engine.set("agents", "default", agents[0])
-    await program.start(workflow="w1")
-    window = program.window
-    window.actions_["command-palette"].trigger()
-    palette = window._palette
-    assert palette is not None
-    await wait_for(lambda: bool(window.settings_pages))
-    texts = set(titles(palette.list))
-    assert {"First", "Agent: Bert", "Model: llama", "Providers", "Shortcuts", "Dark theme", "French"} <= texts
-    assert "Model: e" not in texts
-    qtbot.keyClicks(palette.field, "bert")
-    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    await settle(30)
-    assert window.chat.choices.agent is not None
-    assert window.chat.choices.agent.id == "Bert"
-    window.actions_["command-palette"].trigger()
-    qtbot.keyClicks(palette.field, "llama")
-    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    await settle(30)
-    assert window.chat.choices.model == ("Groq", "llama")
-    window.actions_["command-palette"].trigger()
-    qtbot.keyClicks(palette.field, "shortcuts")
-    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    await settle(30)
-    assert window._settings_window is not None
-    assert window._settings_window.current == "shortcuts"
-    assert window.layout_state()["commands"].split("\n") == ["page:shortcuts", "model:Groq/llama", "agent:Bert"]
-    window._settings_window.close()
-
-
-async def test_an_entry_of_the_audit_trail_opens_its_workflow_at_the_call(program: Program) -> None:
-    await program.start(workflow="w1")
-    window = program.window
-    opened: list[str] = []
-    shown: list[str] = []
-    window.chat.open_workflow = opened.append  # type: ignore[method-assign]
-    window.chat.reveal_message = shown.append  # type: ignore[method-assign]
-    entry = AuditEntry(workflow_id="w2", run_id="r", call_id="c1", message_id="m1", tool="t", decision=AuditDecision.ALLOWED)
-    program.engine.set("audit", "page", AuditPage(lines=(AuditLine(entry=entry, workflow="Garden"),)))
-    window.show_settings("approvals")
-    await settle(30)
-    page: Any = window._settings_window and window._settings_window.page("approvals")
-    page.trail.table.setCurrentIndex(page.trail.model.index(0, 0))
-    page.trail.open.click()
-    assert (opened, shown) == (["w2"], ["m1"])
-    assert "r:c1" in window.chat.host.state.open_calls, "its card is open"
-    assert window._settings_window is not None
-    window._settings_window.close()
-
-
-async def test_the_palette_finds_workflows_that_were_put_away(program: Program, qtbot: QtBot) -> None:
-    await program.start(workflow="w1")
-    away = Workflow(id="old", name="Harbour plans", archived=True)
-    program.engine.set("workflows", "list", lambda *_, archived=None, **__: [away] if archived else [])
-    window = program.window
-    window.actions_["command-palette"].trigger()
-    palette = window._palette
-    assert palette is not None
-    qtbot.keyClicks(palette.field, "harbour")
-    await wait_for(lambda: palette.list.rows.rowCount() == 1)
-    assert palette.list.rows.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole).startswith("Harbour plans, Archived · ")
-    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    await settle(30)
-    assert window.chat.workflow_id == "old"
-
-
-async def test_the_palette_puts_a_prompt_into_the_message(program: Program, qtbot: QtBot) -> None:
-    await program.start(workflow="w1")
-    prompts = [Prompt(name="weekly", description="Sums the week up", content="Sum up."), Prompt(name="greet", content="Greet {{who}}.")]
-    program.engine.set("prompts", "list", prompts)
-    window, field = program.window, program.window.chat.composer.field
-    field.setPlainText("Please: ")
-    field.moveCursor(QTextCursor.MoveOperation.End)
-    for searched, found in (("week up", "Prompt: weekly, Sums the week up"), ("greet", "Prompt: greet")):
-        window.actions_["command-palette"].trigger()
-        palette = window._palette
-        assert palette is not None
-        palette.field.clear()
-        qtbot.keyClicks(palette.field, searched)
-        await wait_for(lambda shown=palette: shown.list.rows.rowCount() == 1)
-        assert palette.list.rows.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole).startswith(found)
-        qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-        await settle(30)
-    form = window.chat.calling.dialog
-    assert isinstance(form, PromptForm)
-    form.fields[0].set_text("Ann")
-    form._press()
-    assert field.toPlainText() == "Please: Sum up.Greet Ann."
-
-
-async def test_chosen_shortcuts_are_in_force_in_the_window(program: Program) -> None:
-    await program.start(workflow="w1")
-    program.window.sidebar.foot.resize(400, 60)
-    program.window.set_shortcuts({"command-palette": "Ctrl+P", "new-workflow": ""})
-    assert program.window.actions_["command-palette"].shortcut() == QKeySequence("Ctrl+P")
-    assert program.window.actions_["new-workflow"].shortcut().isEmpty()
-    assert program.window.sidebar.foot.palette_button.text() == "Ctrl+P"
-
-
-async def test_tool_tips_that_name_keys_follow_them(program: Program) -> None:
-    await program.start(workflow="w1")
-    window = program.window
-    assert window.sidebar.new.toolTip() == "New workflow (Ctrl+N)"
-    assert window.chat.header.left.toolTip() == "Show or hide the list of workflows (Ctrl+B)"
-    window.set_shortcuts({"new-workflow": "Ctrl+J", "toggle-sidebar": "", "search-everywhere": "F9"})
-    assert window.sidebar.new.toolTip() == "New workflow (Ctrl+J)"
-    assert window.chat.header.left.toolTip() == "Show or hide the list of workflows"
-    window.sidebar.search.setText("nowhere")
-    window.sidebar._update_empty_text()
-    assert window.sidebar.empty._hint.text().endswith("Search everywhere with F9.")
-    window.actions_.set_shortcuts({})  # as the shortcuts page does
-    assert window.sidebar.new.toolTip() == "New workflow (Ctrl+N)"
-    assert window.sidebar.empty._hint.text().endswith("Search everywhere with Ctrl+Shift+F.")
-
-
-async def test_what_is_asked_for_while_it_opens_waits_or_is_left_and_never_fails(program: Program, qtbot: QtBot) -> None:
-    window, ran = program.window, []
-    program.engine.set("memories", "list", RuntimeError("the engine is not open"))
-    window.toasts.show = ran.append  # type: ignore[method-assign]
-    for name in ("theme-dark", "delete-workflow", "new-workflow"):
-        window.actions_[name].trigger()
-    qtbot.mouseClick(window.findChild(QPushButton, "new-workflow"), Qt.MouseButton.LeftButton)
-    await settle()
-    assert program.engine.log == []
-    assert ran == []
-    program.engine.set("memories", "list", [])
-    await program.start(workflow="w1")
-    assert window.chat.workflow_id == "", "the new workflow that was asked for, not the last one"
-    assert program.engine.calls("settings.update") == []
-    assert program.engine.calls("workflows.delete") == []
-    assert program.bridge.errors == []
-
-
-async def test_selected_text_is_quoted_in_the_message(program: Program, qtbot: QtBot) -> None:
-    await program.start()
-    window = program.window
-    shown = QPlainTextEdit("first\nsecond", window)
-    shown.show()
-    window.show()
-    window.activateWindow()
-    shown.setFocus()
-    qtbot.waitUntil(shown.hasFocus)
-    window.actions_["quote-selection"].trigger()
-    assert window.chat.composer.field.toPlainText() == ""
-    assert any("Select some text first" in each.text() for each in window.findChildren(QLabel))
-    shown.selectAll()
-    window.actions_["quote-selection"].trigger()
-    assert window.chat.composer.field.toPlainText() == "> first\n> second\n\n"
-
-
 async def test_a_long_reason_why_the_data_cannot_be_opened_is_read_to_its_end(program: Program) -> None:
     program.window.resize(1024, 700)
     program.window.show_engine_error(StorageError("All of this went wrong with the data. " * 20, code="locked"), "/data", lambda: None)
@@ -614,45 +391,6 @@ async def test_a_long_reason_why_the_data_cannot_be_opened_is_read_to_its_end(pr
     said = [each for each in program.window.findChildren(QLabel) if each.isVisible() and each.text().startswith("All of this")]
     assert len(said) == 1
     assert said[0].height() >= said[0].heightForWidth(said[0].width())
-
-
-async def test_a_palette_opened_while_the_program_opens_offers_what_can_be_done_then(program: Program, qtbot: QtBot) -> None:
-    window = program.window
-    window.actions_["command-palette"].trigger()
-    palette = window._palette
-    assert palette is not None
-    qtbot.keyClicks(palette.field, "replay")
-    assert "Replay the run" not in titles(palette.list)
-    await program.start(workflow="w1")
-    qtbot.waitUntil(lambda: "Replay the run" in titles(palette.list))
-    assert palette.field.text() == "replay"
-    palette.hide()
-
-
-async def test_a_workflow_in_view_that_the_list_does_not_show_is_acted_on_all_the_same(program: Program, qtbot: QtBot) -> None:
-    await program.start(workflow="w1")
-    window = program.window
-    program.engine.set("workflows", "list", [])
-    await window.sidebar.load()
-    assert window.sidebar.model.workflows == []
-    assert window.chat.workflow_id == "w1"
-    for name in ("pin-workflow", "archive-workflow", "export-workflow", "rename-workflow"):
-        window.actions_[name].trigger()
-    await settle()
-    assert program.engine.calls("workflows.set_pinned") == [(("w1", True), {})]
-    assert program.engine.calls("workflows.set_archived") == [(("w1", True), {})]
-    export = window.findChild(QFileDialog)
-    assert export is not None
-    assert export.isVisible()
-    export.reject()
-    dialog = window.findChild(QDialog, "name-dialog")
-    assert dialog is not None
-    field = dialog.findChild(QLineEdit, "workflow-name")
-    assert field.text() == "First"
-    field.setText("Better")
-    qtbot.keyClick(field, Qt.Key.Key_Return)
-    await settle()
-    assert program.engine.calls("workflows.rename") == [(("w1", "Better"), {})]
 
 
 async def test_fonts_set_by_a_desktop_for_widget_classes_are_removed(program: Program, qtbot: QtBot) -> None:

@@ -42,24 +42,19 @@ from atelier_desk.support.i18n import N_
 from tests.desktop.chat.conftest import Team
 from tests.desktop.chat.test_message_commands import menu_of
 from tests.desktop.chat.test_panel import Desk
-from tests.desktop.panes.activity.test_pane import started, tree
 from tests.desktop.questions.approvals import ApprovalEngine, asks
 from tests.desktop.questions.conftest import ask
 from tests.desktop.settings.conftest import Engine
-from tests.desktop.test_window import Program
+from tests.desktop.team.scenario import started, tree
 from tests.support import past
 from tests.support.access import ask_for_menu, menu_faults, nameless, open_menu, out_of_reach
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.program import Program
 
 
 def check(root: QWidget) -> None:
     found = {"nameless": nameless(root), "out of reach": out_of_reach(root)}
     assert not any(found.values()), "\n".join(f"{what}: {each}" for what, all_ in found.items() for each in all_)
-
-
-@pytest.fixture
-def program(qtbot: QtBot) -> Program:
-    return Program(qtbot)
 
 
 async def test_the_window_with_a_workflow(program: Program) -> None:

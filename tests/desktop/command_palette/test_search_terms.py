@@ -12,7 +12,7 @@ from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.widgets.format import short_moment
 from atelier_desk.desktop.widgets.rows import RowRole
 from atelier_desk.support import i18n
-from tests.desktop.test_window import Program
+from tests.support.program import Program
 
 SEARCHED = {
     "rejouer": "replay-run",

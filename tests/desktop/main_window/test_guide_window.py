@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.main_window import guide_window as module
 from atelier_desk.desktop.main_window.guide_window import GuideWindow
 from atelier_desk.desktop.settings.language import switch_language
-from tests.desktop.test_window import Program
+from tests.support.program import Program
 
 
 @pytest.fixture

@@ -1,11 +1,16 @@
-"""Approvals for tests, and an engine that stores them."""
+"""Approvals for tests, an engine that stores them, and a card in a window."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.domain.approval import Ancestor, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.services.tools import ToolService
@@ -15,6 +20,12 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TODO = {"operation": "create", "name": "Read the registry", "priority": 2}
 LINEAGE = (Ancestor(run_id="r0", agent_name="Architect"), Ancestor(run_id="r1", agent_name="Reviewer"))
+SPAWN = {
+    "sub_agent_name": "Type checker",
+    "prompt_preview": "Read every module",
+    "prompt_length": 900,
+    "tools": ["read_file", "TodoTool"],
+}
 
 
 def asks(name: str = "v1", workflow: str = "w1", **fields: Any) -> ApprovalRequest:
@@ -72,3 +83,35 @@ async def tell(bridge: FakeBridge, kind: ChunkType, request: ApprovalRequest) ->
     event = StreamEvent(workflow_id=request.workflow_id, run_id=request.run_id, chunk_type=kind, data={"validation_id": request.id})
     bridge.stream_event.emit(event)
     await settle()
+
+
+class Scene:
+    """A shown window with one card in it."""
+
+    def __init__(self, qtbot: QtBot, request: ApprovalRequest, width: int = 640) -> None:
+        self.engine = ApprovalEngine(request)
+        self.bridge = FakeBridge(self.engine)
+        self.window = QWidget()
+        self.window.resize(width, 900)
+        self.column = QVBoxLayout(self.window)
+        qtbot.addWidget(self.window)
+        self.card = self.add(request)
+        self.column.addStretch(1)
+        self.window.show()
+
+    def add(self, request: ApprovalRequest) -> ApprovalCard:
+        card = ApprovalCard(self.bridge, request)  # type: ignore[arg-type]
+        self.column.insertWidget(0, card)
+        return card
+
+    def find(self, name: str, card: ApprovalCard | None = None) -> Any:
+        found = (card or self.card).findChild(QWidget, name)
+        assert found is not None, name
+        return found
+
+    def edit(self, text: str) -> None:
+        self.find("approval-edit").click()
+        self.find("approval-arguments").setPlainText(text)
+
+
+MakeScene = Callable[..., Scene]

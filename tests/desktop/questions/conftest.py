@@ -1,4 +1,4 @@
-"""Questions, and a host view for their dialogs."""
+"""Questions, a host view for their dialogs, and approval cards."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionType, UserQuestion
+from tests.desktop.questions.approvals import MakeScene, Scene
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -47,3 +48,9 @@ def child(host: QWidget) -> Callable[[str], Any]:
         return found
 
     return find
+
+
+@pytest.fixture
+def scene(qtbot: QtBot) -> MakeScene:
+    """Show an approval card for a request, in a window of a given width in pixels."""
+    return lambda request, width=640: Scene(qtbot, request, width)

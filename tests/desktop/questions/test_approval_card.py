@@ -1,76 +1,29 @@
-"""The approval card: its texts, the decisions, edited arguments, and always visible buttons."""
+"""The approval card: its texts, the decisions, its keys, and always visible buttons."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QLabel, QListWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QListWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
-from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
-from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.approval import ApprovalKind, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.call import CallText, Presentation, Subjects
-from atelier_desk.domain.errors import ConflictError, ToolError
-from atelier_desk.domain.result_parts import FileChange
+from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.stream.event import ChunkType
-from tests.desktop.questions.approvals import LINEAGE, TODO, ApprovalEngine, asks, tell
-from tests.support.fake_bridge import FakeBridge, Held, settle
+from tests.desktop.questions.approvals import LINEAGE, SPAWN, TODO, MakeScene, asks, tell
+from tests.support.fake_bridge import Held, settle
 
 WRITE = Presentation(summary=CallText(text="Write {path}", params={"path": "a.md"}))
 TRASHED = "It goes to the trash and can be restored for 30 days."
 RUNS = "Changes to files of the workspace can usually be undone, nothing else."
 SERVER = "What the server does cannot be undone here."
-SPAWN = {
-    "sub_agent_name": "Type checker",
-    "prompt_preview": "Read every module",
-    "prompt_length": 900,
-    "tools": ["read_file", "TodoTool"],
-}
-
-
-class Scene:
-    """A shown window with one card in it."""
-
-    def __init__(self, qtbot: QtBot, request: ApprovalRequest, width: int = 640) -> None:
-        self.engine = ApprovalEngine(request)
-        self.bridge = FakeBridge(self.engine)
-        self.window = QWidget()
-        self.window.resize(width, 900)
-        self.column = QVBoxLayout(self.window)
-        qtbot.addWidget(self.window)
-        self.card = self.add(request)
-        self.column.addStretch(1)
-        self.window.show()
-
-    def add(self, request: ApprovalRequest) -> ApprovalCard:
-        card = ApprovalCard(self.bridge, request)  # type: ignore[arg-type]
-        self.column.insertWidget(0, card)
-        return card
-
-    def find(self, name: str, card: ApprovalCard | None = None) -> Any:
-        found = (card or self.card).findChild(QWidget, name)
-        assert found is not None, name
-        return found
-
-    def edit(self, text: str) -> None:
-        self.find("approval-edit").click()
-        self.find("approval-arguments").setPlainText(text)
-
-
-MakeScene = Callable[..., Scene]
-
-
-@pytest.fixture
-def scene(qtbot: QtBot) -> MakeScene:
-    return lambda request, width=640: Scene(qtbot, request, width)
 
 
 async def test_it_says_what_why_how_risky_and_who_is_above(scene: MakeScene) -> None:
@@ -97,28 +50,6 @@ async def test_unknown_settings_of_a_repository_are_never_of_low_risk(scene: Mak
 async def test_commands_and_files_are_described_separately(scene: MakeScene, section: str, what: str) -> None:
     s = scene(asks(kind=ApprovalKind.FILE_OP, tool="run_command", section=section, reason="selective"))
     assert s.find("approval-why").text() == f"Your settings ask before {what}."
-
-
-async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_its_tasks(scene: MakeScene) -> None:
-    s = scene(asks(kind=ApprovalKind.SUB_AGENT, tool="SpawnAgentTool", operation="spawn", details=SPAWN, reason="selective"))
-    await settle()
-    assert s.find("approval-title").text() == "Checker wants to start the agent Type checker"
-    assert s.find("approval-why").text() == "Your settings ask before agents are started."
-    assert s.find("approval-prompt").text() == "Read every module…"
-    assert s.find("approval-tools").text() == "read_file, TodoTool"
-    assert s.find("approval-arguments").isHidden()
-    s.find("approval-arguments-fold").click()
-    assert not s.find("approval-arguments").isHidden()
-    tasks = [{"agent_id": "a", "prompt_preview": "one"}, {"agent_name": "Second", "agent_id": "b", "prompt_preview": "two"}]
-    t = scene(asks(tool="ParallelTasksTool", details={"task_count": 2, "tasks": tasks}))
-    await settle()
-    assert t.find("approval-title").text() == "Checker wants to give 2 agents a task each"
-    assert t.find("approval-task-2").isVisible()
-    actions = [{"description": "Count the words", "tool": "CalculatorTool"}, {"description": "Write it up", "tool": ""}]
-    p = scene(asks(tool="plan_actions", details={"goal": "A summary", "strategy": "sequential", "action_count": 2, "actions": actions}))
-    await settle()
-    assert p.find("approval-title").text() == "Checker wants to run a sequence of 2 actions"
-    assert p.find("approval-action-2").isVisible()
 
 
 @pytest.mark.parametrize("button", ["approve", "reject"])
@@ -210,13 +141,6 @@ async def test_the_narrow_approval_is_described_in_plain_words(scene: MakeScene,
     assert s.engine.calls("approvals.approve")[0][1]["rules"] == rules, "the rule itself stays as it is"
 
 
-@pytest.mark.parametrize(("text", "changed"), [('{"n": true}', {"n": True}), ('{"n": 1.0}', {"n": 1.0}), ('{ "n":1 }', None)])
-async def test_what_is_equal_to_python_alone_is_a_change(scene: MakeScene, text: str, changed: dict[str, Any] | None) -> None:
-    s = scene(asks(arguments={"n": 1}))
-    s.edit(text)
-    assert repr(s.card.arguments.changed_arguments()) == repr(changed)
-
-
 async def test_always_for_a_section(scene: MakeScene) -> None:
     s = scene(asks())
     entry = next(action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-section")
@@ -224,58 +148,6 @@ async def test_always_for_a_section(scene: MakeScene) -> None:
     entry.trigger()
     await settle()
     assert s.engine.calls("approvals.approve")[0][1]["rules"] == ("section:core_ops",)
-
-
-async def test_edited_arguments_are_checked_and_sent(scene: MakeScene, qtbot: QtBot) -> None:
-    s = scene(asks())
-    s.edit('{"operation": "create",\n "name": "x"')
-    assert s.find("approval-arguments-error").text() == "Line 2, column 13: a comma is missing."
-    assert not s.find("approval-approve").isEnabled()
-    s.find("approval-arguments").setPlainText('{"operation": "create", "name": "x", "priority": 9}')
-    error = s.find("approval-arguments-error")
-    await s.card.arguments.checked()
-    assert error.text() == "priority must be at most 5."
-    assert not s.find("approval-approve").isEnabled()
-    assert "priority" in s.find("approval-arguments").toPlainText()
-    s.find("approval-arguments").setPlainText('{"operation": "create", "name": "x", "priority": 5}')
-    assert s.find("approval-approve").text() == "Allow as edited"
-    s.find("approval-approve").click()
-    await settle()
-    sent = s.engine.calls("approvals.approve")[0][1]["arguments"]
-    assert sent == {"operation": "create", "name": "x", "priority": 5}
-
-
-async def test_wrong_arguments_are_found_even_when_pressed_at_once(scene: MakeScene) -> None:
-    s = scene(asks())
-    s.edit('{"operation": "create"}')
-    s.find("approval-approve").click()
-    await settle()
-    assert s.engine.calls("approvals.approve") == []
-    assert s.find("approval-arguments-error").text() == "name is missing."
-    assert s.find("approval-arguments").isEnabled()
-
-
-async def test_changes_can_be_undone_and_the_same_text_is_no_change(scene: MakeScene) -> None:
-    s = scene(asks())
-    s.edit("nonsense")
-    s.find("approval-edit").click()
-    assert s.find("approval-approve").isEnabled()
-    assert s.card.arguments.draft() is None
-    s.find("approval-edit").click()
-    assert s.find("approval-approve").text() == "Allow once"
-    s.find("approval-approve").click()
-    await settle()
-    assert s.engine.calls("approvals.approve")[0][1]["arguments"] is None
-
-
-async def test_copy_takes_all_of_long_arguments(scene: MakeScene) -> None:
-    s = scene(asks(arguments={"content": "x" * 50_000}))
-    await settle()
-    assert len(s.find("approval-arguments").toPlainText()) == 20_000
-    s.find("approval-arguments-copy").click()
-    assert len(QGuiApplication.clipboard().text()) > 50_000
-    s.find("approval-edit").click()
-    assert len(s.find("approval-arguments").toPlainText()) > 50_000
 
 
 async def test_an_error_of_the_engine_loses_nothing(scene: MakeScene) -> None:
@@ -490,121 +362,6 @@ async def test_it_changes_its_language(scene: MakeScene) -> None:
     switch_language("en")
     await settle()
     assert s.find("approval-reject").text() == "Reject"
-
-
-DIFF = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,2 +1,2 @@\n-timeout = 10\n+timeout = 30\n # end"
-CHANGE = FileChange(action="changed", path="src/a.py", diff=DIFF, added=1, removed=1)
-EDIT = {"path": "src/a.py", "old_string": "timeout = 10", "new_string": "timeout = 30"}
-
-
-async def test_the_change_of_a_file_is_a_diff_in_the_card_and_follows_edited_arguments(scene: MakeScene, qtbot: QtBot) -> None:
-    s = scene(asks(tool="edit_file", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments=EDIT), width=800)
-    s.engine.set("approvals", "preview", [CHANGE])
-    await settle()
-    s.card._preview_changes()
-    await settle()
-    changes = s.find("approval-changes")
-    assert s.find("approval-file-1").text() == "Changes src/a.py"
-    assert "timeout = 30" in changes.diffs[0].text
-    qtbot.waitUntil(lambda: changes.diffs[0].isVisible() and changes.diffs[0].height() > 40)
-    s.find("approval-diff-side").click()
-    assert changes.diffs[0].mode == "side"
-    s.engine.set("approvals", "preview", ToolError("The text is not in src/a.py."))
-    s.edit('{"path": "src/a.py", "old_string": "x", "new_string": "y"}')
-    qtbot.waitUntil(lambda: s.card._preview.isActive())
-    s.card._preview_changes()
-    await settle()
-    assert s.find("approval-changes-problem").text() == "This call would fail: The text is not in src/a.py."
-    assert changes.diffs == []
-    (_id, sent), _fields = s.engine.calls("approvals.preview")[-1]
-    assert sent == {"path": "src/a.py", "old_string": "x", "new_string": "y"}
-
-
-async def test_an_image_that_replaces_a_file_is_marked(scene: MakeScene) -> None:
-    s = scene(asks(tool="generate_image", operation="", effect="network", arguments={"prompt": "x", "output_path": "a.png"}), width=800)
-    s.engine.set("approvals", "preview", [FileChange(action="changed", path="a.png", files=1, size=2_048)])
-    await settle()
-    s.card._preview_changes()
-    await settle()
-    assert s.find("approval-file-1").text() == "Replaces a.png"
-    assert s.find("approval-counts-1").text() == "1 file · 2\u202fkB"
-
-
-async def test_what_goes_along_with_a_folder_is_counted(scene: MakeScene) -> None:
-    s = scene(asks(tool="delete_path", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments={"path": "build"}), width=800)
-    gone = FileChange(action="deleted", path="build/", files=1_234, size=5_600_000)
-    many = FileChange(action="created", path="copy/", files=10_000, size=1)
-    s.engine.set("approvals", "preview", [gone, many])
-    await settle()
-    s.card._preview_changes()
-    await settle()
-    assert s.find("approval-file-1").text() == "Deletes build/"
-    assert s.find("approval-counts-1").text() == "1,234 files · 5.3\u202fMB"
-    assert s.find("approval-file-2").text() == "New folder: copy/"
-    assert s.find("approval-counts-2").accessibleName().startswith("at least 10,000 files")
-    assert s.find("approval-diff-side").isHidden()
-
-
-async def test_a_command_is_shown_part_by_part_with_what_it_does_and_where_it_runs(scene: MakeScene) -> None:
-    commands = [
-        {"text": "git status", "kind": "reads", "reason": "", "about": "", "safe": True},
-        {"text": "make all", "kind": "runs", "reason": "it is not in the table of commands", "about": "make", "safe": False},
-        {"text": "rm -rf build", "kind": "writes", "reason": "it changes files", "about": "rm", "safe": False},
-    ]
-    details = {"command": "git status && make all > log", "commands": commands, "writes": ["log"], "reason": "", "about": ""}
-    request = asks(
-        tool="run_command",
-        details=details,
-        subjects=Subjects(sandbox="workspace", hosts=("pypi.org",)),
-        reason="rule",
-        rule="run_command(make:*)",
-    )
-    s = scene(request)
-    await settle()
-
-    def said(name: str) -> list[str]:
-        return [each.text() for each in s.find(name).findChildren(QLabel)]
-
-    assert said("approval-command-1") == ["git status", "Read-only."]
-    assert said("approval-command-2") == ["make all", "Unknown effect. (it is not in the table of commands: make)"]
-    assert said("approval-command-3") == ["rm -rf build", "Changes files (rm)."]
-    words = said("approval-details")
-    assert "pypi.org" in words
-    assert "log" in words
-    assert "In a sandbox: it can write only in the workspace, with no network access." in words
-    assert s.find("approval-why").text() == "Your rule “run_command(make:*)” requires approval."
-
-
-async def test_approving_the_settings_of_a_repository_shows_its_duration(scene: MakeScene) -> None:
-    commands = [{"text": "git diff", "kind": "reads", "reason": "", "about": "", "safe": True}]
-    rule = "git_settings(00a0 /p/.git)"
-    s = scene(
-        asks(
-            tool="run_command",
-            details={"command": "git diff", "commands": commands},
-            reason="repository",
-            about="filter.x.clean (.git/config)",
-            always=(rule,),
-        )
-    )
-    await settle()
-    assert s.find("approval-approve").text() == s.find("approval-approve").accessibleName() == "Allow these settings"
-    assert "until they change" in s.find("approval-approve").toolTip()
-    assert s.find("approval-run").text() == "Allow these settings in this run only"
-    assert s.find("approval-scope").isHidden()
-    assert s.find("approval-why").text().endswith("until they change.\nfilter.x.clean (.git/config)")
-    said = [each.text() for each in s.find("approval-command-1").findChildren(QLabel)]
-    assert said == ["git diff", "Apart from these settings, it is read-only."]
-
-
-async def test_where_no_change_can_be_shown_there_is_no_switch_for_it(scene: MakeScene) -> None:
-    s = scene(asks(tool="edit_file", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments=EDIT))
-    s.engine.set("approvals", "preview", ToolError("The text is not in src/a.py."))
-    await settle()
-    s.card._preview_changes()
-    await settle()
-    assert s.find("approval-changes-problem").isVisible()
-    assert s.find("approval-diff-side").isHidden()
 
 
 async def test_the_hint_of_the_reason_is_not_clipped_at_the_usual_width(scene: MakeScene) -> None:

@@ -88,6 +88,7 @@ def bridge(atelier: Engine) -> FakeBridge:
 
 
 OpenPage = Callable[[str], Any]
+Find = Callable[[str], Any]
 
 
 @pytest.fixture
@@ -109,3 +110,20 @@ def find(window: SettingsWindow) -> Callable[[str], Any]:
         return found
 
     return by_name
+
+
+@pytest.fixture
+async def page(window: SettingsWindow) -> Any:
+    """The providers page; tests of other pages define their own."""
+    window.show_page("providers")
+    await settle()
+    return window.page("providers")
+
+
+async def choose(page: Any, name: str) -> None:
+    """Select a provider in the list of the page."""
+    names = [config.name for config in page.things]
+    if page.list.currentRow() == names.index(name):
+        await page.load()
+    page.list.setCurrentRow(names.index(name))
+    await settle()

@@ -1,9 +1,7 @@
-"""The providers page: adding, API keys, tests, models, downloads."""
+"""The providers page: adding, API keys, tests, removing, downloads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import date
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,38 +12,18 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
-from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.domain.agent import Agent, AgentConfig
-from atelier_desk.domain.errors import ConflictError, UsageError
-from atelier_desk.domain.provider import KeyPlace, KeyState, ModelInfo, ProviderConfig, ProviderHealth
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.provider import KeyPlace, KeyState, ProviderConfig, ProviderHealth
 from atelier_desk.engine.services.keys import KeyStore
-from atelier_desk.engine.services.models import ListState
 from atelier_desk.llm.local.catalogue import CATALOGUE
 from atelier_desk.llm.local.download import DownloadState, DownloadStatus
 from atelier_desk.support import i18n
-from tests.desktop.settings.conftest import Engine
+from tests.desktop.settings.conftest import Engine, Find, choose
 from tests.support.fake_bridge import FakeBridge, Held, settle
 from tests.support.lists import titles
-
-Find = Callable[[str], Any]
-
-
-@pytest.fixture
-async def page(window: SettingsWindow) -> Any:
-    window.show_page("providers")
-    await settle()
-    return window.page("providers")
-
-
-async def choose(page: Any, name: str) -> None:
-    names = [config.name for config in page.things]
-    if page.list.currentRow() == names.index(name):
-        await page.load()
-    page.list.setCurrentRow(names.index(name))
-    await settle()
 
 
 async def test_enter_in_a_line_saves_the_form_once_there_is_something_to_save(page: Any, find: Find, atelier: Engine) -> None:
@@ -149,28 +127,6 @@ async def test_a_key_that_is_not_there_is_never_shown_as_saved(page: Any, find: 
         assert find("provider-key").placeholderText() == hint
         assert page.window().focusWidget() is find("provider-key")
         assert find("provider-forget-key").isHidden() is not can_forget
-
-
-async def test_a_key_and_a_variable_exclude_each_other(page: Any, find: Find, atelier: Engine) -> None:
-    await choose(page, "Ollama")
-    QTest.keyClicks(find("provider-env"), "MY_KEY")
-    QTest.keyClicks(find("provider-key"), "sk-1")
-    assert (find("provider-env").text(), page.form.key()) == ("", "sk-1")
-    QTest.keyClicks(find("provider-env"), "MY_KEY")
-    assert (page.form.config().api_key_env, page.form.key()) == ("MY_KEY", "")
-
-
-async def test_a_refusal_stays_in_place_with_the_form(page: Any, find: Find, atelier: Engine) -> None:
-    page.begin("openai", "Mine", "nonsense")
-    atelier.set("providers", "save", UsageError("{url} is not a server address.", url="nonsense"))
-    find("provider-save").click()
-    await settle()
-    assert page.busy.text.text() == "nonsense is not a server address."
-    assert find("provider-url").text() == "nonsense"
-    find("provider-name").setText("***")
-    find("provider-save").click()
-    await settle()
-    assert page.busy.text.text().startswith("A name may contain 1 to 64 letters")
 
 
 async def test_the_heading_of_a_new_provider_follows_the_language(page: Any) -> None:
@@ -313,129 +269,6 @@ async def test_a_service_without_an_address_of_its_own_asks_for_it(page: Any, fi
     assert find("provider-get-key").text() == "Get an API key: portal.azure.com"
 
 
-async def test_models_are_searched_and_favourites_stand_first(page: Any, find: Find, atelier: Engine) -> None:
-    names = ["alpha", "beta", "gamma", "delta", "omega", "zeta", "eta"]
-    offered = [ModelInfo(provider="Ollama", name=name, supports_vision=name == "zeta") for name in names]
-    atelier.set("providers", "models", offered)
-    await choose(page, "Ollama")
-    table = find("model-table")
-    shown = lambda: [table.item(row, 1).text() for row in range(table.rowCount())]  # noqa: E731
-    QTest.keyClicks(find("model-search"), "ETA")
-    assert shown() == ["beta", "zeta", "eta"]
-    find("model-search").setText("images")
-    assert shown() == ["zeta"]
-    table.item(0, 0).setCheckState(Qt.CheckState.Checked)
-    await settle()
-    assert atelier.kept.favourite_models == ("Ollama/zeta",)
-    find("model-search").clear()
-    assert shown() == names
-    await page.load()
-    await settle()
-    assert shown() == ["zeta", *(name for name in names if name != "zeta")]
-    table.item(0, 0).setCheckState(Qt.CheckState.Unchecked)
-    await settle()
-    assert atelier.kept.favourite_models == ()
-
-
-async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(page: Any, find: Find, atelier: Engine) -> None:
-    await choose(page, "Ollama")
-    assert "models.dev" in find("model-list-day").text()
-    assert "2026-07-02" in find("model-list-day").text()
-    assert "days old" not in find("model-list-day").text()
-    page._show_list_day(ListState(date(2026, 7, 2), 531, 12, 149))
-    assert "The list is 149 days old" in find("model-list-day").text()
-    held = Held(ListState(date(2026, 11, 22), 600, 12))
-    atelier.set("models", "refresh_list", held)
-    find("model-refresh").click()
-    find("model-refresh").click()
-    await settle()
-    assert page.refreshing.running
-    page.refreshing.stop.click()
-    await settle()
-    assert page.refreshing.text.text() == "Stopped."
-    await held.release()
-    find("model-refresh").click()
-    await settle()
-    assert page.refreshing.text.text() == "Up to date: 600 models."
-    assert "2026-11-22" in find("model-list-day").text()
-    atelier.set("models", "refresh_list", UsageError("What it sent is no list."))
-    find("model-refresh").click()
-    await settle()
-    assert page.refreshing.text.text() == "What it sent is no list."
-
-
-async def test_windows_and_prices_can_be_corrected(page: Any, find: Find, atelier: Engine) -> None:
-    await choose(page, "Ollama")
-    table = find("model-table")
-    assert [table.item(row, 1).text() for row in range(table.rowCount())] == ["qwen3:4b", "nomic"]
-    table.item(0, 2).setText("32,768")
-    table.item(0, 3).setText("0.15")
-    table.item(0, 5).setText("0.02")
-    table.item(0, 6).setText("0.2")
-    await settle()
-    assert atelier.calls("models.edit") == [
-        (("Ollama", "qwen3:4b"), {"context_window": 32768}),
-        (("Ollama", "qwen3:4b"), {"price_input": 0.15}),
-        (("Ollama", "qwen3:4b"), {"price_cache_read": 0.02}),
-        (("Ollama", "qwen3:4b"), {"price_cache_write": 0.2}),
-    ]
-    table.item(0, 2).setText("many")
-    assert table.item(0, 2).text() == "40,960"
-
-
-async def test_how_a_model_calls_tools_is_chosen_for_the_selected_one(
-    page: Any, find: Find, atelier: Engine, window: SettingsWindow, qtbot: QtBot
-) -> None:
-    await choose(page, "Ollama")
-    table, chooser = find("model-table"), find("model-tool-calls")
-    assert [chooser.itemText(row) for row in range(chooser.count())] == ["Automatic", "Native", "As text (XML)"]
-    assert not chooser.isEnabled()  # no model is selected
-    rows = {table.item(row, 1).text(): row for row in range(table.rowCount())}
-    table.selectRow(rows["qwen3:4b"])
-    assert (chooser.isEnabled(), chooser.currentText()) == (True, "Automatic")
-    stored = ModelInfo(provider="Ollama", name="qwen3:4b", context_window=40960, supports_tools=False, source="user")
-    atelier.set("providers", "models", [stored])
-    page.reveal(chooser)
-    chooser.setFocus()
-    for _key in range(2):
-        qtbot.keyClick(chooser, Qt.Key.Key_Down)
-    await settle()
-    edits = [(("Ollama", "qwen3:4b"), {"supports_tools": value}) for value in (True, False)]
-    assert atelier.calls("models.edit") == edits
-    find("model-table").selectRow(0)
-    assert chooser.currentText() == "As text (XML)"
-    switch_language("fr")
-    assert chooser.currentText() == "En texte (XML)"
-
-
-@pytest.mark.parametrize("field", ["embedding", "starter"])
-async def test_a_model_without_tools_has_no_form_for_them(page: Any, find: Find, atelier: Engine, field: str) -> None:
-    atelier.set("providers", "models", [ModelInfo(provider="Ollama", name="m", **{field: True})])
-    await choose(page, "Ollama")
-    find("model-table").selectRow(0)
-    assert find("model-tool-calls").isEnabled() is False
-
-
-async def test_what_was_learned_is_shown_and_can_be_forgotten(page: Any, find: Find, atelier: Engine) -> None:
-    learned = ModelInfo(provider="Ollama", name="gemma:2b", context_window=8192, supports_tools=False, source="learned")
-    plain = ModelInfo(provider="Ollama", name="qwen3:4b", context_window=40960, source="server")
-    atelier.set("providers", "models", [learned, plain])
-    await choose(page, "Ollama")
-    table, forget = find("model-table"), find("model-reset")
-    assert [table.item(row, 1).text() for row in range(2)] == ["gemma:2b (learned)", "qwen3:4b"]
-    assert "refused tool definitions" in table.item(0, 1).toolTip()
-    assert not forget.isEnabled()
-    table.setCurrentCell(1, 0)
-    assert not forget.isEnabled()
-    table.setCurrentCell(0, 0)
-    atelier.set("providers", "models", [plain])
-    forget.click()
-    await settle()
-    assert atelier.calls("models.reset") == [(("Ollama", "gemma:2b"), {})]
-    assert table.rowCount() == 1
-    assert not forget.isEnabled()
-
-
 async def test_removing_asks_when_a_key_would_be_lost_and_can_be_undone_otherwise(
     page: Any, find: Find, atelier: Engine, window: SettingsWindow
 ) -> None:
@@ -524,77 +357,6 @@ async def test_servers_found_on_this_machine_are_offered(page: Any, find: Find, 
     assert (find("provider-name").text(), find("provider-url").text()) == ("LM Studio", "http://127.0.0.1:1234/v1")
 
 
-async def test_how_a_server_is_reached_is_under_advanced(page: Any, find: Find, atelier: Engine) -> None:
-    page.begin("openai", "Azure", "https://lab.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21")
-    assert not find("provider-ca-file").isVisible()
-    find("provider-advanced").click()
-    assert find("provider-ca-file").isVisible()
-    find("provider-ca-file").setText("/etc/lab.pem")
-    find("header-add").click()
-    find("header-name-0").setText("X-Team")
-    find("header-value-0").setText("$TEAM_TOKEN")
-    find("header-add").click()
-    find("header-name-1").setText("X-Gate")
-    QTest.keyClicks(find("header-value-1"), "a secret value")
-    assert find("header-value-1").echoMode() == QLineEdit.EchoMode.Password
-    atelier.set("providers", "set_headers", True)
-    find("provider-save").click()
-    await settle()
-    ((args, _kwargs),) = atelier.calls("providers.save")
-    saved = args[0]
-    assert (saved.ca_file, saved.api_version) == ("/etc/lab.pem", "2024-10-21")
-    assert saved.base_url == "https://lab.openai.azure.com/openai/deployments/gpt"
-    assert saved.headers == {"X-Team": "$TEAM_TOKEN", "X-Gate": ""}
-    assert atelier.calls("providers.set_headers") == [(("Azure", {"X-Gate": "a secret value"}), {})]
-
-
-async def test_stored_headers_are_preserved_changed_and_removed(page: Any, find: Find, atelier: Engine) -> None:
-    config = ProviderConfig(name="Gate", kind="openai", headers={"X-Gate": "", "X-Team": "$TEAM"}, ca_file="/etc/lab.pem")
-    atelier.set("providers", "list", [ProviderConfig(name="local", kind="local"), config])
-    await page.load()
-    await choose(page, "Gate")
-    assert find("provider-ca-file").isVisible()
-    assert (find("header-value-0").text(), find("header-value-1").text()) == ("", "$TEAM")
-    assert "saved" in find("header-value-0").placeholderText()
-    assert not find("provider-save").isEnabled()
-    find("header-remove-1").click()
-    assert find("provider-save").isEnabled()
-    find("provider-save").click()
-    await settle()
-    assert atelier.calls("providers.save")[-1][0][0].headers == {"X-Gate": ""}
-    assert atelier.calls("providers.set_headers") == []
-
-
-async def test_a_header_without_a_value_is_refused_in_place(page: Any, find: Find, atelier: Engine) -> None:
-    page.begin("openai", "Mine", "https://host/v1")
-    find("provider-advanced").click()
-    find("header-add").click()
-    find("header-name-0").setText("X-Team")
-    find("provider-save").click()
-    await settle()
-    assert page.busy.text.text().startswith("The header X-Team needs a value")
-    assert atelier.calls("providers.save") == []
-    find("header-value-0").setText("$TEAM")
-    find("provider-api-version").setText("two words")
-    find("provider-save").click()
-    await settle()
-    assert page.busy.text.text().startswith("The API version may contain letters")
-
-
-async def test_a_value_that_could_not_be_stored_is_refused(page: Any, find: Find, atelier: Engine) -> None:
-    atelier.set("keys", "store", KeyStore(KeyPlace.MEMORY, "/data/keys.json"))
-    await page.load()
-    page.begin("openai", "Mine", "https://host/v1")
-    find("provider-advanced").click()
-    find("header-add").click()
-    find("header-name-0").setText("X-Team")
-    QTest.keyClicks(find("header-value-0"), "a secret value")
-    find("provider-save").click()
-    await settle()
-    assert page.busy.text.text().startswith("This computer has no keyring to store the header X-Team in")
-    assert atelier.calls("providers.save") == []
-
-
 async def test_the_address_where_a_server_answers_is_one_click_away(page: Any, find: Find, atelier: Engine) -> None:
     await choose(page, "Ollama")
     url = "http://localhost:9999"
@@ -623,18 +385,6 @@ async def test_a_server_of_another_kind_is_named_and_not_offered(page: Any, find
     assert not find("provider-use-found").isVisible()
 
 
-async def test_a_provider_is_renamed_in_its_form(page: Any, find: Find, atelier: Engine) -> None:
-    await choose(page, "Ollama")
-    find("provider-name").clear()
-    QTest.keyClicks(find("provider-name"), "Home")
-    find("provider-save").click()
-    await settle()
-    assert atelier.calls("providers.rename") == [(("Ollama", "Home"), {})]
-    assert atelier.calls("providers.save")[0][0][0].name == "Home"
-    await choose(page, "local")
-    assert not find("provider-name").isEnabled()
-
-
 async def test_a_model_is_given_to_the_agents_of_the_default_one_in_one_click_and_back(page: Any, find: Find, atelier: Engine) -> None:
     agents = [Agent(id=name, config=AgentConfig(name=name, provider="local", model="starter")) for name in ("Assistant", "Team lead")]
     atelier.set("agents", "of_default_model", agents)
@@ -656,22 +406,3 @@ async def test_a_model_is_given_to_the_agents_of_the_default_one_in_one_click_an
     await page.load()
     await settle()
     assert find("provider-use").isHidden(), "it is used already"
-
-
-async def test_list_and_table_are_as_high_as_rows_of_larger_text(page: Any, find: Find, window: SettingsWindow) -> None:
-    await choose(page, "Ollama")
-
-    def heights() -> tuple[int, int]:
-        return find("provider-list").height(), find("model-table").height()
-
-    before = heights()
-    theme().set_scale(150)
-    await settle()
-    changed = heights()
-    await page.load()
-    await settle()
-    assert changed == heights()  # as when it is filled with text of this size
-    assert all(large > small * 1.3 for small, large in zip(before, changed, strict=True))
-    theme().set_scale(100)
-    await settle()
-    assert heights() == before

@@ -1,84 +1,27 @@
-"""The list of workflows: groups, search, rename in place, pin, delete with undo, export."""
+"""The list of workflows: groups, search, rename in place, menus, folders, the footer."""
 
 from __future__ import annotations
 
 from datetime import date, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QModelIndex, QPoint, Qt
-from PySide6.QtGui import QAction, QContextMenuEvent
+from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.sidebar.model import ROW, Row, WorkflowModel, group_of, state_text
-from atelier_desk.desktop.sidebar.sidebar import Sidebar
-from atelier_desk.desktop.sidebar.workflow_actions import FolderDialog
+from atelier_desk.desktop.sidebar.model import group_of, state_text
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ToastHost, bind_text
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.workflows import Listing
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.support import i18n
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
+from tests.desktop.sidebar.workflow_list import FILED, LISTED, Column, entry, open_menu, rows, workflow
+from tests.support.fake_bridge import Held, settle
 from tests.support.pointer import aim, leave
-
-
-def workflow(key: str, days: int = 0, **fields: Any) -> Workflow:
-    return Workflow(id=key, name=f"Name {key}", updated_at=utc_now() - timedelta(days=days), **fields)
-
-
-LISTED = [
-    workflow("p", 90, pinned=True),
-    workflow("a"),
-    workflow("b", status=WorkflowStatus.WAITING, pending_questions=2),
-    workflow("c", 1),
-    workflow("d", 4),
-]
-
-
-class Column:
-    def __init__(self, qtbot: QtBot) -> None:
-        self.engine = FakeAtelier(
-            workflows={
-                "list": LISTED,
-                "delete": LISTED[1],
-                "undo_delete": LISTED[1],
-                "duplicate": workflow("z"),
-                "export": "{}",
-                "exporting.changed_reports": [],
-                "left_out_files": [],
-            }
-        )
-        self.bridge = FakeBridge(self.engine)
-        self.window = QWidget()
-        qtbot.addWidget(self.window)
-        self.window.resize(300, 600)
-        self.sidebar = Sidebar(self.bridge, ToastHost(self.window), self.window)
-        self.sidebar.resize(260, 600)
-        self.window.show()
-
-
-@pytest.fixture
-async def column(qtbot: QtBot) -> Column:
-    made = Column(qtbot)
-    await made.sidebar.load()
-    return made
-
-
-def rows(model: WorkflowModel) -> list[str]:
-    """Headings, and the ids of workflows and found messages."""
-
-    def text(row: Row) -> str:
-        if row.workflow is not None:
-            return row.workflow.id
-        return row.hit.row_id if row.hit is not None else row.heading
-
-    return [text(model.index(i).data(ROW)) for i in range(model.rowCount())]
 
 
 def test_groups_by_day() -> None:
@@ -129,75 +72,6 @@ async def test_rename_in_place(qtbot: QtBot, column: Column) -> None:
     qtbot.keyClick(field, Qt.Key.Key_Return)
     await settle()
     assert column.engine.calls("workflows.rename") == [(("a", "Better"), {})]
-
-
-@pytest.mark.parametrize("what", ["delete", "duplicate"])
-async def test_a_double_click_deletes_or_copies_once(column: Column, what: str) -> None:
-    held = Held(LISTED[1])
-    column.engine.set("workflows", what, held)
-    for _ in range(2):
-        column.sidebar.workflow_actions.delete(["a"]) if what == "delete" else column.sidebar.workflow_actions.duplicate("a")
-    await settle()
-    assert column.engine.calls(f"workflows.{what}") == [(("a",), {})]
-    await held.release()
-
-
-async def test_delete_offers_undo(qtbot: QtBot, column: Column) -> None:
-    gone: list[str] = []
-    column.sidebar.workflow_gone.connect(gone.append)
-    view = column.sidebar.list
-    view.select_one("a")
-    qtbot.keyClick(view, Qt.Key.Key_Delete)
-    await settle()
-    assert gone == ["a"]
-    undo = column.window.findChild(QPushButton, "toast-action")
-    qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
-    await settle()
-    assert column.engine.calls("workflows.undo_delete") == [(("a",), {})]
-
-
-async def test_undo_names_what_was_purged_meanwhile(qtbot: QtBot, column: Column) -> None:
-    view = column.sidebar.list
-    view.select_one("a")
-    qtbot.keyClick(view, Qt.Key.Key_Delete)
-    await settle()
-    column.engine.set("workflows", "undo_delete", NotFoundError("There is no workflow a."))
-    shown: list[str] = []
-    column.sidebar.workflow_chosen.connect(shown.append)
-    column.sidebar._toasts.undo.undo()
-    await settle()
-    toast = column.sidebar._toasts.current
-    assert toast is not None
-    assert toast.accessibleName() == "“Name a” deleted permanently"
-    assert shown == []
-
-
-async def test_pin_and_duplicate(column: Column) -> None:
-    chosen: list[str] = []
-    column.sidebar.workflow_chosen.connect(chosen.append)
-    column.sidebar.workflow_actions.pin(["a"])
-    column.sidebar.workflow_actions.pin(["p"])
-    column.sidebar.workflow_actions.duplicate("a")
-    await settle()
-    assert column.engine.calls("workflows.set_pinned") == [(("a", True), {}), (("p", False), {})]
-    assert chosen == ["z"]
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "begins"),
-    [("x.json", "json", b"{}"), ("x.md", "md", b"{}"), ("x.HTML", "md", b"<!DOCTYPE"), ("x.docx", "md", b"PK"), ("x.pdf", "md", b"%PDF-")],
-)
-async def test_export_by_ending(column: Column, tmp_path: Path, name: str, kind: str, begins: bytes) -> None:
-    await column.sidebar.workflow_actions.export_to("a", tmp_path / name, "A title")
-    assert column.engine.calls("workflows.export") == [(("a", kind), {})]
-    assert (tmp_path / name).read_bytes().startswith(begins)
-
-
-async def test_copies_name_changed_reports(column: Column, tmp_path: Path) -> None:
-    column.engine.set("workflows.exporting", "changed_reports", ["Plan"])
-    for copying in (column.sidebar.workflow_actions.export_to("a", tmp_path / "x.json"), column.sidebar.workflow_actions._duplicate("a")):
-        await copying
-        assert "The report Plan was damaged or changed" in column.sidebar._toasts.current.accessibleName()
 
 
 async def test_search_queries_the_engine_and_shows_empty_results(qtbot: QtBot, column: Column) -> None:
@@ -278,77 +152,6 @@ async def test_the_menu_acts_on_the_clicked_row(column: Column) -> None:
     assert not view.list_row(row("p")).framed
 
 
-async def test_the_undo_key_brings_a_deleted_workflow_back_also_after_its_message_went(qtbot: QtBot, column: Column) -> None:
-    shown: list[str] = []
-    column.sidebar.workflow_chosen.connect(shown.append)
-    host = column.sidebar._toasts
-    column.sidebar.workflow_actions.delete(["a"])
-    await settle()
-    assert host.current is not None
-    host.current.dismiss()
-    host.undo.undo()
-    host.undo.undo()  # there is nothing more to undo
-    await settle()
-    assert column.engine.calls("workflows.undo_delete") == [(("a",), {})]
-    assert shown == ["a"]
-
-
-async def test_several_are_chosen_and_deleted_with_one_undo(qtbot: QtBot, column: Column) -> None:
-    opened: list[str] = []
-    column.sidebar.workflow_chosen.connect(opened.append)
-    view, model = column.sidebar.list, column.sidebar.model
-    click(qtbot, column, "a")
-    click(qtbot, column, "c", Qt.KeyboardModifier.ShiftModifier)
-    click(qtbot, column, "b", Qt.KeyboardModifier.ControlModifier)
-    assert view.marked == ["a", "c"]
-    assert [view.list_row(model.index_of(each)).icon for each in "abc"] == ["check", "message-square", "check"]
-    assert opened == ["a"]
-    changed = [each.model_copy(update={"name": "Now"}) for each in LISTED[1:]]
-    column.engine.set("workflows", "list", changed)
-    await column.sidebar.load()
-    assert view.marked == ["a", "c"]
-    qtbot.keyClick(view, Qt.Key.Key_Delete)
-    await settle()
-    assert [call[0] for call in column.engine.calls("workflows.delete")] == [("a",), ("c",)]
-    toast = column.sidebar._toasts.current
-    assert toast is not None
-    assert toast.accessibleName() == "2 workflows deleted"
-    toast.button.click()
-    await settle()
-    assert [call[0] for call in column.engine.calls("workflows.undo_delete")] == [("a",), ("c",)]
-    view.select_one("a")
-    click(qtbot, column, "b", Qt.KeyboardModifier.ControlModifier)
-    column.sidebar.select("a")
-    assert model.index_of("a") == view.currentIndex()
-    assert view.marked == ["a"]
-
-
-async def test_the_menu_of_several_pins_moves_archives_and_undoes(column: Column) -> None:
-    menu = open_menu(column, ["a", "b"])
-    assert (menu.actions()[0].text(), menu.actions()[0].isEnabled()) == ("2 workflows", False), "drawn, unlike the words of a section"
-    texts = [each.text() for each in menu.actions()]
-    assert "Rename" not in texts
-    assert "2 workflows" in texts
-    entry(menu, "Pin").trigger()
-    entry(menu, "Archive").trigger()
-    menu.close()
-    await settle()
-    assert column.engine.calls("workflows.set_pinned") == [(("a", True), {}), (("b", True), {})]
-    assert column.engine.calls("workflows.set_archived") == [(("a", True), {}), (("b", True), {})]
-    column.sidebar._toasts.undo.undo()
-    await settle()
-    assert column.engine.calls("workflows.set_archived")[2:] == [(("a", False), {}), (("b", False), {})]
-
-
-FILED = [
-    workflow("x", collection="Nature"),
-    workflow("y", collection="Art"),
-    workflow("z", archived=True),
-    workflow("v", pinned=True, collection="Art"),
-    *LISTED[1:3],
-]
-
-
 async def test_folders_stand_above_the_days_and_the_archive_at_the_end(qtbot: QtBot, column: Column) -> None:
     column.engine.set("workflows", "list", FILED)
     await column.sidebar.load()
@@ -370,42 +173,6 @@ async def test_folders_stand_above_the_days_and_the_archive_at_the_end(qtbot: Qt
     assert column.engine.calls("workflows.listing")[-1][1] == {"archive": True}
     assert rows(model)[-2:] == ["Archived", "z"]
     assert column.sidebar.closed == {":Art"}
-
-
-async def test_workflows_are_moved_by_menu_and_by_dragging(column: Column) -> None:
-    column.engine.set("workflows", "list", FILED)
-    await column.sidebar.load()
-    model = column.sidebar.model
-    menu = open_menu(column, ["a"])
-    folders = next(each.menu() for each in menu.actions() if each.text() == "Move to folder")
-    assert isinstance(folders, QMenu)
-    assert [each.text() for each in folders.actions() if not each.isSeparator()] == ["Art", "Nature", "New folder…"]
-    entry(folders, "Art").trigger()
-    menu.close()
-    dragged = model.mimeData([model.index_of("a"), model.index_of("x")])
-    art = model.index(rows(model).index("Art"))
-    assert model.canDropMimeData(dragged, Qt.DropAction.MoveAction, -1, -1, art)
-    assert not model.canDropMimeData(dragged, Qt.DropAction.MoveAction, -1, -1, model.index(model.rowCount() - 1))
-    await settle()
-    model.dropMimeData(dragged, Qt.DropAction.MoveAction, -1, -1, art)
-    await settle()
-    moves = [call[0] for call in column.engine.calls("workflows.move")]
-    assert moves == [("a", "Art"), ("a", "Art"), ("x", "Art")]
-    column.sidebar._toasts.undo.undo()
-    await settle()
-    assert [call[0] for call in column.engine.calls("workflows.move")][3:] == [("a", ""), ("x", "Nature")]
-
-
-async def test_a_new_folder_gets_its_name_in_a_dialog(qtbot: QtBot, column: Column) -> None:
-    column.sidebar.workflow_actions.move_to_new(["a"])
-    dialog = column.sidebar.findChild(FolderDialog)
-    assert dialog is not None
-    dialog._press()
-    assert "Enter a name" in dialog._error.text()
-    qtbot.keyClicks(dialog.field, " Birds ")
-    qtbot.keyClick(dialog.field, Qt.Key.Key_Return)
-    await settle()
-    assert column.engine.calls("workflows.move") == [(("a", "Birds"), {})]
 
 
 def hit(key: str, kind: str = "message") -> SearchHit:
@@ -473,31 +240,6 @@ async def test_the_list_continues_after_a_thousand(column: Column) -> None:
     assert asked == [1000, 1100]
 
 
-async def test_many_show_progress_and_stop_keeps_what_was_done(column: Column) -> None:
-    held, deleted = Held(), []
-
-    async def delete(key: str) -> Workflow:
-        deleted.append(key)
-        if len(deleted) == 8:
-            await held()
-        return LISTED[1]
-
-    column.engine.set("workflows", "delete", delete)
-    column.sidebar.workflow_actions.delete([f"w{number}" for number in range(30)])
-    await settle(60)
-    toast = column.sidebar._toasts.current
-    assert toast is not None
-    assert toast.accessibleName() == "7 of 30 workflows…"
-    toast.button.click()
-    await settle()
-    toast = column.sidebar._toasts.current
-    assert toast is not None
-    assert toast.accessibleName() == "7 workflows deleted"
-    toast.button.click()
-    await settle(60)
-    assert [call[0] for call in column.engine.calls("workflows.undo_delete")] == [(f"w{number}",) for number in range(7)]
-
-
 async def test_typing_on_gives_up_the_search_that_is_under_way(column: Column) -> None:
     held = Held([LISTED[1]])
     column.engine.set("workflows", "list", held)
@@ -524,34 +266,6 @@ async def test_the_unread_mark_is_stored_by_the_engine(column: Column) -> None:
     assert column.engine.calls("workflows.set_unread")[1:] == [(("a", False), {})]
 
 
-async def test_a_title_is_looked_for_and_can_be_undone(column: Column) -> None:
-    column.engine.set("workflows", "get", LISTED[1])
-    held = Held(LISTED[1].model_copy(update={"name": "About herons"}))
-    column.engine.set("runs.titles", "suggest", held)
-    column.sidebar.workflow_actions.suggest_title("a")
-    await settle()
-    toasts = column.sidebar._toasts
-    assert toasts.current is not None
-    assert toasts.current.accessibleName() == "Generating a title…"
-    await held.release()
-    await settle()
-    assert toasts.current is not None
-    assert toasts.current.accessibleName() == "Renamed to “About herons”"
-    toasts.undo.undo()
-    await settle()
-    assert column.engine.calls("workflows.rename") == [(("a", "Name a"), {})]
-
-
-async def test_several_are_exported_into_a_folder_over_nothing(column: Column, tmp_path: Path) -> None:
-    (tmp_path / "Name a.json").write_text("mine")
-    await column.sidebar.workflow_actions.export_all(LISTED[1:3], tmp_path)
-    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {
-        "Name a.json": "mine",
-        "Name a (2).json": "{}",
-        "Name b.json": "{}",
-    }
-
-
 async def test_a_thousand_rows_are_painted_only_where_they_are_seen(qtbot: QtBot, column: Column) -> None:
     column.sidebar.model.set_workflows([workflow(f"w{i}", i // 50) for i in range(1000)])
     painted: list[int] = []
@@ -561,23 +275,6 @@ async def test_a_thousand_rows_are_painted_only_where_they_are_seen(qtbot: QtBot
     column.sidebar.list.scrollToBottom()
     column.sidebar.list.viewport().repaint()
     assert len(painted) < 60
-
-
-def click(qtbot: QtBot, column: Column, key: str, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
-    view = column.sidebar.list
-    place = view.visualRect(column.sidebar.model.index_of(key)).center()
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, modifiers, pos=place)
-
-
-def open_menu(column: Column, ids: list[str]) -> QMenu:
-    column.sidebar._show_menu(ids, QPoint(5, 5))
-    menu = column.sidebar.findChild(QMenu, "workflow-menu")
-    assert isinstance(menu, QMenu)
-    return menu
-
-
-def entry(menu: QMenu, text: str) -> QAction:
-    return next(each for each in menu.actions() if each.text() == text)
 
 
 async def test_an_empty_list_shows_nothing_while_a_guide_is_shown(column: Column) -> None:
@@ -603,19 +300,6 @@ async def test_no_word_of_a_narrow_column_is_cut(column: Column, width: int, sca
     assert new.accessibleName()
     assert new.text().endswith("…") is (scale > 100)
     assert new.fontMetrics().horizontalAdvance(new.text()) < new.width()
-
-
-async def test_a_title_that_takes_long_can_be_stopped(column: Column) -> None:
-    column.engine.set("workflows", "get", LISTED[1])
-    column.engine.set("runs.titles", "suggest", Held())
-    column.sidebar.workflow_actions.suggest_title("a")
-    await settle()
-    toast = column.sidebar._toasts.current
-    assert toast is not None
-    toast.button.click()
-    await settle()
-    assert column.sidebar._toasts.current is None
-    assert column.bridge.errors == []
 
 
 def test_the_buttons_text_is_not_clipped_in_a_narrow_sidebar(column: Column) -> None:

@@ -24,10 +24,10 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from tests.desktop.questions.approvals import asks, tell
 from tests.desktop.questions.conftest import ask
 from tests.desktop.system.conftest import until
-from tests.desktop.test_window import Program
 from tests.support.access import nameless, out_of_reach
 from tests.support.desktop_bus import FakeNotifications
 from tests.support.fake_bridge import settle
+from tests.support.program import Program
 
 
 class Desk(Program):

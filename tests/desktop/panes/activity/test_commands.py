@@ -13,7 +13,7 @@ from atelier_desk.desktop.panes.activity.pane import ActivityPane
 from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.domain.command import RunningCommand
 from atelier_desk.domain.errors import NotFoundError
-from tests.desktop.panes.activity.test_log import one_run
+from tests.desktop.panes.activity.scenario import one_run
 from tests.e2e.harness import rendered
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 

@@ -1,0 +1,125 @@
+"""The windows that the main window opens, and what they ask of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from atelier_desk.desktop.main_window.window_parts import WindowParts
+from atelier_desk.desktop.theme.icons import app_icon
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.chat.quick_ask import QuickAsk
+    from atelier_desk.desktop.command_palette.palette import CommandPalette
+    from atelier_desk.desktop.first_start.dialog import FirstStart
+    from atelier_desk.desktop.projects.window import ProjectsWindow
+    from atelier_desk.desktop.settings.registry import PageEntry
+    from atelier_desk.desktop.settings.window import SettingsWindow
+    from atelier_desk.domain.prompt import Prompt
+    from atelier_desk.domain.workflow import Workflow
+
+
+class ChildWindows(WindowParts):
+    """Base of ``WindowActions``: the windows and the palette that actions open, each created on first use."""
+
+    _palette: CommandPalette | None = None
+    ran_last: str = ""
+    settings_pages: tuple[PageEntry, ...] = ()
+    archived: tuple[Workflow, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
+    _settings_window: SettingsWindow | None = None
+    _quick: QuickAsk | None = None
+    _first_steps: FirstStart | None = None
+    _projects: ProjectsWindow | None = None
+
+    def _open_settings(self) -> SettingsWindow:
+        from atelier_desk.desktop.settings.window import SettingsWindow
+
+        if self._settings_window is None:
+            made = SettingsWindow(self.bridge, self)
+            made.setWindowIcon(app_icon())
+            made.place_requested.connect(self._show_place)
+            self._settings_window = made
+        self._settings_window.show()
+        self._settings_window.raise_()
+        self._settings_window.activateWindow()
+        return self._settings_window
+
+    def show_settings(self, page: str) -> None:
+        """Open the settings at a page."""
+        self._open_settings().show_page(page)
+
+    def projects_window(self) -> ProjectsWindow:
+        """Show the projects window and bring it to the front."""
+        from atelier_desk.desktop.projects.window import ProjectsWindow
+
+        if self._projects is None:
+            self._projects = ProjectsWindow(self.bridge, self)
+            self._projects.setWindowIcon(app_icon())
+        self._projects.show()
+        self._projects.raise_()
+        self._projects.activateWindow()
+        return self._projects
+
+    def show_first_steps(self, step: int = 0, *, first: bool = False) -> None:
+        """Show the first-start guide at a step, with values entered since the program started.
+
+        At the ``first`` start, other hints are suppressed.
+        """
+        from atelier_desk.desktop.first_start.dialog import FirstStart
+
+        if self.presenter is None:
+            return
+        if self._first_steps is None:
+            self._first_steps = FirstStart(self.bridge, self)
+            self._first_steps.started.connect(self.chat.open_workflow)
+            self._first_steps.finished.connect(lambda *_: self.hold(False))
+        self.hold(first)
+        self._first_steps.begin(step)
+
+    def hold(self, on: bool) -> None:
+        """Suppress hints while the guide of the first start is shown, which says the same."""
+        raise NotImplementedError
+
+    def watched_outside(self, workflow_id: str) -> bool:
+        return self._quick is not None and self._quick.isActiveWindow() and self._quick.workflow_id == workflow_id
+
+    def _on_quick_opened(self, workflow_id: str) -> None:
+        self.raise_up()
+        self.chat.open_workflow(workflow_id)
+
+    def _show_place(self, workflow_id: str, kind: str, row_id: str, message_id: str) -> None:
+        """Show a place requested by another window of the program."""
+        self.raise_up()
+        self._on_hit(workflow_id, kind, row_id, message_id)
+
+    def _on_hit(self, workflow_id: str, kind: str, row_id: str, message_id: str = "") -> None:
+        if workflow_id:
+            self.chat.open_workflow(workflow_id)
+        if kind == "tool_execution":
+            self.chat.host.state.open_calls.add(row_id)
+        if kind == "message" or message_id:
+            self.chat.reveal_message(message_id or row_id)
+        if kind in {"report", "memory"}:
+            self.rail.show_pane("reports" if kind == "report" else "memory")
+
+    def _on_ran(self, _key: str) -> None:
+        if self._palette is not None:
+            self.ran_last = "\n".join(self._palette.recent)
+
+    async def _find_more(self) -> None:
+        """Load commands from outside the window: archived workflows are listed only while the archive is open."""
+        found = tuple(await self.bridge.engine.workflows.list(limit=None, archived=True))
+        prompts = tuple(await self.bridge.engine.prompts.list())
+        if (found, prompts) != (self.archived, self.prompts):
+            self.archived, self.prompts = found, prompts
+            if self._palette is not None:
+                self._palette.collect_again()
+
+    async def _find_pages(self) -> None:
+        """Import the settings pages, which takes half a second; this thread only waits."""
+        from atelier_desk.desktop.settings.registry import sections
+
+        self.settings_pages = tuple(await asyncio.to_thread(sections))
+        if self._palette is not None:
+            self._palette.collect_again()

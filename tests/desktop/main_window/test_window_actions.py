@@ -1,0 +1,128 @@
+"""The actions of the main window: their shortcuts, and what they do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QDialog, QFileDialog, QLabel, QLineEdit, QPlainTextEdit, QPushButton
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditLine, AuditPage
+from tests.support.fake_bridge import settle
+from tests.support.program import Program
+
+
+def test_no_two_actions_share_a_shortcut(program: Program) -> None:
+    keys = Counter(made.shortcut().toString() for _spec, made in program.window.actions_ if not made.shortcut().isEmpty())
+    assert [key for key, count in keys.items() if count > 1] == []
+    assert program.window.actions_["command-palette"].shortcut() == QKeySequence("Ctrl+K")
+    assert program.window.actions_["search-everywhere"].shortcut() == QKeySequence("Ctrl+Shift+F")
+
+
+async def test_an_entry_of_the_audit_trail_opens_its_workflow_at_the_call(program: Program) -> None:
+    await program.start(workflow="w1")
+    window = program.window
+    opened: list[str] = []
+    shown: list[str] = []
+    window.chat.open_workflow = opened.append  # type: ignore[method-assign]
+    window.chat.reveal_message = shown.append  # type: ignore[method-assign]
+    entry = AuditEntry(workflow_id="w2", run_id="r", call_id="c1", message_id="m1", tool="t", decision=AuditDecision.ALLOWED)
+    program.engine.set("audit", "page", AuditPage(lines=(AuditLine(entry=entry, workflow="Garden"),)))
+    window.show_settings("approvals")
+    await settle(30)
+    page: Any = window._settings_window and window._settings_window.page("approvals")
+    page.trail.table.setCurrentIndex(page.trail.model.index(0, 0))
+    page.trail.open.click()
+    assert (opened, shown) == (["w2"], ["m1"])
+    assert "r:c1" in window.chat.host.state.open_calls, "its card is open"
+    assert window._settings_window is not None
+    window._settings_window.close()
+
+
+async def test_chosen_shortcuts_are_in_force_in_the_window(program: Program) -> None:
+    await program.start(workflow="w1")
+    program.window.sidebar.foot.resize(400, 60)
+    program.window.set_shortcuts({"command-palette": "Ctrl+P", "new-workflow": ""})
+    assert program.window.actions_["command-palette"].shortcut() == QKeySequence("Ctrl+P")
+    assert program.window.actions_["new-workflow"].shortcut().isEmpty()
+    assert program.window.sidebar.foot.palette_button.text() == "Ctrl+P"
+
+
+async def test_tool_tips_that_name_keys_follow_them(program: Program) -> None:
+    await program.start(workflow="w1")
+    window = program.window
+    assert window.sidebar.new.toolTip() == "New workflow (Ctrl+N)"
+    assert window.chat.header.left.toolTip() == "Show or hide the list of workflows (Ctrl+B)"
+    window.set_shortcuts({"new-workflow": "Ctrl+J", "toggle-sidebar": "", "search-everywhere": "F9"})
+    assert window.sidebar.new.toolTip() == "New workflow (Ctrl+J)"
+    assert window.chat.header.left.toolTip() == "Show or hide the list of workflows"
+    window.sidebar.search.setText("nowhere")
+    window.sidebar._update_empty_text()
+    assert window.sidebar.empty._hint.text().endswith("Search everywhere with F9.")
+    window.actions_.set_shortcuts({})  # as the shortcuts page does
+    assert window.sidebar.new.toolTip() == "New workflow (Ctrl+N)"
+    assert window.sidebar.empty._hint.text().endswith("Search everywhere with Ctrl+Shift+F.")
+
+
+async def test_what_is_asked_for_while_it_opens_waits_or_is_left_and_never_fails(program: Program, qtbot: QtBot) -> None:
+    window, ran = program.window, []
+    program.engine.set("memories", "list", RuntimeError("the engine is not open"))
+    window.toasts.show = ran.append  # type: ignore[method-assign]
+    for name in ("theme-dark", "delete-workflow", "new-workflow"):
+        window.actions_[name].trigger()
+    qtbot.mouseClick(window.findChild(QPushButton, "new-workflow"), Qt.MouseButton.LeftButton)
+    await settle()
+    assert program.engine.log == []
+    assert ran == []
+    program.engine.set("memories", "list", [])
+    await program.start(workflow="w1")
+    assert window.chat.workflow_id == "", "the new workflow that was asked for, not the last one"
+    assert program.engine.calls("settings.update") == []
+    assert program.engine.calls("workflows.delete") == []
+    assert program.bridge.errors == []
+
+
+async def test_selected_text_is_quoted_in_the_message(program: Program, qtbot: QtBot) -> None:
+    await program.start()
+    window = program.window
+    shown = QPlainTextEdit("first\nsecond", window)
+    shown.show()
+    window.show()
+    window.activateWindow()
+    shown.setFocus()
+    qtbot.waitUntil(shown.hasFocus)
+    window.actions_["quote-selection"].trigger()
+    assert window.chat.composer.field.toPlainText() == ""
+    assert any("Select some text first" in each.text() for each in window.findChildren(QLabel))
+    shown.selectAll()
+    window.actions_["quote-selection"].trigger()
+    assert window.chat.composer.field.toPlainText() == "> first\n> second\n\n"
+
+
+async def test_a_workflow_in_view_that_the_list_does_not_show_is_acted_on_all_the_same(program: Program, qtbot: QtBot) -> None:
+    await program.start(workflow="w1")
+    window = program.window
+    program.engine.set("workflows", "list", [])
+    await window.sidebar.load()
+    assert window.sidebar.model.workflows == []
+    assert window.chat.workflow_id == "w1"
+    for name in ("pin-workflow", "archive-workflow", "export-workflow", "rename-workflow"):
+        window.actions_[name].trigger()
+    await settle()
+    assert program.engine.calls("workflows.set_pinned") == [(("w1", True), {})]
+    assert program.engine.calls("workflows.set_archived") == [(("w1", True), {})]
+    export = window.findChild(QFileDialog)
+    assert export is not None
+    assert export.isVisible()
+    export.reject()
+    dialog = window.findChild(QDialog, "name-dialog")
+    assert dialog is not None
+    field = dialog.findChild(QLineEdit, "workflow-name")
+    assert field.text() == "First"
+    field.setText("Better")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    await settle()
+    assert program.engine.calls("workflows.rename") == [(("w1", "Better"), {})]

@@ -1,0 +1,162 @@
+"""The models of a provider: search, limits and prices, tool-call format, the list of hosted models."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.engine.services.models import ListState
+from tests.desktop.settings.conftest import Engine, Find, choose
+from tests.support.fake_bridge import Held, settle
+
+
+async def test_models_are_searched_and_favourites_stand_first(page: Any, find: Find, atelier: Engine) -> None:
+    names = ["alpha", "beta", "gamma", "delta", "omega", "zeta", "eta"]
+    offered = [ModelInfo(provider="Ollama", name=name, supports_vision=name == "zeta") for name in names]
+    atelier.set("providers", "models", offered)
+    await choose(page, "Ollama")
+    table = find("model-table")
+    shown = lambda: [table.item(row, 1).text() for row in range(table.rowCount())]  # noqa: E731
+    QTest.keyClicks(find("model-search"), "ETA")
+    assert shown() == ["beta", "zeta", "eta"]
+    find("model-search").setText("images")
+    assert shown() == ["zeta"]
+    table.item(0, 0).setCheckState(Qt.CheckState.Checked)
+    await settle()
+    assert atelier.kept.favourite_models == ("Ollama/zeta",)
+    find("model-search").clear()
+    assert shown() == names
+    await page.load()
+    await settle()
+    assert shown() == ["zeta", *(name for name in names if name != "zeta")]
+    table.item(0, 0).setCheckState(Qt.CheckState.Unchecked)
+    await settle()
+    assert atelier.kept.favourite_models == ()
+
+
+async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(page: Any, find: Find, atelier: Engine) -> None:
+    await choose(page, "Ollama")
+    assert "models.dev" in find("model-list-day").text()
+    assert "2026-07-02" in find("model-list-day").text()
+    assert "days old" not in find("model-list-day").text()
+    page._show_list_day(ListState(date(2026, 7, 2), 531, 12, 149))
+    assert "The list is 149 days old" in find("model-list-day").text()
+    held = Held(ListState(date(2026, 11, 22), 600, 12))
+    atelier.set("models", "refresh_list", held)
+    find("model-refresh").click()
+    find("model-refresh").click()
+    await settle()
+    assert page.refreshing.running
+    page.refreshing.stop.click()
+    await settle()
+    assert page.refreshing.text.text() == "Stopped."
+    await held.release()
+    find("model-refresh").click()
+    await settle()
+    assert page.refreshing.text.text() == "Up to date: 600 models."
+    assert "2026-11-22" in find("model-list-day").text()
+    atelier.set("models", "refresh_list", UsageError("What it sent is no list."))
+    find("model-refresh").click()
+    await settle()
+    assert page.refreshing.text.text() == "What it sent is no list."
+
+
+async def test_windows_and_prices_can_be_corrected(page: Any, find: Find, atelier: Engine) -> None:
+    await choose(page, "Ollama")
+    table = find("model-table")
+    assert [table.item(row, 1).text() for row in range(table.rowCount())] == ["qwen3:4b", "nomic"]
+    table.item(0, 2).setText("32,768")
+    table.item(0, 3).setText("0.15")
+    table.item(0, 5).setText("0.02")
+    table.item(0, 6).setText("0.2")
+    await settle()
+    assert atelier.calls("models.edit") == [
+        (("Ollama", "qwen3:4b"), {"context_window": 32768}),
+        (("Ollama", "qwen3:4b"), {"price_input": 0.15}),
+        (("Ollama", "qwen3:4b"), {"price_cache_read": 0.02}),
+        (("Ollama", "qwen3:4b"), {"price_cache_write": 0.2}),
+    ]
+    table.item(0, 2).setText("many")
+    assert table.item(0, 2).text() == "40,960"
+
+
+async def test_how_a_model_calls_tools_is_chosen_for_the_selected_one(
+    page: Any, find: Find, atelier: Engine, window: SettingsWindow, qtbot: QtBot
+) -> None:
+    await choose(page, "Ollama")
+    table, chooser = find("model-table"), find("model-tool-calls")
+    assert [chooser.itemText(row) for row in range(chooser.count())] == ["Automatic", "Native", "As text (XML)"]
+    assert not chooser.isEnabled()  # no model is selected
+    rows = {table.item(row, 1).text(): row for row in range(table.rowCount())}
+    table.selectRow(rows["qwen3:4b"])
+    assert (chooser.isEnabled(), chooser.currentText()) == (True, "Automatic")
+    stored = ModelInfo(provider="Ollama", name="qwen3:4b", context_window=40960, supports_tools=False, source="user")
+    atelier.set("providers", "models", [stored])
+    page.reveal(chooser)
+    chooser.setFocus()
+    for _key in range(2):
+        qtbot.keyClick(chooser, Qt.Key.Key_Down)
+    await settle()
+    edits = [(("Ollama", "qwen3:4b"), {"supports_tools": value}) for value in (True, False)]
+    assert atelier.calls("models.edit") == edits
+    find("model-table").selectRow(0)
+    assert chooser.currentText() == "As text (XML)"
+    switch_language("fr")
+    assert chooser.currentText() == "En texte (XML)"
+
+
+@pytest.mark.parametrize("field", ["embedding", "starter"])
+async def test_a_model_without_tools_has_no_form_for_them(page: Any, find: Find, atelier: Engine, field: str) -> None:
+    atelier.set("providers", "models", [ModelInfo(provider="Ollama", name="m", **{field: True})])
+    await choose(page, "Ollama")
+    find("model-table").selectRow(0)
+    assert find("model-tool-calls").isEnabled() is False
+
+
+async def test_what_was_learned_is_shown_and_can_be_forgotten(page: Any, find: Find, atelier: Engine) -> None:
+    learned = ModelInfo(provider="Ollama", name="gemma:2b", context_window=8192, supports_tools=False, source="learned")
+    plain = ModelInfo(provider="Ollama", name="qwen3:4b", context_window=40960, source="server")
+    atelier.set("providers", "models", [learned, plain])
+    await choose(page, "Ollama")
+    table, forget = find("model-table"), find("model-reset")
+    assert [table.item(row, 1).text() for row in range(2)] == ["gemma:2b (learned)", "qwen3:4b"]
+    assert "refused tool definitions" in table.item(0, 1).toolTip()
+    assert not forget.isEnabled()
+    table.setCurrentCell(1, 0)
+    assert not forget.isEnabled()
+    table.setCurrentCell(0, 0)
+    atelier.set("providers", "models", [plain])
+    forget.click()
+    await settle()
+    assert atelier.calls("models.reset") == [(("Ollama", "gemma:2b"), {})]
+    assert table.rowCount() == 1
+    assert not forget.isEnabled()
+
+
+async def test_list_and_table_are_as_high_as_rows_of_larger_text(page: Any, find: Find, window: SettingsWindow) -> None:
+    await choose(page, "Ollama")
+
+    def heights() -> tuple[int, int]:
+        return find("provider-list").height(), find("model-table").height()
+
+    before = heights()
+    theme().set_scale(150)
+    await settle()
+    changed = heights()
+    await page.load()
+    await settle()
+    assert changed == heights()  # as when it is filled with text of this size
+    assert all(large > small * 1.3 for small, large in zip(before, changed, strict=True))
+    theme().set_scale(100)
+    await settle()
+    assert heights() == before
