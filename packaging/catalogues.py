@@ -2,8 +2,8 @@
 
     python packaging/catalogues.py update | check | compile [FILE…]
 
-English is the language of the code and has no catalogue; every other language must translate every message, with the same
-placeholders and without fuzzy or obsolete entries.
+English is the language of the code and has no catalogue; every other language must translate every message, with the
+same placeholders and without fuzzy or obsolete entries.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ BANNED = {
         r"\bRecalculer les vecteurs\b": "Réindexer",
     },
 }
-"""Words that a reader of a message had to learn, and the ones everybody knows, by language; patterns of regular expressions."""
+"""Words that a reader of a message had to learn, and the ones everybody knows, by language; patterns of regular
+expressions.
+"""
 
 
 def banned_words(language: str, text: str) -> Iterator[str]:
@@ -87,7 +89,9 @@ def extracted() -> Catalog:
     catalogue = Catalog(domain="atelier", project="atelier-desk", charset="utf-8")
     with (ROOT / "babel.cfg").open(encoding="utf-8") as file:
         methods, options = parse_mapping_cfg(file)
-    found = extract_from_dir(ROOT, method_map=methods, options_map=options, keywords=KEYWORDS, comment_tags=("Translators:",))
+    found = extract_from_dir(
+        ROOT, method_map=methods, options_map=options, keywords=KEYWORDS, comment_tags=("Translators:",)
+    )
     for name, line, message, comments, context in sorted(found, key=lambda row: (str(row[0]), row[1])):
         catalogue.add(message, None, [(name, line)], auto_comments=comments, context=context)
     return catalogue
@@ -157,7 +161,10 @@ def check() -> int:
         for problem in problems(read_catalogue(path), template):
             print(f"{path.relative_to(ROOT)}: {problem}", file=sys.stderr)
             count += 1
-    print(f"Catalogues: {len(template)} messages, {count} problems." + (" `make translations` adds what is missing." if count else ""))
+    print(
+        f"Catalogues: {len(template)} messages, {count} problems."
+        + (" `make translations` adds what is missing." if count else "")
+    )
     return int(count > 0)
 
 

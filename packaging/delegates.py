@@ -2,9 +2,9 @@
 
     python packaging/delegates.py
 
-Fails for any other module that has an item delegate of Qt's, and for a listed one that no longer does. A row is a ``ListRow`` of
-``desktop.widgets.rows``, a table is dressed by ``desktop.widgets.tables``: there are the looks, the places of clicks, and the frame that
-shows where the keyboard is.
+Fails for any other module that has an item delegate of Qt's, and for a listed one that no longer does. A row is a
+``ListRow`` of ``desktop.widgets.rows``, a table is dressed by ``desktop.widgets.tables``: there are the looks, the
+places of clicks, and the frame that shows where the keyboard is.
 """
 
 from __future__ import annotations

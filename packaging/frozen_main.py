@@ -1,4 +1,6 @@
-"""Entry of the frozen program. A child of the program is started as ``atelier -m module`` there, since no Python stands beside it."""
+"""Entry of the frozen program. A child of the program is started as ``atelier -m module`` there, since no Python stands
+beside it.
+"""
 
 import runpy
 import sys

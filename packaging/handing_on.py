@@ -1,9 +1,11 @@
-"""Functions that only hand on their parameters, and protocols that one class alone implements: neither is to be written.
+"""Functions that only hand on their parameters, and protocols that one class alone implements: neither is to be
+written.
 
     python packaging/handing_on.py
 
-A caller reaches the part that does the work itself. A ``Protocol`` is for what a lower room needs of a higher one, or for several classes;
-with one class in its own room, that class is named. What is listed here stands with its reason, and goes from the list with what it names.
+A caller reaches the part that does the work itself. A ``Protocol`` is for what a lower room needs of a higher one, or
+for several classes; with one class in its own room, that class is named. What is listed here stands with its reason,
+and goes from the list with what it names.
 """
 
 from __future__ import annotations
@@ -25,8 +27,20 @@ HANDING = {
 }
 """Functions by module and name, and why they stay."""
 READING = ("engine/services/", ("self._context.repos.", "self._repo."))
-"""What a service tells of stored rows: a repository writes as well, so the window reaches none, and a service says what may be read."""
-OTHERS = {"cli": 3, "desktop": 46, "domain": 3, "knowledge": 3, "llm": 15, "mcp": 2, "policy": 2, "storage": 10, "web": 1}
+"""What a service tells of stored rows: a repository writes as well, so the window reaches none, and a service says what
+may be read.
+"""
+OTHERS = {
+    "cli": 3,
+    "desktop": 46,
+    "domain": 3,
+    "knowledge": 3,
+    "llm": 15,
+    "mcp": 2,
+    "policy": 2,
+    "storage": 10,
+    "web": 1,
+}
 """By room that was not gone through yet, how many there are; the numbers only go down."""
 _CONTEXT = "services reach each other through the context, which all of them import"
 PROTOCOLS = {
@@ -42,7 +56,9 @@ PROTOCOLS = {
     "engine/services/common/context.py:ProviderAccess": _CONTEXT,
     "engine/services/common/context.py:RuleAccess": _CONTEXT,
     "engine/services/common/context.py:ServiceContext": "the open engine has the services, which get it",
-    "engine/services/common/mcp_sign_in.py:Servers": "the service of servers has the sign-ins, which connect its servers",
+    "engine/services/common/mcp_sign_in.py:Servers": (
+        "the service of servers has the sign-ins, which connect its servers"
+    ),
     "engine/team/protocol.py:TeamPort": "drivers know the team, and the team sets drivers going",
     "storage/integrity.py:Store": "the store has its check, which reads the store",
     "storage/writing/writer.py:CommitCounter": "the writer counts its commits where the store says",
@@ -62,16 +78,26 @@ class Function(NamedTuple):
 
 
 def functions(module: str, source: str) -> Iterator[Function]:
-    """Those of a module. Functions inside others, those that a decorator hands to somebody, and special methods are what others call."""
+    """Those of a module. Functions inside others, those that a decorator hands to somebody, and special methods are
+    what others call.
+    """
     tree = ast.parse(source)
     found: list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef, bool]] = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             found.append(("", node, False))
         elif isinstance(node, ast.ClassDef):
-            found += [(f"{node.name}.", each, True) for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+            found += [
+                (f"{node.name}.", each, True)
+                for each in node.body
+                if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+            ]
     for owner, function, method in found:
-        if not function.decorator_list and not function.name.startswith("__") and (to := handed_to(function, method=method)):
+        if (
+            not function.decorator_list
+            and not function.name.startswith("__")
+            and (to := handed_to(function, method=method))
+        ):
             yield Function(module, function.lineno, owner + function.name, to)
 
 
@@ -92,14 +118,21 @@ def handed_to(function: ast.FunctionDef | ast.AsyncFunctionDef, *, method: bool)
         return ""
     said = function.args
     wanted = [each.arg for each in (*said.posonlyargs, *said.args, *said.kwonlyargs)][method:]
-    given = [ast.unparse(each) for each in value.args] + [ast.unparse(each.value) for each in value.keywords if each.arg]
+    given = [ast.unparse(each) for each in value.args] + [
+        ast.unparse(each.value) for each in value.keywords if each.arg
+    ]
     named = all(each.arg is None or each.arg == ast.unparse(each.value) for each in value.keywords)
     wanted += [f"*{said.vararg.arg}"] if said.vararg else []
     rest = [ast.unparse(each.value) for each in value.keywords if each.arg is None]
-    own = target.startswith("self.") and target.count(".") == 1 and bool(value.keywords)  # a name for one use of a method of several
+    # a name for one use of a method of several
+    own = target.startswith("self.") and target.count(".") == 1 and bool(value.keywords)
     if not method and not wanted:
         return ""
-    return target if named and not own and sorted(given) == sorted(wanted) and rest == ([said.kwarg.arg] if said.kwarg else []) else ""
+    return (
+        target
+        if named and not own and sorted(given) == sorted(wanted) and rest == ([said.kwarg.arg] if said.kwarg else [])
+        else ""
+    )
 
 
 class Class(NamedTuple):
@@ -118,12 +151,22 @@ def classes(package: Path) -> dict[str, list[Class]]:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef):
                 has = {each.name for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
-                has |= {each.target.id for each in node.body if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)}
+                has |= {
+                    each.target.id
+                    for each in node.body
+                    if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+                }
                 for each in ast.walk(node):
-                    if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) and ast.unparse(each.value) == "self":
+                    if (
+                        isinstance(each, ast.Attribute)
+                        and isinstance(each.ctx, ast.Store)
+                        and ast.unparse(each.value) == "self"
+                    ):
                         has.add(each.attr)
                 bases = tuple(ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases)
-                found.setdefault(node.name, []).append(Class(path.relative_to(package).as_posix(), node.lineno, frozenset(has), bases))
+                found.setdefault(node.name, []).append(
+                    Class(path.relative_to(package).as_posix(), node.lineno, frozenset(has), bases)
+                )
     return found
 
 
@@ -132,7 +175,9 @@ def lonely(known: Mapping[str, list[Class]]) -> Iterator[tuple[str, Class]]:
 
     def has(name: str, above: tuple[str, ...] = ()) -> frozenset[str]:
         own = frozenset().union(*(each.has for each in known[name]))
-        bases = {base for each in known[name] for base in each.bases if base in known and base != name and base not in above}
+        bases = {
+            base for each in known[name] for base in each.bases if base in known and base != name and base not in above
+        }
         return own.union(*(has(base, (*above, name)) for base in bases))
 
     every = {name: has(name) for name in known}
@@ -141,7 +186,11 @@ def lonely(known: Mapping[str, list[Class]]) -> Iterator[tuple[str, Class]]:
             if "Protocol" not in one.bases or every[name] <= {"__call__"}:
                 continue
             having = [
-                each for other, each_of in known.items() if every[name] <= every[other] for each in each_of if "Protocol" not in each.bases
+                each
+                for other, each_of in known.items()
+                if every[name] <= every[other]
+                for each in each_of
+                if "Protocol" not in each.bases
             ]
             room = one.module.partition("/")[0]
             if len(having) <= 1 and all(each.module.partition("/")[0] == room for each in having):
@@ -165,10 +214,17 @@ def problems(package: Path = PACKAGE) -> list[str]:
     for name, protocol in lonely(classes(package)):
         protocols.add(f"{protocol.module}:{name}")
         if f"{protocol.module}:{name}" not in PROTOCOLS:
-            said.append(f"{protocol.module}:{protocol.line}: {name} is implemented by one class of its room at most: name that class")
+            said.append(
+                f"{protocol.module}:{protocol.line}: {name} is implemented by one class of its room at most: name "
+                f"that class"
+            )
     for room, count in others.items():
         if count != OTHERS[room]:
-            advice = "lower the number in OTHERS" if count < OTHERS[room] else "let callers reach what the new one hands on to"
+            advice = (
+                "lower the number in OTHERS"
+                if count < OTHERS[room]
+                else "let callers reach what the new one hands on to"
+            )
             said.append(f"{room}: {count} functions only hand on their parameters, not {OTHERS[room]}: {advice}")
     gone = [*sorted(HANDING.keys() - handing), *sorted(PROTOCOLS.keys() - protocols)]
     return said + [f"{each}: it is no longer so: take it off the list" for each in gone]

@@ -1,8 +1,10 @@
-"""The list of hosted models that is shipped, made anew of a checkout of the models.dev repository: ``make models FROM=FOLDER``.
+"""The list of hosted models that is shipped, made anew of a checkout of the models.dev repository:
+``make models FROM=FOLDER``.
 
-The repository has one TOML file a model, ``providers/SERVICE/models/NAME.toml``, which may take what it does not say from
-``models/MAKER/NAME.toml`` (``base_model``, less ``base_model_omit``). Of them the facts of the services that Atelier knows are kept, as of
-what models.dev serves (``atelier_desk.llm.model_catalogue``). The day of the list is that of the checkout's newest commit.
+The repository has one TOML file a model, ``providers/SERVICE/models/NAME.toml``, which may take what it does not say
+from ``models/MAKER/NAME.toml`` (``base_model``, less ``base_model_omit``). Of them the facts of the services that
+Atelier knows are kept, as of what models.dev serves (``atelier_desk.llm.model_catalogue``). The day of the list is that
+of the checkout's newest commit.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ def day_of(folder: Path) -> date:
     try:
         return date.fromisoformat(said.stdout.strip())
     except ValueError:
-        raise Unusable(f"{folder} has no commit whose day could be told: clone the repository instead of copying its files.") from None
+        raise Unusable(
+            f"{folder} has no commit whose day could be told: clone the repository instead of copying its files."
+        ) from None
 
 
 def made(folder: Path, before: ModelList) -> ModelList:
@@ -69,7 +73,10 @@ def made(folder: Path, before: ModelList) -> ModelList:
     if new.day < before.day:
         raise Unusable(f"The checkout is of {new.day}, the shipped list of {before.day}: pull the repository first.")
     if new.count < LEAST * before.count:
-        raise Unusable(f"Only {new.count} models were found where {before.count} are listed: the repository's form may have changed.")
+        raise Unusable(
+            f"Only {new.count} models were found where {before.count} are listed: the repository's form may have "
+            f"changed."
+        )
     return new
 
 
@@ -96,7 +103,11 @@ def _whole(model: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """``over`` on top of ``base``, table by table."""
-    both = {name: _merged(base[name], over[name]) for name in over if isinstance(over[name], dict) and isinstance(base.get(name), dict)}
+    both = {
+        name: _merged(base[name], over[name])
+        for name in over
+        if isinstance(over[name], dict) and isinstance(base.get(name), dict)
+    }
     return {**base, **over, **both}
 
 
@@ -105,7 +116,10 @@ def main(arguments: list[str]) -> int:
         shipped = read(SHIPPED)
         age = (datetime.now(UTC).date() - shipped.day).days
         if age > LIST_OLD_DAYS:
-            print(f"The list of hosted models is {age} days old ({shipped.day}): make models FROM=FOLDER refreshes it before a release.")
+            print(
+                f"The list of hosted models is {age} days old ({shipped.day}): make models FROM=FOLDER refreshes it "
+                f"before a release."
+            )
         return 0
     if len(arguments) != 1 or not arguments[0]:
         print("Name a checkout of https://github.com/anomalyco/models.dev: make models FROM=FOLDER", file=sys.stderr)
@@ -117,7 +131,9 @@ def main(arguments: list[str]) -> int:
         print(error, file=sys.stderr)
         return 1
     store(SHIPPED, new)
-    old, now = ({(service, name) for service, models in each.models.items() for name in models} for each in (before, new))
+    old, now = (
+        {(service, name) for service, models in each.models.items() for name in models} for each in (before, new)
+    )
     print(f"{before.day} -> {new.day}: {new.count} models, {len(now - old)} new, {len(old - now)} gone.")
     return 0
 

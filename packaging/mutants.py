@@ -2,9 +2,10 @@
 
     python packaging/mutants.py [--count 40] [--only TEXT] FILE ...
 
-Each FILE below ``app`` gets ``--count`` mutants, chosen by a hash, so that a change elsewhere in the file leaves the choice as it is.
-They are judged by the mirrored test file, by those that carry its name and those that say so (``# judges: app/…``), in a copy of the
-tree: by the tests among them that reach the changed line. A test file may explain what survives, with the reason on the next line:
+Each FILE below ``app`` gets ``--count`` mutants, chosen by a hash, so that a change elsewhere in the file leaves the
+choice as it is. They are judged by the mirrored test file, by those that carry its name and those that say so
+(``# judges: app/…``), in a copy of the tree: by the tests among them that reach the changed line. A test file may
+explain what survives, with the reason on the next line:
 
     # equivalent: file.py function: `before` → `after`     nobody can notice it: it is not run and does not count
     # survives: file.py function: `before` → `after`       known, and counted
@@ -41,7 +42,18 @@ from mutator import Mutant, mutants_of
 ROOT = Path(__file__).resolve().parent.parent
 GOAL = 0.9
 LEFT_OUT = {"bench", "chaos", "e2e", "fuzz", "slow"}
-COPIED = ("app", "tests", "resources", "translations", "packaging", "docs", "pyproject.toml", "README.md", "Makefile", "constraints.txt")
+COPIED = (
+    "app",
+    "tests",
+    "resources",
+    "translations",
+    "packaging",
+    "docs",
+    "pyproject.toml",
+    "README.md",
+    "Makefile",
+    "constraints.txt",
+)
 
 
 def judges(file: Path) -> list[Path]:
@@ -99,8 +111,8 @@ def _in_the_copy(copy: Path, run: Callable[[], int]) -> int:
 
 
 class Judges:
-    """A plugin of pytest: collects the tests once, sees which lines of the file each of them reaches, and runs for every mutant, in a fork,
-    those that reach its line, the shortest first.
+    """A plugin of pytest: collects the tests once, sees which lines of the file each of them reaches, and runs for
+    every mutant, in a fork, those that reach its line, the shortest first.
 
     A mutant of a function is put into the functions that live. One of what runs at import is left to ``fresh``.
     """
@@ -217,7 +229,16 @@ def _pytest(copy: Path, tests: list[Path], *plugins: object) -> int:
     output = os.open(copy.parent / "output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(output, 1)
     os.dup2(output, 2)
-    given = ["-x", "-n", "0", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning", *map(str, tests)]
+    given = [
+        "-x",
+        "-n",
+        "0",
+        "-p",
+        "no:cacheprovider",
+        "-W",
+        "ignore::pytest.PytestAssertRewriteWarning",
+        *map(str, tests),
+    ]
     return int(pytest.main(given, plugins=list(plugins)))
 
 
@@ -256,7 +277,9 @@ def judge(copy: Path, file: Path, count: int, only: list[str]) -> bool:
         return code
 
     if not passes(copy, collected, 36_000):
-        texts = [(copy.parent / name).read_text()[-3000:] for name in ("output", "failed") if (copy.parent / name).exists()]
+        texts = [
+            (copy.parent / name).read_text()[-3000:] for name in ("output", "failed") if (copy.parent / name).exists()
+        ]
         print(f"{file}: its tests fail unchanged\n" + "\n".join(texts), flush=True)
         return False
     at_import = (copy.parent / "fresh").read_text().splitlines()
@@ -273,7 +296,10 @@ def judge(copy: Path, file: Path, count: int, only: list[str]) -> bool:
         print(f"  no such mutant: {name}")
     share = killed / len(run) if run else 1.0
     seconds = time.monotonic() - begun
-    print(f"  {killed} of {len(run)} killed ({share:.0%}), {len(chosen) - len(run)} equivalent, {seconds:.0f} s", flush=True)
+    print(
+        f"  {killed} of {len(run)} killed ({share:.0%}), {len(chosen) - len(run)} equivalent, {seconds:.0f} s",
+        flush=True,
+    )
     return share >= GOAL and not stale and survivors <= known
 
 

@@ -1,6 +1,7 @@
 """Makes mutants of a Python source: copies with one small change each, as a slip of the hand would make it.
 
-Left as they are: docstrings, annotations, imports, assertions, log calls, ``__repr__``, texts for people, what other systems run.
+Left as they are: docstrings, annotations, imports, assertions, log calls, ``__repr__``, texts for people, what other
+systems run.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ SWAPPED: dict[type, type] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
 }  # fmt: skip
 LEFT_ALONE = {"_", "N_", "ngettext", "getattr", "Literal", "dataclass", "field", "TypeVar", "Callable", "lru_cache"}
-"""Calls and subscripts that are left as they are: texts for people, what a system may lack, types, data classes, caches."""
+"""Calls and subscripts that are left as they are: texts for people, what a system may lack, types, data classes,
+caches.
+"""
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,11 @@ def _short(text: str) -> str:
 
 def _other_system(node: ast.AST) -> bool:
     """Whether its body is for a system that these tests do not run on."""
-    return isinstance(node, ast.If) and "sys.platform" in ast.unparse(node.test) and "== 'linux'" not in ast.unparse(node.test)
+    return (
+        isinstance(node, ast.If)
+        and "sys.platform" in ast.unparse(node.test)
+        and "== 'linux'" not in ast.unparse(node.test)
+    )
 
 
 def _skipped(node: ast.AST) -> bool:
@@ -141,7 +148,9 @@ def _changes(node: Any, parent: ast.AST, field: str) -> Iterator[tuple[str, str,
             yield to(ast.Constant(f"{value}x"))
     elif isinstance(node, ast.Return) and node.value is not None and ast.unparse(node.value) not in ("None", "False"):
         yield to(ast.Return(ast.Constant(None)))
-    elif isinstance(node, ast.Raise | ast.Continue | ast.Break | ast.AugAssign | ast.Delete | ast.Return) or _acts(node):
+    elif isinstance(node, ast.Raise | ast.Continue | ast.Break | ast.AugAssign | ast.Delete | ast.Return) or _acts(
+        node
+    ):
         yield to(ast.Pass())
     elif isinstance(node, ast.With | ast.AsyncWith) and not any(item.optional_vars for item in node.items):
         head = ", ".join(ast.unparse(item.context_expr) for item in node.items)

@@ -1,10 +1,10 @@
 """Words that names of the program may not have, and what to use in their place: ``packaging/banned_names.txt``.
 
-    python packaging/names.py          fails for a name with a banned word, and for an exception that nothing needs any more
-    python packaging/names.py list     prints the exceptions that the code needs now
+    python packaging/names.py          fails for a name with a banned word, and for an exception that nothing needs any
+    more python packaging/names.py list     prints the exceptions that the code needs now
 
-Looked at are the names that others read: modules, classes, functions, methods, attributes, fields and constants. Parameters and locals
-are not. A word is a part of a name between underscores or capitals: ``_take_back`` has two.
+Looked at are the names that others read: modules, classes, functions, methods, attributes, fields and constants.
+Parameters and locals are not. A word is a part of a name between underscores or capitals: ``_take_back`` has two.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def read(text: str) -> tuple[dict[str, str], set[str]]:
 
 
 def names(tree: ast.AST, inside: bool = False) -> Iterator[tuple[int, str]]:
-    """The names that a module defines for others to read, with their lines; ``inside``: in a function, whose locals are its own."""
+    """The names that a module defines for others to read, with their lines; ``inside``: in a function, whose locals are
+    its own.
+    """
     for node in ast.iter_child_nodes(tree):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
@@ -80,7 +82,8 @@ def problems(package: Path = PACKAGE, text: str | None = None) -> list[str]:
         if f"{place} {name}" not in exceptions:
             wrong.append(f"{place}:{line}: {name}: instead of {word!r} use {banned[word]}")
     return wrong + [
-        f"packaging/banned_names.txt: allow {each}: nothing needs it any more: delete the line" for each in sorted(exceptions - needed)
+        f"packaging/banned_names.txt: allow {each}: nothing needs it any more: delete the line"
+        for each in sorted(exceptions - needed)
     ]
 
 

@@ -160,7 +160,9 @@ def needed() -> Iterator[str]:
 
 
 def allowed(expression: str) -> bool:
-    """Whether one of the licences of an SPDX expression is listed here: of "A OR B" one is enough, "A AND B" needs both."""
+    """Whether one of the licences of an SPDX expression is listed here: of "A OR B" one is enough, "A AND B" needs
+    both.
+    """
     terms = re.sub(r" WITH [\w.-]+", "", expression)
     told = re.sub(r"[\w.+-]+", lambda found: _truth(found[0]), terms)
     return bool(simple_eval(told))
@@ -172,7 +174,12 @@ def _truth(word: str) -> str:
 
 def licence_of(name: str, found: metadata.PackageMetadata) -> str:
     """The SPDX expression of a package: from its metadata, or from what is known here of those that have none."""
-    words = [found.get("License-Expression"), BY_NAME.get(name), BY_WORDS.get(found.get("License") or ""), found.get("License")]
+    words = [
+        found.get("License-Expression"),
+        BY_NAME.get(name),
+        BY_WORDS.get(found.get("License") or ""),
+        found.get("License"),
+    ]
     said = [each.split("::")[-1].strip() for each in found.get_all("Classifier") or () if each.startswith("License ::")]
     for word in (*words, *(BY_CLASSIFIER.get(each) for each in said)):
         try:
@@ -192,10 +199,19 @@ def parts_of(listed: dict[str, object]) -> Iterator[tuple[Part, str]]:
             body = str((licence.get("text") or {}).get("content") or "")
             text = base64.b64decode(body).decode("utf-8", "replace") if body else text
             named = entry.get("expression") or licence.get("id") or licence.get("name") or ""
-            expressions.append("BUSL-1.1" if named == "Unknown" and text.startswith(BUSINESS.replace("License 1.1", "License")) else named)
+            expressions.append(
+                "BUSL-1.1"
+                if named == "Unknown" and text.startswith(BUSINESS.replace("License 1.1", "License"))
+                else named
+            )
         licence = " AND ".join(f"({one})" if " OR " in one and len(expressions) > 1 else one for one in expressions)
         name = str(each["name"])
-        yield Part(name, str(each.get("version") or ""), PARTS.get(name, "") if not licence else " ".join(licence.split())), text
+        yield (
+            Part(
+                name, str(each.get("version") or ""), PARTS.get(name, "") if not licence else " ".join(licence.split())
+            ),
+            text,
+        )
 
 
 def packages() -> list[Package]:
@@ -224,11 +240,25 @@ def packages() -> list[Package]:
                         parts[part.name] = part
                     texts += [text] if text else []
         licence = licence_of(name, package.metadata)
-        found.append(Package(name, package.version, licence, _home(package.metadata), tuple(dict.fromkeys(texts)), tuple(parts.values())))
+        found.append(
+            Package(
+                name,
+                package.version,
+                licence,
+                _home(package.metadata),
+                tuple(dict.fromkeys(texts)),
+                tuple(parts.values()),
+            )
+        )
     wrong = [line for each in found for line in _unlisted(each)]
     if wrong:
         raise Unlisted(
-            "\n".join([*wrong, f"Look at each, then list it in {Path(__file__).name} with the reason, or leave the package out."])
+            "\n".join(
+                [
+                    *wrong,
+                    f"Look at each, then list it in {Path(__file__).name} with the reason, or leave the package out.",
+                ]
+            )
         )
     return found
 
@@ -236,7 +266,9 @@ def packages() -> list[Package]:
 def _home(found: metadata.PackageMetadata) -> str:
     links = dict(line.split(", ", 1) for line in found.get_all("Project-URL") or () if ", " in line)
     lower = {key.lower(): url for key, url in links.items()}
-    return found.get("Home-page") or next((lower[key] for key in ("homepage", "repository", "source", "home") if key in lower), "")
+    return found.get("Home-page") or next(
+        (lower[key] for key in ("homepage", "repository", "source", "home") if key in lower), ""
+    )
 
 
 LEFT_OUT = {
@@ -244,7 +276,10 @@ LEFT_OUT = {
     (
         "tesserocr",
         "jbigkit-libs",
-    ): "libjbig, a file of its own in the wheel, which libtiff loads; sources: https://www.cl.cam.ac.uk/~mgk25/jbigkit/",
+    ): (
+        "libjbig, a file of its own in the wheel, which libtiff loads; sources: "
+        "https://www.cl.cam.ac.uk/~mgk25/jbigkit/"
+    ),
 }
 """Parts under a licence that is not listed, and why they may stand there."""
 
@@ -256,7 +291,8 @@ def _unlisted(package: Package) -> Iterator[str]:
         yield f"{package.name} {package.version}: {package.licence} is not listed."
     for part in package.parts:
         if (package.name, part.name) not in LEFT_OUT and (not part.licence or not allowed(part.licence)):
-            yield f"{package.name} {package.version}, in it {part.name} {part.version}: {part.licence or 'no licence'} is not listed."
+            licence = part.licence or "no licence"
+            yield f"{package.name} {package.version}, in it {part.name} {part.version}: {licence} is not listed."
 
 
 def notices(found: Sequence[Package]) -> str:
@@ -264,15 +300,22 @@ def notices(found: Sequence[Package]) -> str:
     numbers: dict[str, int] = {}
     lines = [ABOUT, "PACKAGES", ""]
     for each in found:
-        refs = [numbers.setdefault("\n".join(line.rstrip() for line in text.strip().splitlines()), len(numbers) + 1) for text in each.texts]
+        refs = [
+            numbers.setdefault("\n".join(line.rstrip() for line in text.strip().splitlines()), len(numbers) + 1)
+            for text in each.texts
+        ]
         said = f", texts {', '.join(map(str, refs))}" if refs else ""
         lines.append(f"{each.name} {each.version}: {each.licence}{said}{f' ({each.home})' if each.home else ''}")
         groups: dict[str, list[str]] = {}
         for part in each.parts:
             why = LEFT_OUT.get((each.name, part.name))
-            groups.setdefault(f"{part.licence} ({why})" if why else part.licence, []).append(f"{part.name} {part.version}".strip())
+            groups.setdefault(f"{part.licence} ({why})" if why else part.licence, []).append(
+                f"{part.name} {part.version}".strip()
+            )
         for licence, names in sorted(groups.items()):
-            lines += textwrap.wrap(f"{licence}: {', '.join(sorted(names))}", 120, initial_indent="    ", subsequent_indent="      ")
+            lines += textwrap.wrap(
+                f"{licence}: {', '.join(sorted(names))}", 120, initial_indent="    ", subsequent_indent="      "
+            )
     for text, number in numbers.items():
         lines += ["", "-" * 80, f"TEXT {number}", "", text]
     return "\n".join(lines) + "\n"
@@ -289,9 +332,14 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{NOTICES.name}: {len(found)} packages, {sum(len(each.parts) for each in found)} parts")
         return 0
     known = NOTICES.read_text("utf-8") if NOTICES.is_file() else ""
-    absent = [f"{each.name} {each.version}" for each in found if f"\n{each.name} {each.version}: {each.licence}" not in known]
+    absent = [
+        f"{each.name} {each.version}" for each in found if f"\n{each.name} {each.version}: {each.licence}" not in known
+    ]
     if absent:
-        print(f"{NOTICES.name} lacks {', '.join(absent)}. Write it anew: python packaging/notices.py write", file=sys.stderr)
+        print(
+            f"{NOTICES.name} lacks {', '.join(absent)}. Write it anew: python packaging/notices.py write",
+            file=sys.stderr,
+        )
         return 1
     return 0
 

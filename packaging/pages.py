@@ -1,9 +1,11 @@
-"""Write the lists in ``docs/tools.md``, ``docs/cli.md`` and ``docs/events.md``: the program itself knows its tools, commands and events.
+"""Write the lists in ``docs/tools.md``, ``docs/cli.md`` and ``docs/events.md``: the program itself knows its tools,
+commands and events.
 
     python packaging/pages.py write
     python packaging/pages.py check
 
-``check`` fails when a page is not what ``write`` would make it. Everything is in English, whatever the language of the machine.
+``check`` fails when a page is not what ``write`` would make it. Everything is in English, whatever the language of the
+machine.
 """
 
 from __future__ import annotations
@@ -39,7 +41,12 @@ def tools() -> Iterator[str]:
         if key:
             yield from (f"## {sections[key].name}: `{key}`", "", f"{sections[key].description}.", "")
         else:
-            yield from ("## Run control", "", "Every agent has these, except guided ones: they end a turn, ask, and call other tools.", "")
+            yield from (
+                "## Run control",
+                "",
+                "Every agent has these, except guided ones: they end a turn, ask, and call other tools.",
+                "",
+            )
         yield from ("| tool | what it does | effect | risk | folder needed |", "|---|---|---|---|---|")
         for tool in here:
             folder = "yes" if tool.needs_workspace else ""
@@ -70,7 +77,14 @@ def _type(schema: dict[str, Any]) -> str:
 def commands() -> Iterator[str]:
     """Every command with its arguments and options, by group."""
     subparsers = next(action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction))
-    yield from ("## Global options", "", "Before or after the name of a command.", "", *_arguments(global_options(), frozenset()), "")
+    yield from (
+        "## Global options",
+        "",
+        "Before or after the name of a command.",
+        "",
+        *_arguments(global_options(), frozenset()),
+        "",
+    )
     for name, parser in subparsers.choices.items():
         yield from (f"## {name}", "", _sentence(parser), "")
         for each in _ends(parser):

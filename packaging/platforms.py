@@ -1,9 +1,11 @@
-"""Find out for which systems and Pythons every pinned dependency has a wheel, and compare that with the table in docs/install.md:
+"""Find out for which systems and Pythons every pinned dependency has a wheel, and compare that with the table in
+docs/install.md:
 
     python packaging/platforms.py UV [--update]
 
-uv resolves ``pyproject.toml`` (with the ``dev`` group) under ``constraints.txt`` for each cell; nothing is built or installed. It asks
-the package index that pip is configured for. A difference from the table, or an index that cannot be reached, is a failure.
+uv resolves ``pyproject.toml`` (with the ``dev`` group) under ``constraints.txt`` for each cell; nothing is built or
+installed. It asks the package index that pip is configured for. A difference from the table, or an index that cannot be
+reached, is a failure.
 """
 
 from __future__ import annotations
@@ -51,7 +53,9 @@ SYSTEMS = (
 
 def uv_environment() -> dict[str, str]:
     """The environment variables for uv, which does not read pip's configuration: the same index, proxy and CA file."""
-    listing = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True).stdout
+    listing = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True
+    ).stdout
     names = {"index-url": "UV_DEFAULT_INDEX", "proxy": "ALL_PROXY", "cert": "SSL_CERT_FILE"}
     configured = re.findall(r"^(?:global|install|:env:)\.(index-url|proxy|cert)='(.*)'$", listing, re.MULTILINE)
     return {**{names[name]: value for name, value in configured}, **os.environ}
@@ -71,9 +75,26 @@ def missing_package(error: str) -> str:
 
 def resolve(uv: str, system: System, release: str, python: str, environment: dict[str, str]) -> str:
     """The package that has no wheel for a system and a Python; empty when all have one."""
-    command = [uv, "pip", "compile", "pyproject.toml", "--group", "dev", "-c", "constraints.txt", "--only-binary", ":all:", "--quiet"]
+    command = [
+        uv,
+        "pip",
+        "compile",
+        "pyproject.toml",
+        "--group",
+        "dev",
+        "-c",
+        "constraints.txt",
+        "--only-binary",
+        ":all:",
+        "--quiet",
+    ]
     command += ["--python-platform", system.target.format(release.replace(".", "_")), "--python-version", python]
-    command += ["--python", sys.executable, "--no-python-downloads", *(["--extra", system.extra] if system.extra else [])]
+    command += [
+        "--python",
+        sys.executable,
+        "--no-python-downloads",
+        *(["--extra", system.extra] if system.extra else []),
+    ]
     if system.unit == "macOS":
         environment = {**environment, "MACOSX_DEPLOYMENT_TARGET": f"{release}.0"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -98,7 +119,10 @@ def table(uv: str) -> str:
     environment = uv_environment()
     with ThreadPoolExecutor(8) as pool:  # most of the time goes by waiting for the index
         rows = [[pool.submit(cell, uv, system, python, environment) for python in PYTHONS] for system in SYSTEMS]
-        lines = [f"| System | {' | '.join(f'Python {python}' for python in PYTHONS)} |", "|---|" + "---|" * len(PYTHONS)]
+        lines = [
+            f"| System | {' | '.join(f'Python {python}' for python in PYTHONS)} |",
+            "|---|" + "---|" * len(PYTHONS),
+        ]
         try:
             for system, row in zip(SYSTEMS, rows, strict=True):
                 lines.append(f"| {system.name} | {' | '.join(each.result() for each in row)} |")
@@ -124,7 +148,9 @@ def main() -> int:
     if options.update:
         TABLE.write_text(before + START + found + END + after, "utf-8")
     elif found != committed:
-        print(f"This differs from the table in {TABLE.name}. `make platforms UPDATE=1` writes it there.", file=sys.stderr)
+        print(
+            f"This differs from the table in {TABLE.name}. `make platforms UPDATE=1` writes it there.", file=sys.stderr
+        )
         return 1
     return 0
 

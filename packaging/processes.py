@@ -1,10 +1,11 @@
-"""Where the program starts processes: ``support/worker`` and ``workspace/processes``, and the modules listed here, each with its reason.
+"""Where the program starts processes: ``support/worker`` and ``workspace/processes``, and the modules listed here, each
+with its reason.
 
     python packaging/processes.py
 
-Fails for any other module that can start one, and for a listed one that no longer does. A child process that answers is made with
-``atelier_desk.support.worker``, a person's or an agent's command with ``atelier_desk.workspace.processes``: there are the limits, the end
-of all that was started, and the words for what went wrong.
+Fails for any other module that can start one, and for a listed one that no longer does. A child process that answers is
+made with ``atelier_desk.support.worker``, a person's or an agent's command with ``atelier_desk.workspace.processes``:
+there are the limits, the end of all that was started, and the words for what went wrong.
 """
 
 from __future__ import annotations
@@ -71,8 +72,13 @@ def problems(package: Path = PACKAGE, listed: Mapping[str, str] = LISTED) -> lis
         for line, what in starts(path.read_text("utf-8")):
             used.add(name)
             if name not in listed:
-                said.append(f"{name}:{line}: {what}: start it with support/worker or workspace/processes, or say in LISTED why not")
-    return said + [f"{name}: it starts no process any more: take it off the list" for name in sorted(set(listed) - used)]
+                said.append(
+                    f"{name}:{line}: {what}: start it with support/worker or workspace/processes, or say in LISTED "
+                    f"why not"
+                )
+    return said + [
+        f"{name}: it starts no process any more: take it off the list" for name in sorted(set(listed) - used)
+    ]
 
 
 if __name__ == "__main__":

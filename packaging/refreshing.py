@@ -1,9 +1,11 @@
-"""What the window shows follows language, theme and scale in one way: ``say`` and ``bind`` of ``desktop/widgets/words``.
+"""What the window shows follows language, theme and scale in one way: ``say`` and ``bind`` of
+``desktop/widgets/words``.
 
     python packaging/refreshing.py
 
-Fails for a module of the desktop that does it otherwise: with a method ``retranslate`` or ``restyle``, by the event of another language,
-or by the theme's signal. The rooms listed here may do it so many times, each with its reason; the numbers only go down.
+Fails for a module of the desktop that does it otherwise: with a method ``retranslate`` or ``restyle``, by the event of
+another language, or by the theme's signal. The rooms listed here may do it so many times, each with its reason; the
+numbers only go down.
 """
 
 from __future__ import annotations
@@ -17,7 +19,12 @@ from pathlib import Path
 DESKTOP = Path(__file__).resolve().parent.parent / "app" / "atelier_desk" / "desktop"
 ROOMS = ("widgets/", "theme/")
 """Where the one way is."""
-LISTED = {"settings/": (18, "pages that become forms, which follow by themselves; and the switch of the language, which sends Qt's event")}
+LISTED = {
+    "settings/": (
+        18,
+        "pages that become forms, which follow by themselves; and the switch of the language, which sends Qt's event",
+    )
+}
 """Rooms of the desktop: how many places, and why."""
 ADVICE = "bind what is shown, with say or bind of desktop/widgets/words"
 NAMES = ("retranslate", "restyle")
@@ -31,7 +38,9 @@ def places(source: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, name
             case ast.Attribute(attr="LanguageChange"):
                 yield node.lineno, "LanguageChange"
-            case ast.Attribute(attr="connect", value=ast.Attribute(attr="changed", value=ast.Call(func=ast.Name(id="theme")))):
+            case ast.Attribute(
+                attr="connect", value=ast.Attribute(attr="changed", value=ast.Call(func=ast.Name(id="theme")))
+            ):
                 yield node.lineno, "theme().changed"
 
 

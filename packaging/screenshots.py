@@ -1,10 +1,11 @@
-"""Screenshots of the real program, for README, user guide and critical eyes: ``python packaging/screenshots.py [FOLDER]``.
+"""Screenshots of the real program, for README, user guide and critical eyes:
+``python packaging/screenshots.py [FOLDER]``.
 
 ``--docs`` also puts those of README and guide into ``docs/pictures``. One language, or one part of it, is taken with
 ``python packaging/screenshots.py FOLDER en [conversation|team]``.
 
-The desktop runs on a data folder of its own with the real engine and database; only the model is scripted, so that every run shows the
-same. Needs a display (``xvfb-run -a`` gives one) or ``QT_QPA_PLATFORM=offscreen``.
+The desktop runs on a data folder of its own with the real engine and database; only the model is scripted, so that
+every run shows the same. Needs a display (``xvfb-run -a`` gives one) or ``QT_QPA_PLATFORM=offscreen``.
 """
 
 from __future__ import annotations
@@ -76,9 +77,18 @@ WORDS = {
     "fr": {
         "agent": "Architecte",
         "ask": "Peux-tu isoler l’exécution des outils et ajouter un test ?",
-        "plan": "Je calcule d’abord le délai, puis je propose un découpage en **trois modules** : `registry`, `sandbox` et `events`.",
+        "plan": (
+            "Je calcule d’abord le délai, puis je propose un découpage en **trois modules** : `registry`, "
+            "`sandbox` et `events`."
+        ),
         "others": ("Tri des journaux d’erreurs", "Résumé des réunions d’équipe"),
-        "tasks": ("Lire le registre", "Lister les dépendances", "Isoler l’exécution", "Écrire les tests", "Mettre à jour la doc"),
+        "tasks": (
+            "Lire le registre",
+            "Lister les dépendances",
+            "Isoler l’exécution",
+            "Écrire les tests",
+            "Mettre à jour la doc",
+        ),
         "memory": "L’utilisateur préfère des modules courts.",
         "question": "Quels isolements faut-il activer pour les outils ?",
         "options": ("Processus séparé", "Dossier temporaire", "Réseau coupé"),
@@ -87,9 +97,18 @@ WORDS = {
     "en": {
         "agent": "Architect",
         "ask": "Can you isolate the execution of tools and add a test?",
-        "plan": "First I compute the deadline, then I propose a split into **three modules**: `registry`, `sandbox` and `events`.",
+        "plan": (
+            "First I compute the deadline, then I propose a split into **three modules**: `registry`, `sandbox` "
+            "and `events`."
+        ),
         "others": ("Sorting the error logs", "Summary of team meetings"),
-        "tasks": ("Read the registry", "List the dependencies", "Isolate execution", "Write the tests", "Update the docs"),
+        "tasks": (
+            "Read the registry",
+            "List the dependencies",
+            "Isolate execution",
+            "Write the tests",
+            "Update the docs",
+        ),
         "memory": "The user prefers short modules.",
         "question": "Which isolation should be switched on for tools?",
         "options": ("Process of its own", "Temporary folder", "Network cut off"),
@@ -139,10 +158,15 @@ def scripted(language: str) -> ScriptedModel:
 
 
 async def fill(atelier: Any, language: str) -> None:
-    """Agents, tasks, a memory and older workflows. No titles by the model: asking for one would take the next reply of the script."""
+    """Agents, tasks, a memory and older workflows. No titles by the model: asking for one would take the next reply of
+    the script.
+    """
     words = WORDS[language]
     config = AgentConfig(
-        name=str(words["agent"]), provider="demo", model="gpt-local", tools=("CalculatorTool", "UserQuestionTool", "TodoTool", "MemoryTool")
+        name=str(words["agent"]),
+        provider="demo",
+        model="gpt-local",
+        tools=("CalculatorTool", "UserQuestionTool", "TodoTool", "MemoryTool"),
     )
     agent = await atelier.agents.save(config)
     await atelier.settings.update(
@@ -150,7 +174,9 @@ async def fill(atelier: Any, language: str) -> None:
     )
     for name in reversed(words["others"]):
         await atelier.workflows.create(str(name), agent.id)
-    await atelier.repos.memories.save(Memory(type=MemoryType.USER_PREF, content=str(words["memory"]), source="user"), None)
+    await atelier.repos.memories.save(
+        Memory(type=MemoryType.USER_PREF, content=str(words["memory"]), source="user"), None
+    )
 
 
 async def add_tasks(atelier: Any, language: str, workflow_id: str) -> None:
@@ -207,7 +233,9 @@ class Photographer:
         self.save(f"start-light-{language}")
         await self.first_steps(language)
         await self.send(str(words["ask"]))
-        await self.until(lambda: bool(chat.view.entries) and not chat.view.entries[-1].live and len(chat.view.entries) >= 3)
+        await self.until(
+            lambda: bool(chat.view.entries) and not chat.view.entries[-1].live and len(chat.view.entries) >= 3
+        )
         await add_tasks(self.bridge.engine, language, chat.workflow_id)
         await asyncio.sleep(1)
         for name, _language, mode, scale in self.shots:
@@ -284,14 +312,18 @@ def run(language: str, part: str, folder: Path) -> None:
 
 
 def publish(taken: Path, target: Path) -> None:
-    """Write what README and guide show, in 256 colours: a third of the bytes, and no difference to see in a drawn window."""
+    """Write what README and guide show, in 256 colours: a third of the bytes, and no difference to see in a drawn
+    window.
+    """
     from PIL import Image
 
     target.mkdir(exist_ok=True)
     for name, picture in PICTURES.items():
         for language in WORDS:
             with Image.open(taken / f"{picture}-{language}.png") as image:
-                image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(target / f"{name}.{language}.png", optimize=True)
+                image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(
+                    target / f"{name}.{language}.png", optimize=True
+                )
 
 
 def main() -> None:

@@ -2,9 +2,10 @@
 
     python packaging/size.py [check | lower | raise ROOM REASON]
 
-Tokens of code are counted, without comments, docstrings, imports and layout, so that neither the length of lines nor prose counts. The
-limits stand in ``size.txt``, a line a room: its name, its tokens, and why it was last raised. ``check`` fails for a room above its limit,
-``lower`` brings the limits down to what is there, ``raise`` brings one up and writes the reason beside it.
+Tokens of code are counted, without comments, docstrings, imports and layout, so that neither the length of lines nor
+prose counts. The limits stand in ``size.txt``, a line a room: its name, its tokens, and why it was last raised.
+``check`` fails for a room above its limit, ``lower`` brings the limits down to what is there, ``raise`` brings one up
+and writes the reason beside it.
 """
 
 from __future__ import annotations
@@ -94,7 +95,11 @@ def main(arguments: list[str]) -> int:
                 print('Take something away, or say why not: python packaging/size.py raise ROOM "reason"')
             return bool(over)
         case ["lower"]:
-            lower = {room: Limit(min(limit.tokens, found.get(room, 0)), limit.why) for room, limit in limits.items() if room in found}
+            lower = {
+                room: Limit(min(limit.tokens, found.get(room, 0)), limit.why)
+                for room, limit in limits.items()
+                if room in found
+            }
             LIMITS.write_text(write_limits(lower), "utf-8")
         case ["raise", room, why] if room in found and why.strip():
             LIMITS.write_text(write_limits({**limits, room: Limit(found[room], why.strip())}), "utf-8")
@@ -102,7 +107,10 @@ def main(arguments: list[str]) -> int:
             for room, tokens in sorted(found.items(), key=lambda item: -item[1]):
                 print(f"{room:20} {tokens:7} of {limits.get(room, Limit(0, '')).tokens}")
             for base in ("app", "tests"):
-                print(f"{base + ' in all':20} {sum(tokens for room, tokens in found.items() if room.partition('/')[0] == base):7}")
+                print(
+                    f"{base + ' in all':20} "
+                    f"{sum(tokens for room, tokens in found.items() if room.partition('/')[0] == base):7}"
+                )
         case _:
             print(__doc__)
             return 2

@@ -1,4 +1,5 @@
-"""Check the shared libraries Qt needs on Linux, say which packages bring the missing ones, and install them where that is possible.
+"""Check the shared libraries Qt needs on Linux, say which packages bring the missing ones, and install them where that
+is possible.
 
 ``--install``: install what is missing when running as root on Debian or Ubuntu; elsewhere the command is printed.
 ``--screen``: ask for the virtual display that tests and screenshots use as well.
@@ -55,7 +56,10 @@ DISPLAY = (
 )
 """What a window on X11 needs besides."""
 
-SCREEN_PROGRAMS = {"Xvfb": ("xvfb", "xorg-x11-server-Xvfb", "xorg-server-xvfb"), "xauth": ("xauth", "xorg-x11-xauth", "xorg-xauth")}
+SCREEN_PROGRAMS = {
+    "Xvfb": ("xvfb", "xorg-x11-server-Xvfb", "xorg-server-xvfb"),
+    "xauth": ("xauth", "xorg-x11-xauth", "xorg-xauth"),
+}
 """Programs of the virtual display, with their packages."""
 
 APT_TIMEOUT_S = 600
@@ -84,7 +88,10 @@ def missing_programs() -> list[str]:
 def commands(libraries: Sequence[Library], programs: Sequence[str]) -> dict[str, str]:
     """The exact command for each package manager, Debian's first."""
     packages = {
-        "Debian, Ubuntu": ("apt-get install -y", [x.apt for x in libraries] + [SCREEN_PROGRAMS[p][0] for p in programs]),
+        "Debian, Ubuntu": (
+            "apt-get install -y",
+            [x.apt for x in libraries] + [SCREEN_PROGRAMS[p][0] for p in programs],
+        ),
         "Fedora": ("dnf install", [x.dnf for x in libraries] + [SCREEN_PROGRAMS[p][1] for p in programs]),
         "Arch": ("pacman -S", [x.pacman for x in libraries] + [SCREEN_PROGRAMS[p][2] for p in programs]),
     }
@@ -103,7 +110,9 @@ def apt_install(packages: Sequence[str]) -> bool:
     for command in (install, ["apt-get", "update"], install):
         print(" ".join(command), flush=True)
         try:
-            done = subprocess.run(command, env=environment, stderr=subprocess.PIPE, text=True, check=False, timeout=APT_TIMEOUT_S)
+            done = subprocess.run(
+                command, env=environment, stderr=subprocess.PIPE, text=True, check=False, timeout=APT_TIMEOUT_S
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             print(f"apt-get did not finish: {error}", file=sys.stderr)
             return False
@@ -116,7 +125,11 @@ def apt_install(packages: Sequence[str]) -> bool:
 def report(libraries: Sequence[Library], programs: Sequence[str]) -> None:
     names = [x.soname for x in libraries] + list(programs)
     print(
-        f"Missing for the desktop: {', '.join(names)}. Without them Atelier works in the terminal only. To install them:", file=sys.stderr
+        (
+            f"Missing for the desktop: {', '.join(names)}. Without them Atelier works in the terminal only. To install "
+            f"them:"
+        ),
+        file=sys.stderr,
     )
     for system, command in commands(libraries, programs).items():
         print(f"  {system}: {command}", file=sys.stderr)

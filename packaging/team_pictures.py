@@ -1,4 +1,6 @@
-"""A team for the screenshots: one agent leads three, one of those has one of its own; they stop where the pictures are taken."""
+"""A team for the screenshots: one agent leads three, one of those has one of its own; they stop where the pictures are
+taken.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,15 @@ from atelier_desk.llm.scripted import ScriptedModel, Step
 
 LOOKS = (("light", 100), ("dark", 100), ("light", 150))
 """Theme and font scale of each scene."""
-TOOLS = ("CalculatorTool", "TodoTool", "MemoryTool", "ReportTool", "UserQuestionTool", "SpawnAgentTool", "ParallelTasksTool")
+TOOLS = (
+    "CalculatorTool",
+    "TodoTool",
+    "MemoryTool",
+    "ReportTool",
+    "UserQuestionTool",
+    "SpawnAgentTool",
+    "ParallelTasksTool",
+)
 WORDS: dict[str, dict[str, Any]] = {
     "fr": {
         "lead": "Architecte",
@@ -30,7 +40,10 @@ WORDS: dict[str, dict[str, Any]] = {
         "review": "Je lis d’abord le module, puis je fais vérifier ses types par un autre agent.",
         "types": "Aucune erreur de type n’apparaît dans les fonctions que j’ai relues jusqu’ici ; il reste le registre",
         "test": "Le test est écrit : l’outil est arrêté au bout de **douze secondes**, et son dossier est vidé.",
-        "guide": "## Isolement\n\nChaque outil s’exécute dans un *processus à part*, avec un dossier temporaire et sans réseau.",
+        "guide": (
+            "## Isolement\n\nChaque outil s’exécute dans un *processus à part*, avec un dossier temporaire et "
+            "sans réseau."
+        ),
         "reviewed": "Deux chemins sont à fermer : `os.environ` et le dossier courant.",
         "end": "Tout est prêt : le test passe, le guide est à jour, et **deux chemins** restent à fermer.",
     },
@@ -49,7 +62,9 @@ WORDS: dict[str, dict[str, Any]] = {
         "review": "First I read the module, then I have its types checked by another agent.",
         "types": "No type error shows in the functions I have read so far; the registry is left",
         "test": "The test is written: the tool is stopped after **twelve seconds** and its folder is emptied.",
-        "guide": "## Isolation\n\nEvery tool runs in a *process of its own*, with a temporary folder and without a network.",
+        "guide": (
+            "## Isolation\n\nEvery tool runs in a *process of its own*, with a temporary folder and without a network."
+        ),
         "reviewed": "Two ways are to be closed: `os.environ` and the current folder.",
         "end": "All is ready: the test passes, the guide is current, and **two ways** are left to be closed.",
     },
@@ -90,7 +105,9 @@ class Team:
         tasks = [{"agent_id": name, "prompt": job} for name, job in zip(words["names"], words["jobs"], strict=True)]
         batch = ToolCall(id="p1", name="ParallelTasksTool", arguments={"operation": "execute_batch", "tasks": tasks})
         spawn = ToolCall(
-            id="s1", name="SpawnAgentTool", arguments={"operation": "spawn", "name": words["fourth"], "prompt": words["fourth_job"]}
+            id="s1",
+            name="SpawnAgentTool",
+            arguments={"operation": "spawn", "name": words["fourth"], "prompt": words["fourth_job"]},
         )
         calculate = ToolCall(id="c1", name="CalculatorTool", arguments={"operation": "eval", "expression": "12*7"})
         reviewer, tester, writer = words["names"]
@@ -132,7 +149,9 @@ class Team:
     async def hire(self, atelier: Any, language: str) -> None:
         """Store the agents, and let the one that is there lead them; it must ask before it starts others."""
         words = self.words
-        lead = AgentConfig(name=words["lead"], provider="demo", model="gpt-local", tools=TOOLS, budget=Budget(max_cost=0.25))
+        lead = AgentConfig(
+            name=words["lead"], provider="demo", model="gpt-local", tools=TOOLS, budget=Budget(max_cost=0.25)
+        )
         stored = await atelier.agents.save(lead, (await atelier.agents.by_name(lead.name)).id)
         for name in words["names"]:
             await atelier.agents.save(AgentConfig(name=name, provider="demo", model="gpt-local", tools=TOOLS))
@@ -155,7 +174,8 @@ class TeamPictures:
         await self.shoot("approval")
         self.window.rail.show_pane("memory")
         await self.allow()
-        await self.by.until(lambda: len(self.window.presenter.approvals.pending()) == 1)  # the reviewer asks for its own agent
+        # the reviewer asks for its own agent
+        await self.by.until(lambda: len(self.window.presenter.approvals.pending()) == 1)
         await self.shoot("approval-lineage")
         await self.allow()
         await self.by.until(lambda: self.working() and len(chat.team.state.members) == 5)
@@ -172,7 +192,9 @@ class TeamPictures:
         await self.shoot("context")
         self.window.rail.docks["context"].close()
         self.window.conductor.open_replay()
-        await self.by.until(lambda: self.window.conductor.replay is not None and bool(self.window.conductor.replay.marks))
+        await self.by.until(
+            lambda: self.window.conductor.replay is not None and bool(self.window.conductor.replay.marks)
+        )
         self.window.conductor.replay.player.seek(len(self.window.conductor.replay.marks) // 2)
         await self.shoot("replay")
         self.window.conductor.close_replay()
@@ -185,7 +207,9 @@ class TeamPictures:
 
     def open_fourth(self) -> None:
         chat = self.window.chat
-        chat.open_agent(next(each.run_id for each in chat.team.state.members.values() if each.name == self.team.words["fourth"]))
+        chat.open_agent(
+            next(each.run_id for each in chat.team.state.members.values() if each.name == self.team.words["fourth"])
+        )
 
     async def allow(self) -> None:
         [request] = self.window.presenter.approvals.pending()
@@ -209,5 +233,7 @@ class TeamPictures:
         settings.show_page("approvals")
         for mode, scale in LOOKS:
             await self.by.look(mode, scale)
-            settings.grab().save(str(self.by.folder / f"settings-approvals-{'large' if scale > 100 else mode}-{self.language}.png"))
+            settings.grab().save(
+                str(self.by.folder / f"settings-approvals-{'large' if scale > 100 else mode}-{self.language}.png")
+            )
         settings.close()

@@ -1,4 +1,6 @@
-"""What every test gets: no screen, no keyring of the machine, no data folder of the user, English, and no network beyond loopback."""
+"""What every test gets: no screen, no keyring of the machine, no data folder of the user, English, and no network
+beyond loopback.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={Path(__file__).
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
-# Each program that a test starts would compile all of Atelier again, a second of processor time, where Python keeps nothing it compiled.
+# Each program that a test starts would compile all of Atelier again, a second of processor time, where Python keeps
+# nothing it compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)  # no notification on the desktop of who runs the tests
@@ -28,7 +31,9 @@ from tests.support.clock import ManualClock
 
 pytest_plugins = ["tests.support.databases", "tests.support.watchdog"]
 
-settings.register_profile("default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile(
+    "default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
 settings.load_profile("default")
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
@@ -64,8 +69,8 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def hang_ups() -> Iterator[None]:
-    """Programs the test starts end with their terminal, also where the tests were started under nohup: what is ignored is inherited, and
-    a function as handler is none of the program that is started."""
+    """Programs the test starts end with their terminal, also where the tests were started under nohup: what is ignored
+    is inherited, and a function as handler is none of the program that is started."""
     if not hasattr(signal, "SIGHUP"):
         yield
         return

@@ -1,4 +1,6 @@
-"""What a Python program imports: ``from atelier_desk import Atelier``, with no Qt, and nothing loaded before it is asked for."""
+"""What a Python program imports: ``from atelier_desk import Atelier``, with no Qt, and nothing loaded before it is
+asked for.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ import atelier_desk
 
 def loaded_by(code: str) -> set[str]:
     shown = f"{code}\nimport sys; print('\\n'.join(sys.modules))"
-    return set(subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, timeout=60, check=True).stdout.split())
+    return set(
+        subprocess.run(
+            [sys.executable, "-c", shown], capture_output=True, text=True, timeout=60, check=True
+        ).stdout.split()
+    )
 
 
 def test_importing_the_package_loads_nothing_else() -> None:

@@ -1,4 +1,5 @@
-"""No two files import each other, directly or around a corner: a file can be read, tested and moved with what is below it alone.
+"""No two files import each other, directly or around a corner: a file can be read, tested and moved with what is below
+it alone.
 
 Imports inside functions and under ``TYPE_CHECKING`` count like all others: a reader follows them too.
 """

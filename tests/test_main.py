@@ -20,7 +20,9 @@ from atelier_desk.storage.folder.datadir import DataDir
 
 
 @contextmanager
-def holder(datadir: DataDir, on_raise: Callable[[], bool] | None, on_quick: Callable[[], bool] | None = None) -> Iterator[None]:
+def holder(
+    datadir: DataDir, on_raise: Callable[[], bool] | None, on_quick: Callable[[], bool] | None = None
+) -> Iterator[None]:
     """Another process's server, here on a thread of its own."""
     ready, done = threading.Event(), threading.Event()
 
@@ -81,7 +83,9 @@ def test_quick_ask_comes_up_in_the_program_that_runs_or_in_a_new_one(datadir: Da
     assert desktop == [(datadir.root, ["--data-dir", str(datadir.root), "quick"], "quick")]
 
 
-def test_a_folder_held_by_a_command_is_reported(datadir: DataDir, desktop: list[Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_held_by_a_command_is_reported(
+    datadir: DataDir, desktop: list[Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     with holder(datadir, None):
         assert main(["--data-dir", str(datadir.root)]) == 1
     assert str(datadir.root) in capsys.readouterr().err
@@ -96,10 +100,15 @@ def test_a_free_folder_opens_the_desktop_that_can_serve_commands(datadir: DataDi
 
 
 @pytest.mark.parametrize(
-    "command", ["", "quick", "doctor", "workflows list", "run hello", "backup verify x.zip", "completion bash", "--version"]
+    "command",
+    ["", "quick", "doctor", "workflows list", "run hello", "backup verify x.zip", "completion bash", "--version"],
 )
 def test_a_deleted_working_folder_is_refused(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, desktop: list[Any], capsys: pytest.CaptureFixture[str]
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    desktop: list[Any],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")

@@ -33,7 +33,8 @@ def test_one_that_failed_and_then_waits_forever_is_ended(tmp_path: Path, body: s
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_stuck.py").write_text(STUCK.format(body=body))
     ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "tests.support.watchdog", "--timeout", "0.5", "--rootdir", tmp_path, tmp_path],
+        [sys.executable, "-m", "pytest", "-p", "tests.support.watchdog", "--timeout", "0.5", "--rootdir", tmp_path,
+        tmp_path],
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert ended.returncode == 1

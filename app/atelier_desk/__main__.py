@@ -34,7 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return arguments
     if working_folder_gone():
         sys.stderr.write(
-            _("Error: {problem}", problem=_("The folder you are in was deleted. Change to another one, then try again.")) + "\n"
+            _(
+                "Error: {problem}",
+                problem=_("The folder you are in was deleted. Change to another one, then try again."),
+            )
+            + "\n"
         )
         return FAILED
     if arguments.command == "quick":
@@ -80,7 +84,10 @@ def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: boo
         sys.stderr.write(_("Opening the chat in this terminal instead (atelier chat).") + "\n")
         command = ["chat"]
     else:
-        sys.stderr.write(_("There is no terminal either; running one example with the built-in model: {goal}", goal=EXAMPLE_GOAL) + "\n")
+        sys.stderr.write(
+            _("There is no terminal either; running one example with the built-in model: {goal}", goal=EXAMPLE_GOAL)
+            + "\n"
+        )
         command = ["run", EXAMPLE_GOAL]
     parsed = parse_or_exit([*argv, *command])
     return parsed if isinstance(parsed, int) else run_command(parsed, [*argv, *command])
@@ -148,7 +155,10 @@ def ask_holder_to_raise(root: Path, *, quick: bool = False) -> int | None:
         try:
             if await holder.raise_window(quick=quick):
                 return 0
-            sys.stderr.write(_("A command is using the data folder {path} at the moment; try again when it has ended.", path=root) + "\n")
+            sys.stderr.write(
+                _("A command is using the data folder {path} at the moment; try again when it has ended.", path=root)
+                + "\n"
+            )
             return 1
         finally:
             holder.close()

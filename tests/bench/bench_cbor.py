@@ -1,9 +1,10 @@
-"""What it costs to put requests to the database into CBOR and to take its answers out, against the driver's own code in the same run.
+"""What it costs to put requests to the database into CBOR and to take its answers out, against the driver's own code in
+the same run.
 
     python -m tests.bench.bench_cbor [--quick] [--json FILE]
 
-Rows as a transaction has them: messages, and entities and relations of a project's graph. Processor time, median of several runs; a
-ratio of 4 means that the driver's own code takes four times as long.
+Rows as a transaction has them: messages, and entities and relations of a project's graph. Processor time, median of
+several runs; a ratio of 4 means that the driver's own code takes four times as long.
 """
 
 from __future__ import annotations
@@ -33,17 +34,24 @@ def rows(count: int) -> dict[str, list[dict[str, Any]]]:
     """The rows of one transaction, by what they are."""
     rng, corpus = random.Random(3), Corpus()
     keys = [f"{rng.getrandbits(104):026x}" for _each in range(count)]
-    written = [Message(workflow_id=RUN_ID, run_id=RUN_ID, seq=seq, role=MessageRole.USER, content=corpus.text()) for seq in range(count)]
+    written = [
+        Message(workflow_id=RUN_ID, run_id=RUN_ID, seq=seq, role=MessageRole.USER, content=corpus.text())
+        for seq in range(count)
+    ]
     return {
         "messages": [tables.MESSAGES.encode(each) for each in written],
         "entities": [
-            {"id": record("entity", key), "kind": "scope", "type": "function", "name": corpus.text(1), "qualified": corpus.text(2),
-             "path": corpus.text(3), "language": "python", "start_line": line, "end_line": line + 9, "signature": corpus.text(6),
-             "docstring": corpus.text(12), "text": corpus.text(WORDS), "parent": None, "digest": key, "terms": rng.randbytes(300)}
+            {"id": record("entity", key), "kind": "scope", "type": "function", "name": corpus.text(1),
+            "qualified": corpus.text(2),
+             "path": corpus.text(3), "language": "python", "start_line": line, "end_line": line + 9,
+             "signature": corpus.text(6),
+             "docstring": corpus.text(12), "text": corpus.text(WORDS), "parent": None, "digest": key,
+             "terms": rng.randbytes(300)}
             for line, key in enumerate(keys)
         ],
         "relations": [
-            {"id": record("relates", f"{key}2"), "in": record("entity", key), "out": record("entity", rng.choice(keys)), "kind": "calls",
+            {"id": record("relates", f"{key}2"), "in": record("entity", key), "out": record("entity", rng.choice(keys)),
+            "kind": "calls",
              "confidence": 0.9, "line": line}
             for line, key in enumerate(keys)
         ],
@@ -70,8 +78,14 @@ def main() -> None:
     for name, made in rows(ROWS).items():
         data = drivers.encode(made)
         assert cbor.encode(made) == data
-        there = milliseconds(lambda made=made: cbor.encode(made), times), milliseconds(lambda made=made: drivers.encode(made), times)
-        back = milliseconds(lambda data=data: cbor.decode(data), times), milliseconds(lambda data=data: drivers.decode(data), times)
+        there = (
+            milliseconds(lambda made=made: cbor.encode(made), times),
+            milliseconds(lambda made=made: drivers.encode(made), times),
+        )
+        back = (
+            milliseconds(lambda data=data: cbor.decode(data), times),
+            milliseconds(lambda data=data: drivers.decode(data), times),
+        )
         figures[name] = {
             side: {"ms": round(ours, 1), "driver_ms": round(theirs, 1), "ratio": round(theirs / ours, 1)}
             for side, (ours, theirs) in (("encode", there), ("decode", back))

@@ -1,10 +1,13 @@
-"""What a listing costs: processor time of each against importing pydantic, httpx and surrealdb alone, in processes of their own.
+"""What a listing costs: processor time of each against importing pydantic, httpx and surrealdb alone, in processes of
+their own.
 
-A listing opens the database, and surrealdb, which it cannot do without, is most of the baseline. Baseline and command take turns, so that
-another program on the machine burdens both; the middle one of all measurements counts. By default Python keeps its compiled files, in a
-folder of the measurement's own; with ``--no-bytecode`` every start compiles Atelier's own source again (never that of the libraries).
+A listing opens the database, and surrealdb, which it cannot do without, is most of the baseline. Baseline and command
+take turns, so that another program on the machine burdens both; the middle one of all measurements counts. By default
+Python keeps its compiled files, in a folder of the measurement's own; with ``--no-bytecode`` every start compiles
+Atelier's own source again (never that of the libraries).
 
-Run: ``python -m tests.bench.bench_cli [--quick] [--runs N] [--no-bytecode] [--json FILE]``. Not for Windows: it reads ``getrusage``.
+Run: ``python -m tests.bench.bench_cli [--quick] [--runs N] [--no-bytecode] [--json FILE]``. Not for Windows: it reads
+``getrusage``.
 """
 
 from __future__ import annotations
@@ -21,7 +24,18 @@ from pathlib import Path
 from typing import Any
 
 BASELINE = ("-c", "import pydantic, httpx, surrealdb")
-NOUNS = ("workflows", "agents", "tools", "models", "providers", "memory", "questions", "tasks", "permissions", "commands")
+NOUNS = (
+    "workflows",
+    "agents",
+    "tools",
+    "models",
+    "providers",
+    "memory",
+    "questions",
+    "tasks",
+    "permissions",
+    "commands",
+)
 COMMANDS = (*((noun, "list") for noun in NOUNS), ("providers", "presets"), ("doctor",))
 RUNS, QUICK_RUNS = 9, 3
 
@@ -43,7 +57,11 @@ def measure(runs: int, environ: dict[str, str]) -> dict[str, Any]:
             processor_s(warm, environ)
         pairs = [(processor_s(BASELINE, environ), processor_s(command, environ)) for _ in range(runs)]
         baseline, taken = (statistics.median(column) for column in zip(*pairs, strict=True))
-        figures[" ".join(words)] = {"baseline_s": round(baseline, 3), "command_s": round(taken, 3), "ratio": round(taken / baseline, 2)}
+        figures[" ".join(words)] = {
+            "baseline_s": round(baseline, 3),
+            "command_s": round(taken, 3),
+            "ratio": round(taken / baseline, 2),
+        }
     return figures
 
 
@@ -64,7 +82,10 @@ def main() -> None:
             environ["PYTHONPYCACHEPREFIX"] = str(Path(folder) / "compiled")
         figures = measure(runs, environ)
     for command, figure in figures.items():
-        print(f"{command:<18}{figure['command_s']:>8.3f} s  baseline {figure['baseline_s']:.3f} s  {figure['ratio']:.2f} ×")
+        print(
+            f"{command:<18}{figure['command_s']:>8.3f} s  baseline {figure['baseline_s']:.3f} s  "
+            f"{figure['ratio']:.2f} ×"
+        )
     if options.json is not None:
         options.json.write_text(json.dumps(figures, indent=1), "utf-8")
 

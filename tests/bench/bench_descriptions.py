@@ -1,13 +1,15 @@
 """Search by description: functions found by their docstring, which was removed before they were read.
 
-    python -m tests.bench.bench_descriptions [--repository FOLDER ...] [--whole] [--model FOLDER] [--misses N] [--json FILE]
+    python -m tests.bench.bench_descriptions [--repository FOLDER ...] [--whole] [--model FOLDER] [--misses N] [--json
+    FILE]
 
-Of each repository 150 functions are drawn (``undocumented`` says which docstrings are questions). Each is asked for twice: ``sentence`` is
-the first sentence of its docstring, ``docstring`` all of it but its examples. ``alone``: the 150 functions are all there is, each in a
-file of its own in the class or the like that it is in. ``whole``: they are looked for among all scopes of the repository (tests,
-classes and overloads too), with no function documented. ``hit_at_1`` is the share that is found first, ``telling`` the same of the
-questions with five words that are no stop words. ``--model`` takes sentence-transformers with the weights in that folder for the built-in
-embedder; run it in an environment that has them.
+Of each repository 150 functions are drawn (``undocumented`` says which docstrings are questions). Each is asked for
+twice: ``sentence`` is the first sentence of its docstring, ``docstring`` all of it but its examples. ``alone``: the 150
+functions are all there is, each in a file of its own in the class or the like that it is in. ``whole``: they are looked
+for among all scopes of the repository (tests, classes and overloads too), with no function documented. ``hit_at_1`` is
+the share that is found first, ``telling`` the same of the questions with five words that are no stop words. ``--model``
+takes sentence-transformers with the weights in that folder for the built-in embedder; run it in an environment that has
+them.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ FORMS = ("sentence", "docstring")
 Right = Callable[[ProjectHit], bool]
 
 
-async def described(source: Path, place: Path, *, whole: bool = False, model: Path | None = None, misses: int = 0) -> dict[str, Any]:
+async def described(
+    source: Path, place: Path, *, whole: bool = False, model: Path | None = None, misses: int = 0
+) -> dict[str, Any]:
     """The figures of one repository; ``place`` is an empty folder."""
     files, every, documented = read(source)
     asked = random.Random(1).sample(every, min(QUESTIONS, len(every)))
@@ -78,8 +82,13 @@ async def _measured(
             await atelier.projects.change(project.id, embedded=embedded)
             for form in FORMS:
                 questions = [getattr(each, form) for each in asked]
-                found = [await atelier.projects.find(question, kinds=[EntityKind.SCOPE], limit=FIRST) for question in questions]
-                assert all((each.cosine is not None) == embedded for each in found[0]), "vectors in use, or not, as asked"
+                found = [
+                    await atelier.projects.find(question, kinds=[EntityKind.SCOPE], limit=FIRST)
+                    for question in questions
+                ]
+                assert all((each.cosine is not None) == embedded for each in found[0]), (
+                    "vectors in use, or not, as asked"
+                )
                 places = [_place(hits, right) for hits, right in zip(found, rights, strict=True)]
                 figures.setdefault(form, {})[name] = _shares(places, asked)
                 if embedded and misses:
@@ -92,7 +101,12 @@ def _place(hits: Sequence[ProjectHit], right: Right) -> int:
 
 
 def _print_misses(
-    form: str, questions: Sequence[str], asked: Sequence[Asked], found: Sequence[Sequence[ProjectHit]], places: Sequence[int], most: int
+    form: str,
+    questions: Sequence[str],
+    asked: Sequence[Asked],
+    found: Sequence[Sequence[ProjectHit]],
+    places: Sequence[int],
+    most: int,
 ) -> None:
     missed = [each for each in zip(questions, asked, found, places, strict=True) if each[3]]
     for question, each, hits, place in missed[:most]:
@@ -112,17 +126,23 @@ def _shares(places: Sequence[int], asked: Sequence[Asked]) -> dict[str, float]:
 
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repository", type=Path, action="append", help="a folder of code; this repository without any")
+    parser.add_argument(
+        "--repository", type=Path, action="append", help="a folder of code; this repository without any"
+    )
     parser.add_argument("--whole", action="store_true", help="look for them in the whole repository too")
     parser.add_argument("--model", type=Path, help="a folder with a model of sentence-transformers")
     parser.add_argument("--misses", type=int, default=0, help="print so many that were not found first")
-    parser.add_argument("--quick", action="store_true", help="as all benches have it; this one is as short as it can be")
+    parser.add_argument(
+        "--quick", action="store_true", help="as all benches have it; this one is as short as it can be"
+    )
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     figures = {}
     for source in options.repository or [ROOT / "app"]:
         with tempfile.TemporaryDirectory() as folder:
-            made = await described(source, Path(folder), whole=options.whole, model=options.model, misses=options.misses)
+            made = await described(
+                source, Path(folder), whole=options.whole, model=options.model, misses=options.misses
+            )
         figures[source.resolve().name if options.repository else "this repository"] = made
         print(json.dumps({source.name: made}), flush=True)
     if options.json:

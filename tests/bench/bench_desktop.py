@@ -1,19 +1,21 @@
 """The window's figures: first paint, stalls while a reply streams, opening a long conversation, memory.
 
-Run with ``python -m tests.bench.bench_desktop`` (``--quick`` for a short one). Each figure comes from a process of its own; the parent
-only starts them and compares.
+Run with ``python -m tests.bench.bench_desktop`` (``--quick`` for a short one). Each figure comes from a process of its
+own; the parent only starts them and compares.
 
-* first paint: from the start of the process to the painted window, ``python -m atelier_desk`` against an empty QMainWindow; goal ≤ 1.7
-* stalls: gaps between the ticks of a 16 ms timer in the UI thread while one reply streams 1 000 tokens a second into a conversation
-  of 10 000 messages, over the real engine on its own thread; goal p99 ≤ 20 ms, max ≤ 50 ms
+* first paint: from the start of the process to the painted window, ``python -m atelier_desk`` against an empty
+  QMainWindow; goal ≤ 1.7
+* stalls: gaps between the ticks of a 16 ms timer in the UI thread while one reply streams 1 000 tokens a second into a
+  conversation of 10 000 messages, over the real engine on its own thread; goal p99 ≤ 20 ms, max ≤ 50 ms
   also, the processor time the UI thread used between two ticks, which other programs on the machine do not change
-* eight streams: that processor time while eight workflows stream at once, 1 000 tokens a second together, and the long conversation is
-  the one that is shown; goal p99 ≤ 16 ms
+* eight streams: that processor time while eight workflows stream at once, 1 000 tokens a second together, and the long
+  conversation is the one that is shown; goal p99 ≤ 16 ms
 * open: from the click to the painted end of that conversation, out of the real database; goal ≤ 100 ms
-* memory: resident memory with that conversation open as a person opens it, and with all its pages loaded, against an empty window; goal
-  ≤ 180 MB, with all pages ≤ 200 MB. The folder was written by another process: what is measured is the program as people run it
-* change of look: from the change of theme, font size or language, with that conversation and every pane open, to the next painted frame;
-  goal ≤ 150 ms of the UI thread's processor time
+* memory: resident memory with that conversation open as a person opens it, and with all its pages loaded, against an
+  empty window; goal ≤ 180 MB, with all pages ≤ 200 MB. The folder was written by another process: what is measured is
+  the program as people run it
+* change of look: from the change of theme, font size or language, with that conversation and every pane open, to the
+  next painted frame; goal ≤ 150 ms of the UI thread's processor time
 """
 
 from __future__ import annotations
@@ -35,8 +37,10 @@ from pathlib import Path
 from typing import Any
 
 TEXT = (
-    "the engine keeps every event in a journal so that a run can go on after a kill and nothing is done twice because an intent is "
-    "written before a tool runs and its result after it while the window shows what was committed and never waits for the disk"
+    "the engine keeps every event in a journal so that a run can go on after a kill and nothing is done twice "
+    "because an intent is "
+    "written before a tool runs and its result after it while the window shows what was committed and never waits "
+    "for the disk"
 )
 WORDS = TEXT.split()
 RATE = 1000
@@ -71,13 +75,21 @@ def reply_text(characters: int, seed: int = 7) -> str:
         if kind < 0.1:
             parts.append(f"## {sentence(source)[:40]}\n\n")
         elif kind < 0.25:
-            parts.append("".join(f"- **{source.choice(WORDS)}** {sentence(source)}\n" for _ in range(source.randint(3, 7))) + "\n")
+            parts.append(
+                "".join(f"- **{source.choice(WORDS)}** {sentence(source)}\n" for _ in range(source.randint(3, 7)))
+                + "\n"
+            )
         elif kind < 0.37:
-            calls = (f"compute({i}, name={source.choice(WORDS)!r})  # {source.choice(WORDS)}" for i in range(source.randint(4, 25)))
+            calls = (
+                f"compute({i}, name={source.choice(WORDS)!r})  # {source.choice(WORDS)}"
+                for i in range(source.randint(4, 25))
+            )
             lines = [f"    value_{i} = {call}" for i, call in enumerate(calls)]
             parts.append("```python\ndef work():\n" + "\n".join(lines) + "\n```\n\n")
         elif kind < 0.42:
-            rows = "".join(f"| {source.choice(WORDS)} | {source.randint(1, 999)} |\n" for _ in range(source.randint(2, 6)))
+            rows = "".join(
+                f"| {source.choice(WORDS)} | {source.randint(1, 999)} |\n" for _ in range(source.randint(2, 6))
+            )
             parts.append("| word | count |\n|---|--:|\n" + rows + "\n")
         else:
             parts.append(paragraph(source) + "\n\n")
@@ -133,7 +145,9 @@ def child_atelier(started: float, folder: Path) -> None:
 
 
 class PacedModel:
-    """Streams one long text in pieces of four characters, ``rate`` of them a second: a reply takes the rate there is when it begins."""
+    """Streams one long text in pieces of four characters, ``rate`` of them a second: a reply takes the rate there is
+    when it begins.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -169,8 +183,13 @@ async def fill(atelier: Any, count: int) -> str:
             previous = previous.model_copy(update={"correlation_id": previous.id})
             runs.append(previous)
             said = reply_text(source.choice([120, 300, 900, 2000]), seed=seq)
-            for at, role, content in ((seq, MessageRole.USER, sentence(source)), (seq + 1, MessageRole.ASSISTANT, said)):
-                messages.append(Message(workflow_id=workflow.id, run_id=previous.id, seq=at, role=role, content=content))
+            for at, role, content in (
+                (seq, MessageRole.USER, sentence(source)),
+                (seq + 1, MessageRole.ASSISTANT, said),
+            ):
+                messages.append(
+                    Message(workflow_id=workflow.id, run_id=previous.id, seq=at, role=role, content=content)
+                )
         await atelier.repos.journal.commit(Commit(runs=tuple(runs), messages=tuple(messages)))
     assert previous is not None
     await atelier.repos.workflows.update(workflow.id, stream_seq=count, head_run_id=previous.id)
@@ -250,7 +269,8 @@ class Probe:
         os._exit(0)
 
     async def eight_streams(self, panel: Any) -> list[float]:
-        """Milliseconds of this thread's own work between two ticks, from when the shown one of eight replies has begun."""
+        """Milliseconds of this thread's own work between two ticks, from when the shown one of eight replies has
+        begun."""
         engine = self.program.bridge.engine
         panel.composer.stop.click()
         while not panel.composer.stop.isHidden():
@@ -278,7 +298,9 @@ class Probe:
         return time.perf_counter() - began
 
     async def change_looks(self) -> dict[str, float]:
-        """Milliseconds of this thread's processor time from a change of look to the next painted frame; the median of six changes each."""
+        """Milliseconds of this thread's processor time from a change of look to the next painted frame; the median of
+        six changes each.
+        """
         from atelier_desk.desktop.settings.language import switch_language
         from atelier_desk.desktop.theme import theme
 
@@ -300,8 +322,8 @@ class Probe:
         return found
 
     async def repainted(self, change: Callable[[], object]) -> float:
-        """Milliseconds of processor time of a change with the frame after it. Measured outside a task: what Qt delivers meanwhile may go on
-        with other tasks, which asyncio refuses inside one.
+        """Milliseconds of processor time of a change with the frame after it. Measured outside a task: what Qt delivers
+        meanwhile may go on with other tasks, which asyncio refuses inside one.
         """
         from PySide6.QtCore import QTimer
         from PySide6.QtWidgets import QApplication
@@ -341,8 +363,9 @@ class Probe:
 def child_fill(folder: Path) -> None:
     """A folder with a long conversation, as an earlier day left it: what writes it is not the program that is measured.
 
-    It is opened twice more because the database moves its log into its tables at one start and merges them at the next, as it does while
-    people work; it is closed when that is done, for the merge keeps 20 MB with the process in which it happens.
+    It is opened twice more because the database moves its log into its tables at one start and merges them at the next,
+    as it does while people work; it is closed when that is done, for the merge keeps 20 MB with the process in which it
+    happens.
     """
 
     async def write() -> None:
@@ -355,7 +378,10 @@ def child_fill(folder: Path) -> None:
             pass
         async with Atelier.open(folder) as atelier:
             tables, until = Path(atelier.datadir.database) / "sstables", time.monotonic() + MERGE_S
-            while len([each for each in tables.iterdir() if each.stat().st_size > MERGED_FROM]) > 1 and time.monotonic() < until:
+            while (
+                len([each for each in tables.iterdir() if each.stat().st_size > MERGED_FROM]) > 1
+                and time.monotonic() < until
+            ):
                 await asyncio.sleep(0.2)
             report(workflow=workflow_id)
 
@@ -392,7 +418,17 @@ def child_stream(folder: Path, seconds: float, workflow_id: str) -> None:
 
 def measure(kind: str, folder: Path, seconds: float = 0, workflow_id: str = "") -> dict[str, Any]:
     """Run a child and read its figures."""
-    command = [sys.executable, "-m", "tests.bench.bench_desktop", "--child", kind, "--folder", str(folder), "--seconds", str(seconds)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.bench.bench_desktop",
+        "--child",
+        kind,
+        "--folder",
+        str(folder),
+        "--seconds",
+        str(seconds),
+    ]
     command += ["--workflow", workflow_id, "--started", repr(time.time())]
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=environment)
@@ -418,7 +454,8 @@ def main() -> None:
     parser.add_argument("--workflow", default="", help=argparse.SUPPRESS)
     parser.add_argument("--started", type=float, default=0, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    screen = Path(__file__).parents[1] / "support" / "screen.json"  # a usual one: in a narrow window the panes would be put away
+    # a usual one: in a narrow window the panes would be put away
+    screen = Path(__file__).parents[1] / "support" / "screen.json"
     os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={screen}")
     if arguments.child == "empty":
         child_empty(arguments.started)
@@ -469,7 +506,9 @@ def compare(quick: bool, target: Path | None) -> None:
         print(f"{name:<36} {value:>9.1f} {unit:<3} {f'goal {goal}' if goal is not None else ''}")
     print(f"shown {stream['shown']} characters, {stream['widgets']} live widgets")
     if target is not None:
-        named = [{"name": name, "value": round(value, 3), "unit": unit, "goal": goal} for name, value, unit, goal in rows]
+        named = [
+            {"name": name, "value": round(value, 3), "unit": unit, "goal": goal} for name, value, unit, goal in rows
+        ]
         target.write_text(json.dumps({"bench": "desktop", "rows": named, "shown": stream["shown"]}, indent=1))
 
 

@@ -1,7 +1,7 @@
 """What work in a folder costs: reading, editing, undoing, searching among many files.
 
-The baseline of reading and writing is Python's own (open, read; write, sync, rename), that of searching ``rg`` itself where it is on the
-machine, once started as a person would.
+The baseline of reading and writing is Python's own (open, read; write, sync, rename), that of searching ``rg`` itself
+where it is on the machine, once started as a person would.
 
 Run: ``python -m tests.bench.bench_files [--quick] [--json FILE]``.
 """
@@ -71,15 +71,27 @@ def measure(folder: Path, files: int, changes: int, table: Table) -> None:
     workspace = WorkspaceFiles(folder / "checkpoints")
     root = workspace.root(ws)
     paths = [path.relative_to(ws).as_posix() for path in sorted(ws.rglob("*.py"))[:500]]
-    table.add("read 500 files", seconds(lambda: [root.read(path, 1 << 20) for path in paths], 5), seconds(lambda: _plain(ws, paths), 5))
+    table.add(
+        "read 500 files",
+        seconds(lambda: [root.read(path, 1 << 20) for path in paths], 5),
+        seconds(lambda: _plain(ws, paths), 5),
+    )
     rg = ripgrep.program(ws)
     for pattern in PATTERNS:
         theirs = seconds(lambda pattern=pattern: _rg(rg, pattern, ws), 5) if rg else []  # type: ignore[misc]
         if rg:
-            table.add(f"search {files} files with rg: {pattern}", seconds(lambda p=pattern: search(root, p, most=1000), 5), theirs)  # type: ignore[misc]
+            table.add(
+                f"search {files} files with rg: {pattern}",
+                seconds(lambda p=pattern: search(root, p, most=1000), 5),
+                theirs,
+            )  # type: ignore[misc]
         found, ripgrep.program = ripgrep.program, lambda _folder: None
         try:
-            table.add(f"search {files} files without: {pattern}", seconds(lambda p=pattern: search(root, p, most=1000), 3), theirs)  # type: ignore[misc]
+            table.add(
+                f"search {files} files without: {pattern}",
+                seconds(lambda p=pattern: search(root, p, most=1000), 3),
+                theirs,
+            )  # type: ignore[misc]
         finally:
             ripgrep.program = found
     edited = ws / "edited.py"
@@ -92,10 +104,14 @@ def measure(folder: Path, files: int, changes: int, table: Table) -> None:
         text = decode(data)
         assert text is not None
         number = next(turn)
-        after = replaced(text, f"line_{number % 500} = {number // 500}\n", f"line_{number % 500} = {number // 500 + 1}\n")
+        after = replaced(
+            text, f"line_{number % 500} = {number // 500}\n", f"line_{number % 500} = {number // 500 + 1}\n"
+        )
         workspace.write(AUTHOR, where, after.encoded(), expected=data)
 
-    table.add(f"an edit with its checkpoint, of {changes}", seconds(edit, changes), seconds(lambda: _replace(folder), 100))
+    table.add(
+        f"an edit with its checkpoint, of {changes}", seconds(edit, changes), seconds(lambda: _replace(folder), 100)
+    )
     table.add(f"list {changes} changes", seconds(lambda: workspace.store.of("bench"), 5), [])
     kept = workspace.store.of("bench")
     table.add(f"undo all {changes} changes", seconds(lambda: undo(workspace, kept), 1), [])

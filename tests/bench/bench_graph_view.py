@@ -1,11 +1,13 @@
 """How smooth the graph of a project is: frames while it is panned and zoomed, and what a layout costs.
 
-Run with ``python -m tests.bench.bench_graph_view`` (``--quick`` for fewer frames). 5 000 nodes and 10 000 edges, as a project has them:
-files, what they contain, calls mostly within a file and to a few others. The widget is 900 × 700 points, offscreen.
+Run with ``python -m tests.bench.bench_graph_view`` (``--quick`` for fewer frames). 5 000 nodes and 10 000 edges, as a
+project has them: files, what they contain, calls mostly within a file and to a few others. The widget is 900 × 700
+points, offscreen.
 
-* frame: one painting of the whole widget, in processor time of the thread, which other programs on the machine do not change; goal p99 ≤
-  16 ms: panned at the whole graph, zoomed in and out at the pointer, and the same with a node chosen
-* layout: of the whole graph from nothing, in processor time; goal ≤ 5 s. Beside it, what 200 new nodes cost when the rest stays
+* frame: one painting of the whole widget, in processor time of the thread, which other programs on the machine do not
+  change; goal p99 ≤ 16 ms: panned at the whole graph, zoomed in and out at the pointer, and the same with a node chosen
+* layout: of the whole graph from nothing, in processor time; goal ≤ 5 s. Beside it, what 200 new nodes cost when the
+  rest stays
 * gap: between two ticks of a 10 ms timer of the window while a layout works on its thread; goal p99 ≤ 50 ms
 """
 
@@ -30,7 +32,9 @@ NODES, EDGES, FILES = 5_000, 10_000, 300
 def graph(seed: int = 0) -> np.ndarray:  # type: ignore[type-arg]
     """Edges of a project: each node in a file, then calls, seven of ten within the file."""
     random = np.random.default_rng(seed)
-    inside = np.concatenate([np.arange(FILES), np.minimum(FILES - 1, (random.random(NODES - FILES) ** 1.6 * FILES).astype(int))])
+    inside = np.concatenate(
+        [np.arange(FILES), np.minimum(FILES - 1, (random.random(NODES - FILES) ** 1.6 * FILES).astype(int))]
+    )
     of_file = [np.flatnonzero(inside == file) for file in range(FILES)]
     edges = [(int(inside[node]), node) for node in range(FILES, NODES)]
     while len(edges) < EDGES:
@@ -91,7 +95,10 @@ def main() -> None:
     theme().install("light")
     edges = graph()
     kinds = [EntityKind.FILE if node < FILES else EntityKind.SCOPE for node in range(NODES)]
-    entities = [Entity(id=str(node), project_id="p", kind=kinds[node], name=f"name_{node}", path=f"f{node}.py") for node in range(NODES)]
+    entities = [
+        Entity(id=str(node), project_id="p", kind=kinds[node], name=f"name_{node}", path=f"f{node}.py")
+        for node in range(NODES)
+    ]
     contains = NODES - FILES
     relations = [
         Relation(source=str(a), target=str(b), kind=RelationKind.CONTAINS if number < contains else RelationKind.CALLS)
@@ -139,7 +146,9 @@ def main() -> None:
     for name, value, unit, goal in rows:
         print(f"{name:<34} {value:>7.1f} {unit:<3} {f'goal {goal}' if goal is not None else ''}")
     if arguments.json is not None:
-        named = [{"name": name, "value": round(value, 3), "unit": unit, "goal": goal} for name, value, unit, goal in rows]
+        named = [
+            {"name": name, "value": round(value, 3), "unit": unit, "goal": goal} for name, value, unit, goal in rows
+        ]
         arguments.json.write_text(json.dumps({"bench": "graph_view", "rows": named}, indent=1))
 
 

@@ -1,15 +1,16 @@
 """What a data folder is like after a year: grown through the engine itself, and then measured.
 
-A scripted server answers; every run goes through the whole engine, with its journal synced at each commit. The folder gets runs with one
-call of a tool, runs with ten, and two workflows with many turns. Measured while it grows: requests that fail, the longest wait of a list
-that is asked for all the time, outside and inside a move of the database's log, bytes kept and written, memory. Measured afterwards, in
-fresh processes: the start after a clean end and after a kill, the first and a warm turn of the longest workflow, and three searches.
+A scripted server answers; every run goes through the whole engine, with its journal synced at each commit. The folder
+gets runs with one call of a tool, runs with ten, and two workflows with many turns. Measured while it grows: requests
+that fail, the longest wait of a list that is asked for all the time, outside and inside a move of the database's log,
+bytes kept and written, memory. Measured afterwards, in fresh processes: the start after a clean end and after a kill,
+the first and a warm turn of the longest workflow, and three searches.
 
-``--imported`` makes the folder large in minutes: copies of the workflows that have runs are imported until the database has so many MB, and
-as many runs as before are made and measured in it.
+``--imported`` makes the folder large in minutes: copies of the workflows that have runs are imported until the database
+has so many MB, and as many runs as before are made and measured in it.
 
-Run: ``python -m tests.bench.bench_growth [--quick | --full] [--imported MB] [--folder DIR] [--json FILE]``. The full form takes hours and
-some 2 GB.
+Run: ``python -m tests.bench.bench_growth [--quick | --full] [--imported MB] [--folder DIR] [--json FILE]``. The full
+form takes hours and some 2 GB.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ WORDS = {"rare": "heron", "usual": "river", "most frequent": "what"}
 
 
 class Size(NamedTuple):
-    """How many runs with one tool and with ten, in how many workflows, and how many turns two further workflows have."""
+    """How many runs with one tool and with ten, in how many workflows, and how many turns two further workflows
+    have."""
 
     one: int
     ten: int
@@ -61,7 +63,10 @@ def agent(model: str) -> AgentConfig:
 
 def question(number: int) -> str:
     """Every one has a frequent word, one in twenty a usual one, one in a thousand a rare one."""
-    return f"Question {number}: what is 6*7{' by the river' * (number % 20 == 0)}{', said the heron' * (number % 1000 == 0)}?"
+    return (
+        f"Question {number}: what is "
+        f"6*7{' by the river' * (number % 20 == 0)}{', said the heron' * (number % 1000 == 0)}?"
+    )
 
 
 def bytes_in(folder: Path) -> int:
@@ -212,7 +217,19 @@ async def phase(name: str, folder: Path, url: str, size: Size, long: str, import
 
 
 def run_phase(name: str, folder: Path, url: str, size: Size, long: str = "", imported: int = 0) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tests.bench.bench_growth", "--phase", name, "--folder", str(folder), "--url", url, "--long", long]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.bench.bench_growth",
+        "--phase",
+        name,
+        "--folder",
+        str(folder),
+        "--url",
+        url,
+        "--long",
+        long,
+    ]
     command += ["--size", *map(str, size), "--imported", str(imported // 1_000_000)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=PHASE_LIMIT_S, check=False)
     if name == "die":
@@ -244,7 +261,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     for hidden in ("--phase", "--url", "--long"):
         parser.add_argument(hidden, default="", help=argparse.SUPPRESS)
-    parser.add_argument("--imported", type=int, default=0, metavar="MB", help="import copies until the database has so many MB")
+    parser.add_argument(
+        "--imported", type=int, default=0, metavar="MB", help="import copies until the database has so many MB"
+    )
     parser.add_argument("--size", type=int, nargs=4, help="runs with one tool, with ten, workflows, turns of two more")
     options = parser.parse_args()
     size = Size(*options.size) if options.size else QUICK if options.quick else FULL if options.full else MIDDLE
@@ -252,7 +271,11 @@ def main() -> None:
         asyncio.run(phase(options.phase, options.folder, options.url, size, options.long, options.imported * 1_000_000))
         return
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.bench.peers.server"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "tests.bench.peers.server"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert server.stdout is not None
     try:

@@ -1,9 +1,9 @@
 """How often the guided starter model does what a prompt asks, from end to end: ``python -m tests.bench.bench_guided``.
 
-A prompt is right when the first call is the expected action with the expected argument (for small talk: no call), and the answer after the
-tool's real result holds the needed fact. Three sets of 40: the prompts the dialect was built with (build), prompts of the same author set
-down before the first rule (heldout), and prompts by someone who had seen neither examples nor rules (fresh). The last is the figure, and
-nobody tunes on it.
+A prompt is right when the first call is the expected action with the expected argument (for small talk: no call), and
+the answer after the tool's real result holds the needed fact. Three sets of 40: the prompts the dialect was built with
+(build), prompts of the same author set down before the first rule (heldout), and prompts by someone who had seen
+neither examples nor rules (fresh). The last is the figure, and nobody tunes on it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,11 @@ class Bench:
     async def tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         outcome = await self.registry.execute(name, arguments, replace(self.context, call_id=new_id()))
         if isinstance(outcome, AskUser):
-            return {"success": True, "selectedOptions": [option.id for option in outcome.question.options[:1]], "textResponse": "this one"}
+            return {
+                "success": True,
+                "selectedOptions": [option.id for option in outcome.question.options[:1]],
+                "textResponse": "this one",
+            }
         assert isinstance(outcome, ToolResult)
         self.kept |= {changed.task.id: changed.task for changed in outcome.tasks}
         return outcome.data
@@ -98,7 +102,9 @@ class Bench:
             return f"{fault}: {call.arguments}"
         messages += _exchange(first, await self.tool(call.name, call.arguments))
         answer = await self.reply(*messages)
-        missing = [fact for fact in self.needed(prompt, name) if plain(fact).lower() not in plain(answer.content).lower()]
+        missing = [
+            fact for fact in self.needed(prompt, name) if plain(fact).lower() not in plain(answer.content).lower()
+        ]
         return f"answer {answer.content!r} lacks {missing}" if missing or answer.tool_calls else ""
 
     def needed(self, prompt: dict[str, Any], name: str) -> list[str]:
@@ -186,7 +192,12 @@ async def main() -> None:
         started = time.monotonic()
         right, total = await measure(name, show=name == "build" or options.show)
         seconds = (time.monotonic() - started) / total
-        figures[name] = {"right": right, "total": total, "share": round(right / total, 3), "seconds_a_prompt": round(seconds, 2)}
+        figures[name] = {
+            "right": right,
+            "total": total,
+            "share": round(right / total, 3),
+            "seconds_a_prompt": round(seconds, 2),
+        }
         print(f"guided {name}: {right} of {total} right ({right / total:.0%}), {seconds:.2f} s a prompt")
     if options.json is not None:
         options.json.write_text(json.dumps(figures, indent=1), "utf-8")

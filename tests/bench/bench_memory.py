@@ -2,13 +2,13 @@
 
     python -m tests.bench.bench_memory [--quick] [--quality] [--json FILE] [--peers PYTHON]
 
-Speed: made-up memories (words by Zipf's law, so that common words are as common as in real text) in a database on disk, vectors of the
-built-in embedder with noise; the query is embedded for real.
+Speed: made-up memories (words by Zipf's law, so that common words are as common as in real text) in a database on disk,
+vectors of the built-in embedder with noise; the query is embedded for real.
 
-Quality, against words alone, vectors alone, SQLite's FTS5 and LanceDB (in the peers' environment) in the same run: 64 facts and 128
-questions in ``data/memory_questions.json``, half of them asked in the other language and all in other words than the fact's; 20
-conversations of 320 turns and 168 questions in ``data/conversations.txt``, many of which only the turn before or after leads to, and 90
-about what was never said.
+Quality, against words alone, vectors alone, SQLite's FTS5 and LanceDB (in the peers' environment) in the same run: 64
+facts and 128 questions in ``data/memory_questions.json``, half of them asked in the other language and all in other
+words than the fact's; 20 conversations of 320 turns and 168 questions in ``data/conversations.txt``, many of which only
+the turn before or after leads to, and 90 about what was never said.
 """
 
 from __future__ import annotations
@@ -133,8 +133,12 @@ async def timed(run: Callable[[str], Awaitable[Any]], questions: list[str]) -> d
     return {name: round(value, 2) for name, value in figures.items()}
 
 
-async def recall(repositories: Repositories, search: MemorySearch, embedder: BuiltinEmbedder, questions: list[str]) -> float:
-    """Share of the ten nearest, computed in double precision from the stored bytes, that the vector part finds among its ten."""
+async def recall(
+    repositories: Repositories, search: MemorySearch, embedder: BuiltinEmbedder, questions: list[str]
+) -> float:
+    """Share of the ten nearest, computed in double precision from the stored bytes, that the vector part finds among
+    its ten.
+    """
     ids: list[str] = []
     pages: list[np.ndarray] = []
     after = ""
@@ -274,7 +278,9 @@ def recall_of(orders: list[list[str]], asked: list[Asked], count: int = 10) -> d
 class Systems:
     """One store of memories, and what our search, its parts, SQLite and LanceDB find in it."""
 
-    def __init__(self, search: MemorySearch, words: MemorySearch, embedder: BuiltinEmbedder, memories: list[Memory]) -> None:
+    def __init__(
+        self, search: MemorySearch, words: MemorySearch, embedder: BuiltinEmbedder, memories: list[Memory]
+    ) -> None:
         self._search, self._words, self._embedder, self._memories = search, words, embedder, memories
 
     @classmethod
@@ -300,7 +306,9 @@ class Systems:
         vectors = await self._embedder.embed([memory.content for memory in self._memories])
         asked = await self._embedder.embed(questions, query=True)
         for row in asked:
-            found["vectors alone"].append([self._memories[place].id for place in np.argsort(-(vectors @ row), kind="stable")[:limit]])
+            found["vectors alone"].append(
+                [self._memories[place].id for place in np.argsort(-(vectors @ row), kind="stable")[:limit]]
+            )
         if peers is not None and peers.exists():
             order = {
                 "ids": [memory.id for memory in self._memories],
@@ -311,7 +319,11 @@ class Systems:
                 "limit": limit,
             }
             done = subprocess.run(
-                [peers, "-m", "tests.bench.peers.stores_peer"], cwd=ROOT, input=json.dumps(order), capture_output=True, text=True
+                [peers, "-m", "tests.bench.peers.stores_peer"],
+                cwd=ROOT,
+                input=json.dumps(order),
+                capture_output=True,
+                text=True,
             )
             if done.returncode:
                 print(f"LanceDB was not measured (make peers): {done.stderr.strip().splitlines()[-1:]}")
@@ -320,13 +332,15 @@ class Systems:
         return found
 
     async def sure(self, asked: list[Asked]) -> dict[str, float]:
-        """At the default threshold: of the right first hits the share that is kept, of the questions about what was never said the share
-        that finds nothing."""
+        """At the default threshold: of the right first hits the share that is kept, of the questions about what was
+        never said the share that finds nothing."""
         right = kept = 0
         empty: dict[str, list[bool]] = {}
         for question in asked:
             if question.evidence:
-                (first, *_rest) = [hit.memory.id for hit in (await self._search.search(question.text, limit=1, threshold=0)).hits] or [""]
+                (first, *_rest) = [
+                    hit.memory.id for hit in (await self._search.search(question.text, limit=1, threshold=0)).hits
+                ] or [""]
                 if first in question.evidence:
                     right += 1
                     kept += first in [hit.memory.id for hit in (await self._search.search(question.text)).hits]
@@ -345,15 +359,22 @@ class Systems:
         stems = await self._words.memories.stems(question)
         rows = index.rows
         none = np.full((rows.count, 4), rows.count, dtype=np.int32)
-        told = index.postings.scores(stems, rows.column("live"), rows.column("length"), none, np.zeros(rows.count, dtype=np.float32))
+        told = index.postings.scores(
+            stems, rows.column("live"), rows.column("length"), none, np.zeros(rows.count, dtype=np.float32)
+        )
         if told is None:
             return []
         return [rows.ids[row] for row in np.argsort(-told.own, kind="stable")[:limit] if told.own[row] > 0]
 
     def _sqlite(self, questions: list[str], limit: int) -> list[list[str]]:
         database = sqlite3.connect(":memory:")
-        database.execute("CREATE VIRTUAL TABLE memory USING fts5(id UNINDEXED, text, tokenize = 'porter unicode61 remove_diacritics 2')")
-        database.executemany("INSERT INTO memory VALUES (?, ?)", [(memory.id, memory.content) for memory in self._memories])
+        database.execute(
+            "CREATE VIRTUAL TABLE memory USING fts5(id UNINDEXED, text, tokenize = 'porter unicode61 "
+            "remove_diacritics 2')"
+        )
+        database.executemany(
+            "INSERT INTO memory VALUES (?, ?)", [(memory.id, memory.content) for memory in self._memories]
+        )
         sql = "SELECT id FROM memory WHERE memory MATCH ? ORDER BY bm25(memory), rowid LIMIT ?"
         found = []
         for question in questions:
@@ -396,7 +417,9 @@ async def quality(peers: Path | None) -> dict[str, Any]:
             "facts": len(facts),
             "questions": len(questions),
             "systems": scores,
-            "default threshold": await systems.sure([Asked("plain", each["text"], (each["fact"],)) for each in questions] + foreign),
+            "default threshold": await systems.sure(
+                [Asked("plain", each["text"], (each["fact"],)) for each in questions] + foreign
+            ),
         }
     await embedder.aclose()
     return result
@@ -404,8 +427,12 @@ async def quality(peers: Path | None) -> dict[str, Any]:
 
 def show(result: dict[str, Any]) -> None:
     if at := result.get("speed"):
-        print(f"{at['memories']} memories: filled in {at['fill_s']} s, read row by row in {at['read_rows_s']} s,", end=" ")
-        print(f"from the file of {at['file_mb']} MB in {sorted(at['load_ms'])[2]} ms (first {at['load_ms'][0]});", end=" ")
+        print(
+            f"{at['memories']} memories: filled in {at['fill_s']} s, read row by row in {at['read_rows_s']} s,", end=" "
+        )
+        print(
+            f"from the file of {at['file_mb']} MB in {sorted(at['load_ms'])[2]} ms (first {at['load_ms'][0]});", end=" "
+        )
         print(f"the index {at['index_mb']} MB, the process +{at['loaded_mb']} MB, {at['process_mb']} MB in all")
         print(f"imported: {at['import_a_second']} a second; embedded again: {at['reembed_a_second']} a second")
         print(f"{'':24}{'p50 ms':>10}{'p95 ms':>10}{'max ms':>10}{'cpu ms':>10}{'cpu p95':>10}")

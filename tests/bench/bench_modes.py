@@ -1,8 +1,9 @@
 """What the tool modes cost in prompt tokens, over all registered tools: ``python -m tests.bench.bench_modes``.
 
-Tokens are estimated as requests are (UTF-8 bytes by 3.2) for an agent with every tool but the control tools enabled, before anything is
-said: the system message and the definitions that go with each request. Nothing is asked of a model. What sections mode saves on its own
-requests it pays in part for sub-agents, which see the definitions of their sections: those prices are listed below.
+Tokens are estimated as requests are (UTF-8 bytes by 3.2) for an agent with every tool but the control tools enabled,
+before anything is said: the system message and the definitions that go with each request. Nothing is asked of a model.
+What sections mode saves on its own requests it pays in part for sub-agents, which see the definitions of their
+sections: those prices are listed below.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def agent(tools: tuple[str, ...]) -> AgentConfig:
 
 def measure(registry: ToolRegistry) -> dict[str, Any]:
     """Tokens by mode with all tools, and in direct mode with the tools of one section alone."""
-    tools = tuple(name for name in registry.get_all_tool_names() if _category(registry, name) is not ToolCategory.CONTROL)
+    tools = tuple(
+        name for name in registry.get_all_tool_names() if _category(registry, name) is not ToolCategory.CONTROL
+    )
     modes = {}
     for mode in ToolMode:
         cost = prompt_cost(registry, agent(tools), mode, language="en", now=NOW, window=WINDOW)
@@ -61,7 +64,9 @@ def show(figures: dict[str, Any]) -> None:
     print(f"prompt tokens of a request before anything is said, {figures['tools']} tools enabled")
     print(f"  {'mode':<10}{'definitions':>12}{'their tokens':>14}{'system':>8}{'together':>10}{'saved':>8}")
     for mode, cost in figures["modes"].items():
-        counts = f"{cost['definitions']:>12}{cost['definition_tokens']:>14}{cost['system_tokens']:>8}{cost['tokens']:>10}"
+        counts = (
+            f"{cost['definitions']:>12}{cost['definition_tokens']:>14}{cost['system_tokens']:>8}{cost['tokens']:>10}"
+        )
         print(f"  {mode:<10}{counts}{cost['saved']:>8.0%}")
     print("a sub-agent with the tools of one section")
     for section, cost in figures["sections"].items():

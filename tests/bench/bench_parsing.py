@@ -1,17 +1,20 @@
-"""Reading code: is what the grammars find what the languages' own parsers find, are calls resolved to what is called, and the cost.
+"""Reading code: is what the grammars find what the languages' own parsers find, are calls resolved to what is called,
+and the cost.
 
-Python is compared with ``ast``: definitions (name, first and last line, nesting), docstrings, imports. Calls are compared with those
-that happened: the package's tests run under ``sys.setprofile``, and each call from one function of the package to another is a fact.
-Those count whose line has a call expression of the callee's name (or of its class, for ``__init__``); calls by operators, properties,
-``with`` and under another name (callbacks) are no calls that source code names, they are counted apart. A call is resolved when a
-relation leads from the caller to the callee or to the method of a base class that it overrides, which is what the source names.
-Precision: of the relations of at least .8 for a name that was seen called in a function, those that were seen.
+Python is compared with ``ast``: definitions (name, first and last line, nesting), docstrings, imports. Calls are
+compared with those that happened: the package's tests run under ``sys.setprofile``, and each call from one function of
+the package to another is a fact. Those count whose line has a call expression of the callee's name (or of its class,
+for ``__init__``); calls by operators, properties, ``with`` and under another name (callbacks) are no calls that source
+code names, they are counted apart. A call is resolved when a relation leads from the caller to the callee or to the
+method of a base class that it overrides, which is what the source names. Precision: of the relations of at least .8 for
+a name that was seen called in a function, those that were seen.
 
-JavaScript is compared with acorn (``--acorn FOLDER`` with it in ``node_modules``), other languages with Universal Ctags where it is on
-the machine: its parsers are approximate themselves (it leaves out Go's types inside functions); ``--differences`` names what differs.
+JavaScript is compared with acorn (``--acorn FOLDER`` with it in ``node_modules``), other languages with Universal Ctags
+where it is on the machine: its parsers are approximate themselves (it leaves out Go's types inside functions);
+``--differences`` names what differs.
 
-Run: ``python -m tests.bench.bench_parsing [--quick] [--json FILE] [--checkout FOLDER …]``; checkouts are read, and never run, unless
-given with ``--traced FOLDER:PACKAGE:TESTS``.
+Run: ``python -m tests.bench.bench_parsing [--quick] [--json FILE] [--checkout FOLDER …]``; checkouts are read, and
+never run, unless given with ``--traced FOLDER:PACKAGE:TESTS``.
 """
 
 from __future__ import annotations
@@ -46,7 +49,14 @@ CTAGS = {
     "go": ("Go", {"func": "function", "struct": "struct", "interface": "interface"}),
     "rust": (
         "Rust",
-        {"function": "function", "method": "function", "struct": "struct", "enum": "enum", "interface": "trait", "macro": "macro"},
+        {
+            "function": "function",
+            "method": "function",
+            "struct": "struct",
+            "enum": "enum",
+            "interface": "trait",
+            "macro": "macro",
+        },
     ),
     "ruby": ("Ruby", {"method": "function", "singletonMethod": "function", "class": "class", "module": "module"}),
     "java": ("Java", {"class": "class", "interface": "interface", "enum": "enum", "method": "function"}),
@@ -59,7 +69,11 @@ def files_of(root: Path, *extensions: str) -> dict[str, bytes]:
     found = {}
     for path in sorted(root.rglob("*")):
         relative = path.relative_to(root)
-        if path.is_file() and not LEFT_OUT.intersection(relative.parts) and (not extensions or path.suffix in extensions):
+        if (
+            path.is_file()
+            and not LEFT_OUT.intersection(relative.parts)
+            and (not extensions or path.suffix in extensions)
+        ):
             found[relative.as_posix()] = path.read_bytes()
     return found
 
@@ -88,7 +102,9 @@ class Definitions(ast.NodeVisitor):
     def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         self._around.append(node.name)
         name = ".".join(self._around)
-        self.scopes.add((name, "class" if isinstance(node, ast.ClassDef) else "function", node.lineno, node.end_lineno or 0))
+        self.scopes.add(
+            (name, "class" if isinstance(node, ast.ClassDef) else "function", node.lineno, node.end_lineno or 0)
+        )
         self.docstrings[name, node.lineno] = (ast.get_docstring(node) or "").strip()[:4_000]
         first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
         self.starts[first] = (name, node.lineno, node.end_lineno or 0)
@@ -102,7 +118,10 @@ class Definitions(ast.NodeVisitor):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         module = "." * node.level + (node.module or "")
-        self.imports |= {(module, each.name, "" if each.name == "*" else each.asname or each.name, node.lineno) for each in node.names}
+        self.imports |= {
+            (module, each.name, "" if each.name == "*" else each.asname or each.name, node.lineno)
+            for each in node.names
+        }
 
 
 def against_ast(files: dict[str, bytes], parsed: dict[str, Parsed]) -> dict[str, Any]:
@@ -119,7 +138,12 @@ def against_ast(files: dict[str, bytes], parsed: dict[str, Parsed]) -> dict[str,
         truth = Definitions()
         truth.visit(tree)
         plain = {
-            (_unnumbered(scope.qualified), "class" if scope.type == "class" else "function", scope.start_line, scope.end_line): scope
+            (
+                _unnumbered(scope.qualified),
+                "class" if scope.type == "class" else "function",
+                scope.start_line,
+                scope.end_line,
+            ): scope
             for scope in parsed[path].scopes
             if scope.type in {"class", "function", "method"}
         }
@@ -158,7 +182,13 @@ def trace(root: Path, package: str, tests: str) -> list[tuple[str, int, str, int
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "calls.json"
         environment = {**os.environ, "TRACED_FOLDER": str(root / package) + os.sep, "TRACED_CALLS": str(out)}
-        paths = [str(root), str(root / "src"), str(root / "app"), str(Path(__file__).parent), environment.get("PYTHONPATH", "")]
+        paths = [
+            str(root),
+            str(root / "src"),
+            str(root / "app"),
+            str(Path(__file__).parent),
+            environment.get("PYTHONPATH", ""),
+        ]
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
         order = [
             sys.executable,
@@ -175,7 +205,15 @@ def trace(root: Path, package: str, tests: str) -> list[tuple[str, int, str, int
             *([] if root == REPOSITORY else ["-c", os.devnull, f"--rootdir={root}", "-o", "asyncio_mode=auto"]),
             *tests.split(","),
         ]
-        subprocess.run(order, cwd=root, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=1_800)
+        subprocess.run(
+            order,
+            cwd=root,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+            timeout=1_800,
+        )
         return [tuple(each) for each in json.loads(out.read_text())] if out.exists() else []
 
 
@@ -186,7 +224,13 @@ class Calls(ast.NodeVisitor):
         self.lines: dict[int, set[str]] = defaultdict(set)
 
     def visit_Call(self, node: ast.Call) -> None:
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+        name = (
+            node.func.attr
+            if isinstance(node.func, ast.Attribute)
+            else node.func.id
+            if isinstance(node.func, ast.Name)
+            else ""
+        )
         for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
             self.lines[line].add(name)
         self.generic_visit(node)
@@ -211,7 +255,9 @@ def against_run(root: Path, package: str, tests: str, differences: bool) -> dict
         calls.visit(tree)
         named[full] = calls.lines
         by_line = {
-            scope.start_line: index for index, scope in enumerate(parsed[full].scopes) if scope.type in {"class", "function", "method"}
+            scope.start_line: index
+            for index, scope in enumerate(parsed[full].scopes)
+            if scope.type in {"class", "function", "method"}
         }
         starts[full] = {first: by_line[line] for first, (_name, line, _end) in truth.starts.items() if line in by_line}
         spans[full] = [(scope.start_line, scope.end_line, index) for index, scope in enumerate(parsed[full].scopes)]
@@ -244,7 +290,11 @@ def against_run(root: Path, package: str, tests: str, differences: bool) -> dict
             if scope.parent >= 0:
                 if scope.name in {"__init__", "__new__", "__post_init__"}:
                     ways.add((path, scope.parent))
-                    ways |= {key for key in ours if (path, scope.parent) in {(each.path, each.scope) for each in evaluator.line(*key)}}
+                    ways |= {
+                        key
+                        for key in ours
+                        if (path, scope.parent) in {(each.path, each.scope) for each in evaluator.line(*key)}
+                    }
                 for base in evaluator.line(path, scope.parent):
                     inside = evaluator.tables(base.path).children.get(base.scope, {}).get(scope.name)
                     if inside is not None:
@@ -255,7 +305,9 @@ def against_run(root: Path, package: str, tests: str, differences: bool) -> dict
             resolved += bool(found)
             meant |= ways
             if not found:
-                missed[f"{source}:{parsed[source].scopes[at].qualified if at >= 0 else ''} -> {path}:{scope.qualified}"] += 1
+                missed[
+                    f"{source}:{parsed[source].scopes[at].qualified if at >= 0 else ''} -> {path}:{scope.qualified}"
+                ] += 1
         for (path, index), sure in ours.items():
             if sure >= 0.8 and parsed[path].scopes[index].name == called:
                 given += 1
@@ -263,7 +315,8 @@ def against_run(root: Path, package: str, tests: str, differences: bool) -> dict
     if differences:
         for each in sorted(missed):
             print("  not resolved:", each)
-    return {"package": str(package), "calls": total, "resolved": share(resolved, total), "to_the_very_method": share(exact, total),
+    return {"package": str(package), "calls": total, "resolved": share(resolved, total),
+    "to_the_very_method": share(exact, total),
             "precision": share(right, given), "calls_without_a_name": other}  # fmt: skip
 
 
@@ -275,7 +328,8 @@ for (const file of JSON.parse(fs.readFileSync(0, 'utf8'))) {
   try { tree = acorn.parse(text, {...options, sourceType: 'module'}); }
   catch (e) { try { tree = acorn.parse(text, {...options, sourceType: 'script'}); } catch (e2) { continue; } }
   const found = {scopes: [], imports: []};
-  const last = (n) => n.type === 'Identifier' ? n.name : n.type === 'MemberExpression' && !n.computed ? n.property.name : '';
+  const last = (n) => n.type === 'Identifier' ? n.name
+    : n.type === 'MemberExpression' && !n.computed ? n.property.name : '';
   const plain = (n) => n.type === 'Identifier' || n.type === 'ThisExpression';
   const whole = (n) => plain(n) || (n.type === 'MemberExpression' && !n.computed && whole(n.object));
   const isF = (n) => n && (n.type === 'FunctionExpression' || n.type === 'ArrowFunctionExpression');
@@ -288,11 +342,15 @@ for (const file of JSON.parse(fs.readFileSync(0, 'utf8'))) {
     if (n.type === 'MethodDefinition' && !n.computed) add(n.key.name || n.key.value, 'function', n);
     if (n.type === 'PropertyDefinition' && isF(n.value) && !n.computed) add(n.key.name, 'function', n);
     if (n.type === 'VariableDeclarator' && n.id.type === 'Identifier' && isF(n.init)) add(n.id.name, 'function', n);
-    if (n.type === 'AssignmentExpression' && isF(n.right) && whole(n.left) && last(n.left) !== 'exports') add(last(n.left), 'function', n);
-    if (n.type === 'Property' && !n.computed && n.key.type === 'Identifier' && isF(n.value)) add(n.key.name, 'function', n);
-    if (n.type === 'ImportDeclaration' || ((n.type === 'ExportNamedDeclaration' || n.type === 'ExportAllDeclaration') && n.source))
+    if (n.type === 'AssignmentExpression' && isF(n.right) && whole(n.left) && last(n.left) !== 'exports')
+      add(last(n.left), 'function', n);
+    if (n.type === 'Property' && !n.computed && n.key.type === 'Identifier' && isF(n.value))
+      add(n.key.name, 'function', n);
+    if (n.type === 'ImportDeclaration'
+        || ((n.type === 'ExportNamedDeclaration' || n.type === 'ExportAllDeclaration') && n.source))
       found.imports.push([n.source.value, n.loc.start.line]);
-    if (n.type === 'CallExpression' && n.callee.name === 'require' && n.arguments.length === 1 && typeof n.arguments[0].value === 'string')
+    if (n.type === 'CallExpression' && n.callee.name === 'require' && n.arguments.length === 1
+        && typeof n.arguments[0].value === 'string')
       found.imports.push([n.arguments[0].value, n.arguments[0].loc.start.line]);
     for (const key of Object.keys(n)) {
       const v = n[key];
@@ -310,7 +368,9 @@ def against_acorn(root: Path, acorn: Path, differences: bool) -> dict[str, Any]:
     files = files_of(root, ".js", ".mjs", ".cjs")
     parsed = read(files)
     order = json.dumps([str(root / path) for path in files])
-    out = subprocess.run(["node", "-e", ACORN], input=order, capture_output=True, text=True, cwd=acorn, check=True).stdout
+    out = subprocess.run(
+        ["node", "-e", ACORN], input=order, capture_output=True, text=True, cwd=acorn, check=True
+    ).stdout
     scopes: Counter[str] = Counter()
     imports: Counter[str] = Counter()
     for full, truth in json.loads(out).items():
@@ -331,7 +391,17 @@ def against_ctags(root: Path, language: str, differences: bool) -> dict[str, Any
     parsed = {path: each for path, each in read(files_of(root)).items() if each.language == language}
     if not parsed:
         return None
-    order = ["ctags", "--output-format=json", "--fields=+neK", f"--languages={name}", "-L", "-", "-o", "-", "--extras=-F"]
+    order = [
+        "ctags",
+        "--output-format=json",
+        "--fields=+neK",
+        f"--languages={name}",
+        "-L",
+        "-",
+        "-o",
+        "-",
+        "--extras=-F",
+    ]
     out = subprocess.run(order, input="\n".join(parsed), capture_output=True, text=True, cwd=root, check=True).stdout
     truth: dict[str, set[tuple[Any, ...]]] = defaultdict(set)
     for line in out.splitlines():
@@ -407,8 +477,10 @@ def costs(files: dict[str, bytes], times: int) -> Iterator[dict[str, Any]]:
             small.append(time.process_time() - began)
         size = sum(len(data) for _path, data in each)
         yield {
-            "language": language, "files": len(each), "bytes": size, "bare_s": round(min(bare), 4), "parse_s": round(min(ours), 4),
-            "symbols_s": round(min(small), 4), "ratio": round(min(ours) / min(bare), 2), "mb_per_s": round(size / 1e6 / min(ours), 2),
+            "language": language, "files": len(each), "bytes": size, "bare_s": round(min(bare), 4),
+            "parse_s": round(min(ours), 4),
+            "symbols_s": round(min(small), 4), "ratio": round(min(ours) / min(bare), 2),
+            "mb_per_s": round(size / 1e6 / min(ours), 2),
         }  # fmt: skip
 
 
@@ -425,8 +497,10 @@ def resolving(files: dict[str, bytes]) -> dict[str, Any]:
         for _each in resolver.resolution().relations:
             pass
         one.append(time.process_time() - began)
-    return {"files": len(known), "symbols": sum(len(each.symbols) for each in known), "relations": relations, "seconds": round(whole, 3),
-            "one_file_ms": round(statistics.median(one) * 1000, 1), "one_file_worst_ms": round(max(one) * 1000, 1)}  # fmt: skip
+    return {"files": len(known), "symbols": sum(len(each.symbols) for each in known), "relations": relations,
+    "seconds": round(whole, 3),
+            "one_file_ms": round(statistics.median(one) * 1000, 1),
+            "one_file_worst_ms": round(max(one) * 1000, 1)}  # fmt: skip
 
 
 def share(part: int, whole: int) -> float | None:
@@ -437,9 +511,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a part of this repository, one round")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
-    parser.add_argument("--checkout", type=Path, action="append", default=[], help="another repository to read; may be given several times")
     parser.add_argument(
-        "--traced", action="append", default=[], metavar="FOLDER:PACKAGE:TESTS", help="a checkout whose tests are run for its calls"
+        "--checkout",
+        type=Path,
+        action="append",
+        default=[],
+        help="another repository to read; may be given several times",
+    )
+    parser.add_argument(
+        "--traced",
+        action="append",
+        default=[],
+        metavar="FOLDER:PACKAGE:TESTS",
+        help="a checkout whose tests are run for its calls",
     )
     parser.add_argument("--acorn", type=Path, help="a folder that has acorn in node_modules")
     parser.add_argument("--differences", action="store_true", help="name what differs")
@@ -448,7 +532,9 @@ def main() -> None:
 
     def row(what: str, where: str, figures: dict[str, Any] | None) -> None:
         if figures is not None:
-            print(f"{what:<22} {where:<24} " + "  ".join(f"{name} {value}" for name, value in figures.items()), flush=True)
+            print(
+                f"{what:<22} {where:<24} " + "  ".join(f"{name} {value}" for name, value in figures.items()), flush=True
+            )
             rows.append({"what": what, "where": where, **figures})
 
     app = REPOSITORY / "app" / "atelier_desk"

@@ -1,14 +1,16 @@
 """What a run costs here and in other agent frameworks, all in one run, in turns, against one scripted server.
 
-pydantic-ai, openai-agents and langgraph live in an environment of their own (``make peers`` makes it). Each framework is a process,
-so are we, and so is the server, whose work is nobody's cost. CPU time is that of all threads of the process. Ours is the whole engine on
-the disk with its journal on; what it puts off until after a run is waited for and counted.
+pydantic-ai, openai-agents and langgraph live in an environment of their own (``make peers`` makes it). Each framework
+is a process, so are we, and so is the server, whose work is nobody's cost. CPU time is that of all threads of the
+process. Ours is the whole engine on the disk with its journal on; what it puts off until after a run is waited for and
+counted.
 
-* a run with one call of a tool, streamed and not; ten calls and the answer; a streamed delta (a reply of 1000 words less one of 1);
-  100 runs at once, their errors, and how far memory rises above where it stood before them
+* a run with one call of a tool, streamed and not; ten calls and the answer; a streamed delta (a reply of 1000 words
+  less one of 1); 100 runs at once, their errors, and how far memory rises above where it stood before them
 * importing the framework: CPU seconds and memory of a fresh process
 
-Without --quick, the same frameworks with durable stores follow (``durable_peers``): what a run costs and keeps, and what kills leave.
+Without --quick, the same frameworks with durable stores follow (``durable_peers``): what a run costs and keeps, and
+what kills leave.
 
 Run: ``python -m tests.bench.bench_peers [--quick | --durable] [--kills N] [--json FILE] [--peers PYTHON]``.
 """
@@ -29,9 +31,15 @@ from tests.bench.peers.processes import PEERS, ROOT, Child, scripted_server
 
 OURS = ("atelier:no_fsync", "atelier:fsync")
 MODULES = {
-    "pydantic-ai": ("pydantic_ai_peer", "from pydantic_ai import Agent; from pydantic_ai.models.openai import OpenAIChatModel"),
+    "pydantic-ai": (
+        "pydantic_ai_peer",
+        "from pydantic_ai import Agent; from pydantic_ai.models.openai import OpenAIChatModel",
+    ),
     "openai-agents": ("openai_agents_peer", "from agents import Agent, Runner, OpenAIChatCompletionsModel"),
-    "langgraph": ("langgraph_peer", "from langgraph.prebuilt import create_react_agent; from langchain_openai import ChatOpenAI"),
+    "langgraph": (
+        "langgraph_peer",
+        "from langgraph.prebuilt import create_react_agent; from langchain_openai import ChatOpenAI",
+    ),
     "atelier:no_fsync": ("atelier_peer:no_fsync", "from atelier_desk.engine import Atelier"),
     "atelier:fsync": ("atelier_peer:fsync", "from atelier_desk.engine import Atelier"),
 }
@@ -79,7 +87,10 @@ def imported(names: list[str], peers: Path, runs: int) -> dict[str, dict[str, fl
             cpu, memory = out.stdout.split()[-2:]
             found[name].append((float(cpu), float(memory)))
     return {
-        name: {"import_cpu_s": statistics.median(cpu for cpu, _ in pairs), "import_memory_mb": statistics.median(mb for _, mb in pairs)}
+        name: {
+            "import_cpu_s": statistics.median(cpu for cpu, _ in pairs),
+            "import_memory_mb": statistics.median(mb for _, mb in pairs),
+        }
         for name, pairs in found.items()
     }
 
@@ -94,7 +105,9 @@ def turns(children: dict[str, Child], rounds: int, quick: bool) -> dict[str, dic
         for _ in range(rounds):
             for name, child in children.items():
                 runs = work.quick if quick else work.runs
-                found[name][work.name].append(child.order(model=work.model, stream=work.stream, runs=runs, at_once=work.at_once))
+                found[name][work.name].append(
+                    child.order(model=work.model, stream=work.stream, runs=runs, at_once=work.at_once)
+                )
     return found
 
 
@@ -118,7 +131,9 @@ def figures_of(found: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
 
 
 def measure(names: list[str], peers: Path, quick: bool) -> dict[str, dict[str, Any]]:
-    figures: dict[str, dict[str, Any]] = {name: dict(each) for name, each in imported(names, peers, 1 if quick else 5).items()}
+    figures: dict[str, dict[str, Any]] = {
+        name: dict(each) for name, each in imported(names, peers, 1 if quick else 5).items()
+    }
     with ExitStack() as stack:
         url = stack.enter_context(scripted_server())
         children: dict[str, Child] = {}
@@ -150,7 +165,9 @@ def add_ratios(figures: dict[str, dict[str, Any]]) -> None:
     for name in OURS:
         if name in figures and others:
             figures[name]["ratio_to_best"] = {
-                column: figures[name][column] / max(1e-9, min(each[column] for each in others)) for column in COLUMNS if column != "errors"
+                column: figures[name][column] / max(1e-9, min(each[column] for each in others))
+                for column in COLUMNS
+                if column != "errors"
             }
 
 
@@ -159,7 +176,10 @@ def show(figures: dict[str, dict[str, Any]]) -> None:
     for name, each in figures.items():
         print(f"{name:26}" + "".join(f"{each[column]:12.3f}" for column in COLUMNS))
         if "ratio_to_best" in each:
-            print(f"{'  ratio to the best peer':26}" + "".join(f"{each['ratio_to_best'].get(column, 0):12.2f}" for column in COLUMNS))
+            print(
+                f"{'  ratio to the best peer':26}"
+                + "".join(f"{each['ratio_to_best'].get(column, 0):12.2f}" for column in COLUMNS)
+            )
         if each["failure"]:
             print(f"  {each['failure']}")
 
@@ -168,9 +188,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
     parser.add_argument("--durable", action="store_true", help="the frameworks with durable stores alone")
-    parser.add_argument("--kills", type=int, default=10, metavar="N", help="kill each durable framework so many times (default 10)")
+    parser.add_argument(
+        "--kills", type=int, default=10, metavar="N", help="kill each durable framework so many times (default 10)"
+    )
     parser.add_argument("--json", type=Path, help="write the figures here")
-    parser.add_argument("--peers", type=Path, default=PEERS, help="the Python of the environment with the other frameworks")
+    parser.add_argument(
+        "--peers", type=Path, default=PEERS, help="the Python of the environment with the other frameworks"
+    )
     parser.add_argument("--only", nargs="*", choices=list(MODULES), help="these alone")
     options = parser.parse_args()
     names = options.only or list(MODULES)

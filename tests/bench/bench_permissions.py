@@ -1,4 +1,5 @@
-"""What a decision about a call costs, with 0 and with 500 rules: what its tool says of it, where its paths lead, and the verdict.
+"""What a decision about a call costs, with 0 and with 500 rules: what its tool says of it, where its paths lead, and
+the verdict.
 
 The baseline is the same call with no rules. Run: ``python -m tests.bench.bench_permissions [--quick] [--json FILE]``.
 """
@@ -60,7 +61,12 @@ def cost(folder: str, tool: str, rules: list[str], times: int) -> float:
         began = time.thread_time()
         described = registry.prepare(known, arguments).described
         intent = ToolCallStarted(
-            call_id="c", tool=tool, arguments=arguments, section=known.section, subjects=described.subjects, presentation=shown
+            call_id="c",
+            tool=tool,
+            arguments=arguments,
+            section=known.section,
+            subjects=described.subjects,
+            presentation=shown,
         )
         judge.judged(state, intent, described, repaired=False)
         found.append((time.thread_time() - began) * 1000)

@@ -1,13 +1,13 @@
 """The same goals with and without projects: ``python -m tests.bench.bench_project_goal``.
 
-An agent is asked where something is done in this repository's own package. Without the sections ``project_ops`` and ``rag_ops`` it looks
-for definitions that have words of the question in their names; with them it asks for the meaning. In both it reads the lines it was
-pointed to, those first that have most of the words, or that were found best, until it was shown the place. Both follow their rule
-through a whole engine, by the scripted model. Tokens are those of all requests together, estimated as requests are, the definitions of
-the tools among them.
+An agent is asked where something is done in this repository's own package. Without the sections ``project_ops`` and
+``rag_ops`` it looks for definitions that have words of the question in their names; with them it asks for the meaning.
+In both it reads the lines it was pointed to, those first that have most of the words, or that were found best, until it
+was shown the place. Both follow their rule through a whole engine, by the scripted model. Tokens are those of all
+requests together, estimated as requests are, the definitions of the tools among them.
 
-``--local`` asks the built-in model too: under a grammar it makes the search's call from the same question, once with each tool, and is
-given the result; its tokens are those that its server counted.
+``--local`` asks the built-in model too: under a grammar it makes the search's call from the same question, once with
+each tool, and is given the result; its tokens are those that its server counted.
 """
 
 from __future__ import annotations
@@ -42,11 +42,23 @@ GOALS = {
     "Which function says whether bytes are those of a PDF?": ("domain/documents.py", "def is_pdf"),
     "Where are the tokens of a text estimated?": ("llm/tokens.py", "def estimate("),
     "Where is the text in a picture recognised by Tesseract?": ("media/ocr.py", "def _tesseract"),
-    "How is it decided which entries gitignore leaves out of a walk through folders?": ("workspace/walk.py", "def _left_out"),
+    "How is it decided which entries gitignore leaves out of a walk through folders?": (
+        "workspace/walk.py",
+        "def _left_out",
+    ),
     "Which class stops asking a person who does not respond?": ("policy/circuit_breaker.py", "class "),
-    "Where is an edit refused because somebody else changed the file after it was read?": ("tools/files/base.py", "def refuse_changed"),
-    "How are entities reached from another one along edges, to a depth?": ("knowledge/projects/graph.py", "def explore"),
-    "Where are the words and the vectors of a project's search put together?": ("knowledge/projects/index.py", "def _search"),
+    "Where is an edit refused because somebody else changed the file after it was read?": (
+        "tools/files/base.py",
+        "def refuse_changed",
+    ),
+    "How are entities reached from another one along edges, to a depth?": (
+        "knowledge/projects/graph.py",
+        "def explore",
+    ),
+    "Where are the words and the vectors of a project's search put together?": (
+        "knowledge/projects/index.py",
+        "def _search",
+    ),
 }
 FILES = ("list_directory", "glob_files", "search_files", "read_file")
 KNOWLEDGE = ("semantic_search", "explore_relationships", "query_entities", "list_projects")
@@ -110,7 +122,11 @@ class Seeker:
             if self._left is None:
                 self._left = self._places(found)
         if self._left is None and self._projects:
-            return [ToolCall(id="search", name="semantic_search", arguments={"query": self._goal, "entity": "Scope", "limit": 5})]
+            return [
+                ToolCall(
+                    id="search", name="semantic_search", arguments={"query": self._goal, "entity": "Scope", "limit": 5}
+                )
+            ]
         if self._left is None:
             pattern = rf"(def|class) \w*({'|'.join(words(self._goal))})"
             arguments = {"pattern": pattern, "ignore_case": True, "max_results": 300}
@@ -120,7 +136,9 @@ class Seeker:
         return [ToolCall(id=f"read{self.requests}", name="read_file", arguments=self._left.pop(0))]
 
     def _places(self, found: dict[str, Any]) -> list[dict[str, Any]]:
-        """What is read next: the lines of the results; of lines alike by their text those with the most different words first."""
+        """What is read next: the lines of the results; of lines alike by their text those with the most different words
+        first.
+        """
         if self._projects:
             rows = [(each["path"], int(str(each.get("lines", "1")).partition("-")[0])) for each in found["results"]]
         else:
@@ -186,7 +204,8 @@ async def local(place: Path) -> list[dict[str, Any]]:
                     ]  # fmt: skip
                     grammar = tools_grammar([spec], require_call=True, max_string=60, max_items=2)
                     reply = await answered(model, ChatRequest(
-                        model=STARTER, messages=tuple(said), tools=(slim,), temperature=0.0, max_tokens=200, grammar=grammar
+                        model=STARTER, messages=tuple(said), tools=(slim,), temperature=0.0, max_tokens=200,
+                        grammar=grammar
                     ))  # fmt: skip
                     result = await atelier.registry.execute(tool, reply.tool_calls[0].arguments, context)
                     text = json.dumps(getattr(result, "data", {}), ensure_ascii=False)
@@ -222,13 +241,20 @@ def summed(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Over all goals."""
     both = {name: {"shown": sum(row[name]["shown"] for row in rows), "tokens": sum(row[name]["tokens"] for row in rows)}
             for name in ("without", "with")}  # fmt: skip
-    return {"goals": len(rows), **both, "saved": round(1 - both["with"]["tokens"] / max(1, both["without"]["tokens"]), 3)}
+    return {
+        "goals": len(rows),
+        **both,
+        "saved": round(1 - both["with"]["tokens"] / max(1, both["without"]["tokens"]), 3),
+    }
 
 
 def show(title: str, rows: list[dict[str, Any]]) -> None:
     print(title)
     for row in rows:
-        cells = (f"{name} {row[name]['tokens']:>7} tokens {'found' if row[name]['shown'] else '-':<6}" for name in ("without", "with"))
+        cells = (
+            f"{name} {row[name]['tokens']:>7} tokens {'found' if row[name]['shown'] else '-':<6}"
+            for name in ("without", "with")
+        )
         print("  " + "  ".join(cells) + row["goal"])
     print(f"  {json.dumps(summed(rows))}")
 

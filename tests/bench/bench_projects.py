@@ -2,11 +2,11 @@
 
     python -m tests.bench.bench_projects [--quick] [--json FILE]
 
-Reading is compared in the same run (wall time, without vectors) with tree-sitter's bare parse of the same files, and with the bare
-insertion of the same rows into another database: nothing that keeps its graph there is quicker than that, however it parses. Writing a
-row a relation is compared with one row a file that holds its relations packed. Exploring is timed in the index, and as the window gets
-it. Descriptions: see ``bench_descriptions``, which asks other repositories as well. The large index is made up: names and words by Zipf's
-law, five calls a scope, vectors at random.
+Reading is compared in the same run (wall time, without vectors) with tree-sitter's bare parse of the same files, and
+with the bare insertion of the same rows into another database: nothing that keeps its graph there is quicker than that,
+however it parses. Writing a row a relation is compared with one row a file that holds its relations packed. Exploring
+is timed in the index, and as the window gets it. Descriptions: see ``bench_descriptions``, which asks other
+repositories as well. The large index is made up: names and words by Zipf's law, five calls a scope, vectors at random.
 """
 
 from __future__ import annotations
@@ -140,15 +140,20 @@ async def packing(atelier: Atelier, project: Project) -> dict[str, float]:
             break
         edges += page
     store = atelier.store
-    await store.write(Statement("DEFINE TABLE bench_row TYPE RELATION", {}), Statement("DEFINE TABLE bench_packed SCHEMALESS", {}))
+    await store.write(
+        Statement("DEFINE TABLE bench_row TYPE RELATION", {}), Statement("DEFINE TABLE bench_packed SCHEMALESS", {})
+    )
     rows = [
-        {"id": record("bench_row", f"{number:08x}"), "in": record("entity", each.source), "out": record("entity", each.target),
+        {"id": record("bench_row", f"{number:08x}"), "in": record("entity", each.source),
+        "out": record("entity", each.target),
          "kind": each.kind, "confidence": each.confidence, "line": each.line}
         for number, each in enumerate(edges)
     ]  # fmt: skip
     start = time.perf_counter()
     for at in range(0, len(rows), 2_000):
-        await store.write(Statement("INSERT RELATION INTO bench_row $rows RETURN NONE", {"rows": rows[at : at + 2_000]}))
+        await store.write(
+            Statement("INSERT RELATION INTO bench_row $rows RETURN NONE", {"rows": rows[at : at + 2_000]})
+        )
     single = time.perf_counter() - start
     files: dict[str, list[Edge]] = {}
     for each in edges:
@@ -166,7 +171,9 @@ def large(scopes: int) -> dict[str, Any]:
     """Search and exploring in a large index."""
     rng = random.Random(2)
     vocabulary = [
-        f"{first}{second}" for first in "bcdfglmnprstv" for second in (f"{a}{b}{c}" for a in "aeiou" for b in "lmnrst" for c in "aeiou")
+        f"{first}{second}"
+        for first in "bcdfglmnprstv"
+        for second in (f"{a}{b}{c}" for a in "aeiou" for b in "lmnrst" for c in "aeiou")
     ]
     weights = list(itertools.accumulate(1 / (rank + 1) for rank in range(len(vocabulary))))
 
@@ -179,13 +186,28 @@ def large(scopes: int) -> dict[str, Any]:
         path = f"src/{words(1)[0]}/{words(1)[0]}_{file}.py"
         key = file_key_of("0" * 8, path)
         home = file_entity(key)
-        entries.append(LightRow(home, "file", "code", path, path, path, "python", 1, 500, "", "", terms(path, path, "", ())))
+        entries.append(
+            LightRow(home, "file", "code", path, path, path, "python", 1, 500, "", "", terms(path, path, "", ()))
+        )
         for number in range(IN_FILE):
             name = "_".join(words(2)) + f"_{number}"
             own = entity_id(key, "scope", name)
             body = terms(name, path, " ".join(words(10)), words(60))
             entries.append(
-                LightRow(own, "scope", "function", name, name, path, "python", number, number + 9, home, f"{file}:{number}", body)
+                LightRow(
+                    own,
+                    "scope",
+                    "function",
+                    name,
+                    name,
+                    path,
+                    "python",
+                    number,
+                    number + 9,
+                    home,
+                    f"{file}:{number}",
+                    body,
+                )
             )
             ids.append(own)
     start = time.perf_counter()

@@ -1,8 +1,9 @@
 """What a run costs and how fast it stops.
 
-Measured: importing the engine (CPU seconds and memory, in a fresh process), a run with one tool call (CPU ms, journal on, with and without
-syncing each commit) against the same two requests by bare httpx to the same loopback server, a streamed delta, and how long it takes from
-``cancel`` until the server sees the connection close and the run is recorded as cancelled.
+Measured: importing the engine (CPU seconds and memory, in a fresh process), a run with one tool call (CPU ms, journal
+on, with and without syncing each commit) against the same two requests by bare httpx to the same loopback server, a
+streamed delta, and how long it takes from ``cancel`` until the server sees the connection close and the run is recorded
+as cancelled.
 
 Run: ``python -m tests.bench.bench_run [--quick] [--json FILE]``.
 """
@@ -31,7 +32,9 @@ from tests.support.servers.openai import FakeOpenAI
 MEMORY = "import psutil; print(time.process_time() - t, psutil.Process().memory_info().rss / 2**20)"
 IMPORT = f"import time; t = time.process_time(); from atelier_desk.engine import Atelier; {MEMORY}"
 BARE = f"import time; t = time.process_time(); {MEMORY}"
-AGENT = AgentConfig(name="Bench", provider="bench", model="test-model", tools=("CalculatorTool",), tool_dialect="native")
+AGENT = AgentConfig(
+    name="Bench", provider="bench", model="test-model", tools=("CalculatorTool",), tool_dialect="native"
+)
 CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "6*7"})
 
 
@@ -40,7 +43,9 @@ def fresh(code: str, runs: int) -> tuple[float, float]:
     figures = [
         tuple(
             float(value)
-            for value in subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+            for value in subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=True
+            ).stdout.split()
         )
         for _ in range(runs)
     ]
@@ -121,7 +126,10 @@ async def measure(quick: bool) -> dict[str, Any]:
     for fsync in (True, False):
         name = "fsync" if fsync else "no_fsync"
         with tempfile.TemporaryDirectory() as folder:
-            async with FakeOpenAI() as server, Atelier.open(Path(folder), fsync=fsync, vault=KeyVault(environ={})) as atelier:
+            async with (
+                FakeOpenAI() as server,
+                Atelier.open(Path(folder), fsync=fsync, vault=KeyVault(environ={})) as atelier,
+            ):
                 config = ProviderConfig(name="bench", kind="openai", base_url=server.url)
                 await atelier.providers.save(config)
                 await whole_runs(atelier, server, 3)

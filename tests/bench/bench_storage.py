@@ -1,7 +1,8 @@
 """What the database costs: insert, list and search among many messages, opening, with and without syncing each commit.
 
-The baseline is SQLite in WAL mode through the standard library, on the same disk in the same run: the same rows, one index on
-(workflow, seq), full text by FTS5 where the build has it. A ratio of 2 means that Atelier's store takes twice as long.
+The baseline is SQLite in WAL mode through the standard library, on the same disk in the same run: the same rows, one
+index on (workflow, seq), full text by FTS5 where the build has it. A ratio of 2 means that Atelier's store takes twice
+as long.
 
 Run: ``python -m tests.bench.bench_storage [--quick] [--messages N] [--json FILE]``.
 """
@@ -64,7 +65,13 @@ class Corpus:
 def messages(corpus: Corpus, workflows: list[str], first: int, count: int) -> list[Message]:
     """The next messages, spread over the conversations."""
     return [
-        Message(workflow_id=workflows[seq % len(workflows)], run_id=RUN_ID, seq=seq, role=MessageRole.USER, content=corpus.text())
+        Message(
+            workflow_id=workflows[seq % len(workflows)],
+            run_id=RUN_ID,
+            seq=seq,
+            role=MessageRole.USER,
+            content=corpus.text(),
+        )
         for seq in range(first, first + count)
     ]
 
@@ -109,7 +116,9 @@ class Baseline:
         return row.id, row.workflow_id, row.run_id, row.seq, row.role.value, row.content, body
 
     def newest(self, workflow_id: str) -> list[Any]:
-        return self._db.execute("SELECT * FROM message WHERE workflow = ? ORDER BY seq DESC LIMIT 100", (workflow_id,)).fetchall()
+        return self._db.execute(
+            "SELECT * FROM message WHERE workflow = ? ORDER BY seq DESC LIMIT 100", (workflow_id,)
+        ).fetchall()
 
     def search(self, query: str) -> list[Any]:
         sql = "SELECT rowid, bm25(message_text) FROM message_text WHERE message_text MATCH ? ORDER BY 2 LIMIT 50"
@@ -160,7 +169,13 @@ class Table:
         self.rows: list[dict[str, Any]] = []
 
     def add(self, name: str, ours: list[float], theirs: list[float] | None, note: str = "") -> None:
-        row = {"measure": name, "p50_ms": p50(ours), "p95_ms": p95(ours), "baseline_p50_ms": p50(theirs) if theirs else None, "note": note}
+        row = {
+            "measure": name,
+            "p50_ms": p50(ours),
+            "p95_ms": p95(ours),
+            "baseline_p50_ms": p50(theirs) if theirs else None,
+            "note": note,
+        }
         row["ratio"] = row["p50_ms"] / row["baseline_p50_ms"] if theirs else None
         self.rows.append(row)
         print(self.line(row), flush=True)
@@ -169,7 +184,10 @@ class Table:
     def line(row: dict[str, Any]) -> str:
         baseline = "-" if row["baseline_p50_ms"] is None else f"{row['baseline_p50_ms']:.3f}"
         ratio = "-" if row["ratio"] is None else f"{row['ratio']:.1f}"
-        return f"{row['measure']:<42} {row['p50_ms']:>10.3f} {row['p95_ms']:>10.3f} {baseline:>12} {ratio:>8}  {row['note']}"
+        return (
+            f"{row['measure']:<42} {row['p50_ms']:>10.3f} {row['p95_ms']:>10.3f} {baseline:>12} {ratio:>8}  "
+            f"{row['note']}"
+        )
 
 
 async def fill(
@@ -179,7 +197,10 @@ async def fill(
     ours, theirs = [], []
     for first in range(0, count, BATCH):
         rows = messages(corpus, workflows, first, min(BATCH, count - first))
-        ours.append((await seconds_async(lambda rows=rows: repos.store.write(*insert_all(tables.MESSAGES, rows))))[0] / len(rows))
+        ours.append(
+            (await seconds_async(lambda rows=rows: repos.store.write(*insert_all(tables.MESSAGES, rows))))[0]
+            / len(rows)
+        )
         theirs.append(seconds(lambda rows=rows: baseline.insert(rows))[0] / len(rows))
     return ours, theirs
 
@@ -193,7 +214,10 @@ async def measure(folder: Path, fsync: bool, count: int, table: Table) -> None:
     store = await Store.open(datadir.database, fsync=fsync)
     repos = Repositories(store, datadir)
     try:
-        workflows = [(await repos.workflows.create(Workflow(name=f"conversation {number}"))).id for number in range(CONVERSATIONS)]
+        workflows = [
+            (await repos.workflows.create(Workflow(name=f"conversation {number}"))).id
+            for number in range(CONVERSATIONS)
+        ]
         ours, theirs = await fill(repos, baseline, corpus, workflows, count)
         table.add(f"insert, {BATCH} a commit, a message ({mode})", ours, theirs, f"{count} messages")
         singles = messages(corpus, workflows, count, SINGLES)
@@ -208,7 +232,10 @@ async def measure(folder: Path, fsync: bool, count: int, table: Table) -> None:
             await asyncio.gather(*(store.write(upsert(tables.MESSAGES, row)) for row in waiting))
 
         table.add(
-            f"insert, {SINGLES} at once, a message ({mode})", [each / SINGLES for each in await seconds_async(together)], None, "grouped"
+            f"insert, {SINGLES} at once, a message ({mode})",
+            [each / SINGLES for each in await seconds_async(together)],
+            None,
+            "grouped",
         )
         await measure_reads(repos, baseline, corpus, workflows, table, mode)
     finally:
@@ -218,7 +245,9 @@ async def measure(folder: Path, fsync: bool, count: int, table: Table) -> None:
     await measure_open_after_kill(datadir, fsync, table, mode, opened)
 
 
-async def measure_reads(repos: Repositories, baseline: Baseline, corpus: Corpus, workflows: list[str], table: Table, mode: str) -> None:
+async def measure_reads(
+    repos: Repositories, baseline: Baseline, corpus: Corpus, workflows: list[str], table: Table, mode: str
+) -> None:
     workflow = workflows[3]
     ours = await seconds_async(lambda: repos.messages.page(workflow, limit=100), READS)
     table.add(f"list the newest 100 ({mode})", ours, seconds(lambda: baseline.newest(workflow), READS))
@@ -246,7 +275,14 @@ async def measure_open_after_kill(datadir: DataDir, fsync: bool, table: Table, m
     """Opening after a process that loaded ``LOADED`` more messages and was killed right after, three times."""
     ours, theirs = [], []
     for _ in range(KILLS):
-        command = [sys.executable, "-m", "tests.bench.bench_storage", "--load-and-die", str(datadir.root), *(["--no-fsync"] * (not fsync))]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.bench.bench_storage",
+            "--load-and-die",
+            str(datadir.root),
+            *(["--no-fsync"] * (not fsync)),
+        ]
         subprocess.run(command, cwd=Path(__file__).resolve().parents[2], check=False)
         start = time.perf_counter()
         store = await Store.open(datadir.database, fsync=fsync)
@@ -290,7 +326,12 @@ async def main() -> None:
         for fsync in (True, False):
             await measure(Path(folder), fsync, count, table)
     if arguments.json:
-        result = {"bench": "storage", "messages": count, "baseline": f"SQLite {sqlite3.sqlite_version} WAL", "rows": table.rows}
+        result = {
+            "bench": "storage",
+            "messages": count,
+            "baseline": f"SQLite {sqlite3.sqlite_version} WAL",
+            "rows": table.rows,
+        }
         arguments.json.write_text(json.dumps(result, indent=1))
 
 

@@ -1,14 +1,16 @@
 """The window's stalls while a team works and while its run is shown again.
 
-Run with ``python -m tests.bench.bench_team_window`` (``--quick`` for a short one). The real program with the engine on its own thread works
-in a process of its own; the parent starts it and prints. The models are scripts that stream, so that nothing waits for a network.
+Run with ``python -m tests.bench.bench_team_window`` (``--quick`` for a short one). The real program with the engine on
+its own thread works in a process of its own; the parent starts it and prints. The models are scripts that stream, so
+that nothing waits for a network.
 
 * eight stream: a lead gives eight writers a job each, and all of them stream at once
 * many work: three batches of fourteen workers, each with calls of tools and tasks: with lead and writers 51 agents
-* replay: that run from its first event at the fastest speed; then its slider is drawn from one end to the other and back
+* replay: that run from its first event at the fastest speed; then its slider is drawn from one end to the other and
+  back
 
-For each, between two ticks of a 16 ms timer in the UI thread: the processor time the thread used itself (goal p99 ≤ 20 ms, max ≤ 50 ms),
-which other programs on the machine do not change, and the time that went by.
+For each, between two ticks of a 16 ms timer in the UI thread: the processor time the thread used itself (goal p99 ≤ 20
+ms, max ≤ 50 ms), which other programs on the machine do not change, and the time that went by.
 """
 
 from __future__ import annotations
@@ -41,11 +43,19 @@ CHILD_S = 240
 """Seconds the whole measurement may take with ``--quick``; else four times as many."""
 GOALS = (20.0, 50.0)
 """Milliseconds of the UI thread's own work between two ticks: 99th percentile, most."""
-PHASES = {"stream": "eight stream", "work": "many work", "open": "replay opens", "play": "replay at 16×", "scrub": "slider drawn"}
+PHASES = {
+    "stream": "eight stream",
+    "work": "many work",
+    "open": "replay opens",
+    "play": "replay at 16×",
+    "scrub": "slider drawn",
+}
 
 
 class TeamModels:
-    """The models of lead, writers and workers: each answers by what it has seen, so that many of one name can ask at once."""
+    """The models of lead, writers and workers: each answers by what it has seen, so that many of one name can ask at
+    once.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._text = reply_text(round(seconds * RATE * 4))
@@ -67,7 +77,10 @@ class TeamModels:
 
     @staticmethod
     def _batch(done: int, name: str, count: int) -> Any:
-        tasks = [{"agent_id": name, "prompt": f"Look at part {number} of the **whole** and say what matters."} for number in range(count)]
+        tasks = [
+            {"agent_id": name, "prompt": f"Look at part {number} of the **whole** and say what matters."}
+            for number in range(count)
+        ]
         return _calls(f"batch-{done}", "ParallelTasksTool", operation="execute_batch", tasks=tasks)
 
     def _lead(self, done: int) -> tuple[Any, float]:
@@ -76,7 +89,11 @@ class TeamModels:
         return (self._batch(done, "Worker", WORKERS) if done else self._batch(0, "Writer", WRITERS)), 1000
 
     def _writer(self, done: int) -> tuple[Any, float]:
-        return (self._text, RATE) if done else (_calls("first", "CalculatorTool", operation="eval", expression="6 * 7"), RATE)
+        return (
+            (self._text, RATE)
+            if done
+            else (_calls("first", "CalculatorTool", operation="eval", expression="6 * 7"), RATE)
+        )
 
     @staticmethod
     def _worker(done: int) -> tuple[Any, float]:
@@ -91,7 +108,9 @@ def _calls(key: str, tool: str, /, **arguments: Any) -> Any:
     from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
 
     usage = Usage(tokens_input=900, tokens_output=40)
-    return ChatReply(content="I look at it.", tool_calls=(ToolCall(id=key, name=tool, arguments=arguments),), usage=usage)
+    return ChatReply(
+        content="I look at it.", tool_calls=(ToolCall(id=key, name=tool, arguments=arguments),), usage=usage
+    )
 
 
 def _agent(name: str) -> Any:
@@ -255,8 +274,14 @@ def compare(quick: bool, target: Path | None) -> None:
     rows: list[tuple[str, float, float | None]] = []
     for key, name in PHASES.items():
         gaps, busy = figures["phases"][key]["gaps"], figures["phases"][key]["busy"]
-        rows += [(f"{name}: own work, p99", percentile(busy, 0.99), GOALS[0]), (f"{name}: own work, max", max(busy), GOALS[1])]
-        rows += [(f"{name}: frame gap, p99", percentile(gaps, 0.99), None), (f"{name}: frame gap, max", max(gaps), None)]
+        rows += [
+            (f"{name}: own work, p99", percentile(busy, 0.99), GOALS[0]),
+            (f"{name}: own work, max", max(busy), GOALS[1]),
+        ]
+        rows += [
+            (f"{name}: frame gap, p99", percentile(gaps, 0.99), None),
+            (f"{name}: frame gap, max", max(gaps), None),
+        ]
     for name, value, goal in rows:
         print(f"{name:<32} {value:>7.1f} ms  {f'goal {goal:.0f}' if goal is not None else ''}")
     print(f"{figures['agents']} agents, {figures['events']} events to replay")
@@ -273,7 +298,8 @@ def main() -> None:
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    screen = Path(__file__).parents[1] / "support" / "screen.json"  # a usual one: in a narrow window the panes would be put away
+    # a usual one: in a narrow window the panes would be put away
+    screen = Path(__file__).parents[1] / "support" / "screen.json"
     os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={screen}")
     if arguments.child:
         child(arguments.folder, 3 if arguments.quick else 12)

@@ -1,12 +1,12 @@
 """What a workflow costs as it grows: the first turn after a start, and a warm one, at 10, 1 000 and 5 000 turns.
 
-The turns before those that are measured are made through the journal, with the events and rows that the engine would write, summaries
-among them; what is measured goes through the whole engine, in a process of its own, with a scripted model and without syncs. Times are
-processor time of the process, in which the database is; ``of_10`` compares them to those of the workflow with the fewest turns, in the
-same folder.
+The turns before those that are measured are made through the journal, with the events and rows that the engine would
+write, summaries among them; what is measured goes through the whole engine, in a process of its own, with a scripted
+model and without syncs. Times are processor time of the process, in which the database is; ``of_10`` compares them to
+those of the workflow with the fewest turns, in the same folder.
 
-Run: ``python -m tests.bench.bench_workflow [--quick] [--turns N ...] [--json FILE]``; the quick form has 10, 200 and 1 000 turns and takes
-half a minute.
+Run: ``python -m tests.bench.bench_workflow [--quick] [--turns N ...] [--json FILE]``; the quick form has 10, 200 and 1
+000 turns and takes half a minute.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ AGENT = AgentConfig(name="Bench", provider="bench", model="scripted", tools=("Ca
 
 
 def question(number: int) -> str:
-    return f"Question {number}: what is the way from the river to the town, and how long does it take on foot in the rain?"
+    return (
+        f"Question {number}: what is the way from the river to the town, and how long does it take on foot in the rain?"
+    )
 
 
 def answer(number: int) -> str:
@@ -65,7 +67,9 @@ async def fill(atelier: Atelier, turns: int, progress: bool = False) -> str:
         state = await journal.append(handle, start, UserMessage(content=question(number)))
         if len(state.conversation) > SENT:
             gone = tuple(entry.seq for entry in state.conversation[: SENT // 2])
-            await journal.append(handle, ContextCompacted(method="summary", dropped=gone, summary="They spoke of the way to the town."))
+            await journal.append(
+                handle, ContextCompacted(method="summary", dropped=gone, summary="They spoke of the way to the town.")
+            )
         end = RunFinished(status=RunStatus.COMPLETED)
         state = await journal.append(handle, ModelReplied(message_id=new_id(), reply=reply, usage=usage), end)
         history, previous = inherited_context(state), handle.run_id
@@ -93,7 +97,9 @@ async def grow(folder: Path, turns: list[int]) -> list[str]:
 
 
 async def measure(folder: Path, small: str, workflow_id: str) -> dict[str, float]:
-    """A process that was just started: what the modules cost goes to a turn of the small workflow, which is not counted."""
+    """A process that was just started: what the modules cost goes to a turn of the small workflow, which is not
+    counted.
+    """
     async with opened(folder) as atelier:
         await turn(atelier, small)
         began = time.perf_counter()
@@ -119,7 +125,11 @@ def main() -> None:
     options = parser.parse_args()
     if options.phase:
         values = options.phase[1:]
-        work = grow(options.folder, list(map(int, values))) if options.phase[0] == "grow" else measure(options.folder, *values)
+        work = (
+            grow(options.folder, list(map(int, values)))
+            if options.phase[0] == "grow"
+            else measure(options.folder, *values)
+        )
         print(json.dumps(asyncio.run(work)), flush=True)
         return
     turns = options.turns or (QUICK if options.quick else TURNS)
@@ -129,11 +139,16 @@ def main() -> None:
         print(f"grown in {(datetime.now() - began).total_seconds():.0f} s", file=sys.stderr)
         figures = {}
         for count, workflow_id in zip(turns, workflows[1:], strict=True):
-            found = {"after_growth": phase(folder, "use", workflows[0], workflow_id), **phase(folder, "use", workflows[0], workflow_id)}
+            found = {
+                "after_growth": phase(folder, "use", workflows[0], workflow_id),
+                **phase(folder, "use", workflows[0], workflow_id),
+            }
             before = found.pop("after_growth")
             figures[count] = {"first_ever": before["first"], **found}
     least = figures[turns[0]]
-    print(f"{'turns':>6} {'first ever':>11} {'first':>9} {'of_10':>7} {'warm':>9} {'of_10':>7}   (ms of processor time)")
+    print(
+        f"{'turns':>6} {'first ever':>11} {'first':>9} {'of_10':>7} {'warm':>9} {'of_10':>7}   (ms of processor time)"
+    )
     for count, found in figures.items():
         ratios = {name: found[name] / least[name] for name in ("first", "warm")}
         print(

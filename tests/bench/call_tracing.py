@@ -1,7 +1,8 @@
-"""A pytest plugin that writes which functions of a package called which while tests ran: ``-p call_tracing``, its folder on the path.
+"""A pytest plugin that writes which functions of a package called which while tests ran: ``-p call_tracing``, its
+folder on the path.
 
-``TRACED_FOLDER`` is the package's folder, ``TRACED_CALLS`` the file to write: caller's file, line of the call, callee's file, its first
-line, its name.
+``TRACED_FOLDER`` is the package's folder, ``TRACED_CALLS`` the file to write: caller's file, line of the call, callee's
+file, its first line, its name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The bench's conversations: turns that are stored as memories, and questions whose evidence is known. See the head of the data file."""
+"""The bench's conversations: turns that are stored as memories, and questions whose evidence is known. See the head of
+the data file.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,9 @@ DATA = Path(__file__).with_name("data") / "conversations.txt"
 
 
 class Asked(NamedTuple):
-    """A question. ``kind`` is ``plain``, ``next to`` (the answer needs the turn before or after), ``near`` (never said, but about these
-    people) or ``foreign`` (about nothing that was ever mentioned); ``evidence`` are the ids of the turns that answer it."""
+    """A question. ``kind`` is ``plain``, ``next to`` (the answer needs the turn before or after), ``near`` (never said,
+    but about these people) or ``foreign`` (about nothing that was ever mentioned); ``evidence`` are the ids of the
+    turns that answer it."""
 
     kind: str
     text: str

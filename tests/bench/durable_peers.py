@@ -1,7 +1,8 @@
-"""The part of ``bench_peers`` that compares with durable frameworks: what a run costs, what it keeps, and what a kill leaves.
+"""The part of ``bench_peers`` that compares with durable frameworks: what a run costs, what it keeps, and what a kill
+leaves.
 
-Each framework has its own durable store and syncs it at every step, as ours does: pydantic-ai with DBOS (SQLite), langgraph with its
-SQLite checkpointer, openai-agents with its SQLite session.
+Each framework has its own durable store and syncs it at every step, as ours does: pydantic-ai with DBOS (SQLite),
+langgraph with its SQLite checkpointer, openai-agents with its SQLite session.
 """
 
 from __future__ import annotations
@@ -63,9 +64,11 @@ KEPT = {"one tool": ("tools-1", 60), "ten tools": ("tools-10", 20)}
 
 @dataclass
 class Kills:
-    """What came of the runs that were killed once and then brought to their end. ``repeated``, ``lost`` and ``unfinished`` should be 0.
+    """What came of the runs that were killed once and then brought to their end. ``repeated``, ``lost`` and
+    ``unfinished`` should be 0.
 
-    ``told``: the model was told of a call that its effect is unknown, so that it can look; what that call would have done is not lost.
+    ``told``: the model was told of a call that its effect is unknown, so that it can look; what that call would have
+    done is not lost.
     """
 
     kills: int = 0
@@ -84,7 +87,9 @@ def started(name: str, peers: Path, url: str, *folder: str) -> Iterator[Child]:
 
 
 def costs(names: list[str], peers: Path, url: str) -> dict[str, dict[str, dict[str, float]]]:
-    """By framework and work the CPU and wall time of a run in ms, medians over turns that the frameworks take one after another."""
+    """By framework and work the CPU and wall time of a run in ms, medians over turns that the frameworks take one after
+    another.
+    """
     found: dict[str, dict[str, list[dict[str, Any]]]] = {name: {work.name: [] for work in WORKS} for name in names}
     with ExitStack() as stack:
         children = {name: stack.enter_context(started(name, peers, url)) for name in names}
@@ -99,7 +104,10 @@ def costs(names: list[str], peers: Path, url: str) -> dict[str, dict[str, dict[s
                         raise SystemExit(f"{name}: {turn['failure']}")
                     found[name][work.name].append(turn)
     return {
-        name: {work: {unit: statistics.median(turn[unit] for turn in turns) for unit in UNITS} for work, turns in works.items()}
+        name: {
+            work: {unit: statistics.median(turn[unit] for turn in turns) for unit in UNITS}
+            for work, turns in works.items()
+        }
         for name, works in found.items()
     }
 
@@ -134,7 +142,9 @@ def lines_in(folder: str) -> list[str]:
 
 
 def kill_once(name: str, peers: Path, url: str, lines: int, wait_s: float, figures: Kills) -> None:
-    """Kill a run ``wait_s`` after it has appended so many lines, let another process bring it to its end, and count what came of it."""
+    """Kill a run ``wait_s`` after it has appended so many lines, let another process bring it to its end, and count
+    what came of it.
+    """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         with started(name, peers, url, folder) as child:
             child.send(finish=f"lines-{CALLS}")
@@ -186,23 +196,42 @@ def measure(peers: Path, kill_count: int) -> dict[str, Any]:
         for name in names:
             for work, (model, runs) in KEPT.items():
                 figures[name][work]["bytes"] = bytes_kept(name, peers, url, model, runs)
-            print(f"{name:26}" + ", ".join(f"{work}: {figures[name][work]['bytes'] / 1000:.1f} kB kept" for work in KEPT), flush=True)
+            print(
+                f"{name:26}" + ", ".join(f"{work}: {figures[name][work]['bytes'] / 1000:.1f} kB kept" for work in KEPT),
+                flush=True,
+            )
         for name in names if kill_count else ():
             figures[name]["kills"] = asdict(kills(name, peers, url, kill_count))
-            print(f"{name:26}" + ", ".join(f"{count} {what}" for what, count in figures[name]["kills"].items()), flush=True)
+            print(
+                f"{name:26}" + ", ".join(f"{count} {what}" for what, count in figures[name]["kills"].items()),
+                flush=True,
+            )
     return figures
 
 
 def show_costs(figures: dict[str, Any]) -> None:
-    print(f"\n{'durable, each step synced':26}" + "".join(f"{work.name:>24}" for work in WORKS) + "   (CPU, wall ms a run)")
+    print(
+        f"\n{'durable, each step synced':26}"
+        + "".join(f"{work.name:>24}" for work in WORKS)
+        + "   (CPU, wall ms a run)"
+    )
     for name, each in figures.items():
-        print(f"{name:26}" + "".join(f"{each[work.name]['cpu_ms']:12.2f}{each[work.name]['wall_ms']:12.2f}" for work in WORKS))
+        print(
+            f"{name:26}"
+            + "".join(f"{each[work.name]['cpu_ms']:12.2f}{each[work.name]['wall_ms']:12.2f}" for work in WORKS)
+        )
         if "ratio" in each:
             ratios = (each["ratio"][work.name] for work in WORKS)
-            print(f"{'  ours divided by it':26}" + "".join(f"{ratio['cpu_ms']:12.2f}{ratio['wall_ms']:12.2f}" for ratio in ratios))
+            print(
+                f"{'  ours divided by it':26}"
+                + "".join(f"{ratio['cpu_ms']:12.2f}{ratio['wall_ms']:12.2f}" for ratio in ratios)
+            )
             for work, goals in GOALS.items():
                 reached = each["ratio"][work]["cpu_ms"]
-                print(f"    {work}: {reached:.2f}, goal {goals[name]}{'' if reached <= goals[name] else ': missed'}", flush=True)
+                print(
+                    f"    {work}: {reached:.2f}, goal {goals[name]}{'' if reached <= goals[name] else ': missed'}",
+                    flush=True,
+                )
 
 
 def faults_of_ours(figures: dict[str, Any]) -> int:

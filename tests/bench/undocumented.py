@@ -1,11 +1,12 @@
 """A repository without the docstrings of its functions, and what these said: questions whose answer is known.
 
-A docstring is a question by a plain rule: its first sentence has at least five words, no other function of the repository has the same,
-and the function has at least four lines without it and is in no test. Where the language's habit is to begin with the function's
-own name (Go), the name is left out. A question tells enough (``telling``) when five of its words are no stop words.
+A docstring is a question by a plain rule: its first sentence has at least five words, no other function of the
+repository has the same, and the function has at least four lines without it and is in no test. Where the language's
+habit is to begin with the function's own name (Go), the name is left out. A question tells enough (``telling``) when
+five of its words are no stop words.
 
-The whole docstring is asked as well: all that was written, with parameters and what is raised, up to its first example, as examples call
-the function by its name, and no more than ``LONGEST`` characters.
+The whole docstring is asked as well: all that was written, with parameters and what is raised, up to its first example,
+as examples call the function by its name, and no more than ``LONGEST`` characters.
 """
 
 from __future__ import annotations
@@ -32,15 +33,16 @@ _COMMENT = re.compile(r"\s*(//|/\*|\*)")
 _BLOCK = re.compile(r"\n\s*\n|\n\s*[@:]\w+")
 _SENTENCE = re.compile(r"(?<=[\w)\"'`])\. ")
 _EXAMPLE = re.compile(
-    r"\n\s*(?:```|>>>|@example\b|#+ Examples?\b|\*{0,2}(?:Usage )?Examples?\*{0,2}:{0,2}[ \t]*(?:\n|$)|\.\. code)", re.IGNORECASE
+    r"\n\s*(?:```|>>>|@example\b|#+ Examples?\b|\*{0,2}(?:Usage )?Examples?\*{0,2}:{0,2}[ \t]*(?:\n|$)|\.\. code)",
+    re.IGNORECASE,
 )
 _CALLED = {"function", "method"}
 _OUTER = {"class", "interface", "trait", "impl"}
 
 
 class Asked(NamedTuple):
-    """A function whose docstring is a question. ``source`` is without it, in the class, ``impl`` or the like that it is in, as a file
-    of its own; ``lines`` are those of the function."""
+    """A function whose docstring is a question. ``source`` is without it, in the class, ``impl`` or the like that it is
+    in, as a file of its own; ``lines`` are those of the function."""
 
     path: str
     qualified: str
@@ -55,8 +57,14 @@ class Asked(NamedTuple):
 
 
 def read(root: Path) -> tuple[dict[str, str], list[Asked], int]:
-    """The files of the commonest language without docstrings of functions, the questions, and how many functions had a docstring."""
-    paths = [path for path in sorted(root.rglob("*")) if path.suffix in ENDINGS and path.is_file() and path.stat().st_size < LARGEST]
+    """The files of the commonest language without docstrings of functions, the questions, and how many functions had a
+    docstring.
+    """
+    paths = [
+        path
+        for path in sorted(root.rglob("*"))
+        if path.suffix in ENDINGS and path.is_file() and path.stat().st_size < LARGEST
+    ]
     paths = [path for path in paths if LEFT_OUT.isdisjoint(path.relative_to(root).parts)]
     ending = Counter(path.suffix for path in paths).most_common(1)[0][0]
     files, asked = {}, []

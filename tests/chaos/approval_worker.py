@@ -1,4 +1,5 @@
-"""The process that is killed while a standing rule is made: one call, allowed from now on, then resumed until it has ended.
+"""The process that is killed while a standing rule is made: one call, allowed from now on, then resumed until it has
+ended.
 
     python -m tests.chaos.approval_worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 
@@ -22,7 +23,9 @@ from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from tests.chaos.worker import AppendLine, acknowledge, fault_at
 
-AGENT = AgentConfig(name="Worker", provider="local", model="scripted", tools=("append_line",), approval=ApprovalMode.MANUAL)
+AGENT = AgentConfig(
+    name="Worker", provider="local", model="scripted", tools=("append_line",), approval=ApprovalMode.MANUAL
+)
 
 
 def answer(request: ChatRequest) -> Step:

@@ -1,4 +1,6 @@
-"""Cleans checkpoints until it is killed, or deletes leftovers: ``python -m tests.chaos.cleaning_worker CHECKPOINTS clean|delete``."""
+"""Cleans checkpoints until it is killed, or deletes leftovers:
+``python -m tests.chaos.cleaning_worker CHECKPOINTS clean|delete``.
+"""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 
     python -m tests.chaos.elsewhere restore|import DATA_DIR SOURCE STEP
 
-A step is whatever changes the data folder: a file opened for writing, a move, a deletion, a new folder, and each commit of the database,
-before it and after it. The process kills itself at step ``STEP``; with 0 it goes to the end and prints how many there are.
+A step is whatever changes the data folder: a file opened for writing, a move, a deletion, a new folder, and each commit
+of the database, before it and after it. The process kills itself at step ``STEP``; with 0 it goes to the end and prints
+how many there are.
 """
 
 from __future__ import annotations
@@ -75,7 +76,11 @@ async def granted(root: Path) -> tuple[str, list[str]]:
         held = {each.kind for each in settings.held}
         found = [f"rule {each.text}" for each in await repos.rules.list() if not each.held]
         found += [f"server {each.name}" for each in await repos.mcp_servers.list() if each.config.enabled]
-        found += [f"provider {each.name}" for each in await repos.providers.list() if each.base_url and HeldKind.PROVIDER not in held]
+        found += [
+            f"provider {each.name}"
+            for each in await repos.providers.list()
+            if each.base_url and HeldKind.PROVIDER not in held
+        ]
         found += ["search"] if settings.web.address and HeldKind.SEARCH not in held else []
         found += [f"folder {folder}" for each in workflows for folder in each.workspace]
         found += [f"trust {folder}" for folder, yes in settings.folder_trust.items() if yes]

@@ -21,7 +21,8 @@ OLD, NEW = "counted:old", "counted:new"
 
 
 class Counted:
-    """Vectors of four numbers that the text and the embedder give; each text that is embedded is in a file, one a line."""
+    """Vectors of four numbers that the text and the embedder give; each text that is embedded is in a file, one a
+    line."""
 
     dimension = 4
 
@@ -51,7 +52,9 @@ async def main(folder: Path, log: Path) -> None:
     memories = MemoryRepository(store)
     search = MemorySearch(memories, Counted(OLD, log), SystemClock())
     if not await memories.count():
-        await search.index_many([Memory(type=MemoryType.KNOWLEDGE, content=f"fact {number}") for number in range(MEMORIES)])
+        await search.index_many(
+            [Memory(type=MemoryType.KNOWLEDGE, content=f"fact {number}") for number in range(MEMORIES)]
+        )
         log.unlink()
     if await memories.count_without(NEW):
         search.change_to(Counted(NEW, log))

@@ -1,4 +1,6 @@
-"""Kills whoever writes files, and swaps links under whoever opens them: shared by the long runs and the samples of the suite."""
+"""Kills whoever writes files, and swaps links under whoever opens them: shared by the long runs and the samples of the
+suite.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,8 @@ def kill_writers(folder: Path, times: int, seed: int = 1) -> None:
 
 
 def race(folder: Path, seconds: float, *, walk: bool, least: int = 0) -> int:
-    """Swap a folder for a link that leads out, as fast as it goes, under reads, writes and deletes; gives how many went through: on a
-    busy machine it continues until ``least`` did.
+    """Swap a folder for a link that leads out, as fast as it goes, under reads, writes and deletes; gives how many went
+    through: on a busy machine it continues until ``least`` did.
 
     Nothing of what lies outside is read, and nothing there changes.
     """
@@ -77,7 +79,11 @@ def race(folder: Path, seconds: float, *, walk: bool, least: int = 0) -> int:
     ]
     swapper = threading.Thread(target=swap, daemon=True)
     swapper.start()
-    root, files, author = ConfinedRoot(workspace, walk=walk), WorkspaceFiles(folder / "data" / "checkpoints"), Author("w")
+    root, files, author = (
+        ConfinedRoot(workspace, walk=walk),
+        WorkspaceFiles(folder / "data" / "checkpoints"),
+        Author("w"),
+    )
     done = 0
     try:
         while monotonic() < ends or (done < least and monotonic() < ends + PATIENCE):

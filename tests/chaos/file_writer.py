@@ -1,4 +1,6 @@
-"""Writes a file of a workspace again and again until it is killed: ``python -m tests.chaos.file_writer WORKSPACE CHECKPOINTS``."""
+"""Writes a file of a workspace again and again until it is killed:
+``python -m tests.chaos.file_writer WORKSPACE CHECKPOINTS``.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
 """One flipped bit in a data folder: is it noticed, without effect, or a silent change of what the program shows?
 
-    python -m tests.chaos.flips build DATA_DIR closed|killed     makes the folder; "killed" leaves the rows in the write-ahead log
-    python -m tests.chaos.flips read                             reads folders named on standard input, one JSON line for each
+    python -m tests.chaos.flips build DATA_DIR closed|killed     makes the folder; "killed" leaves the rows in the
+    write-ahead log python -m tests.chaos.flips read                             reads folders named on standard input,
+    one JSON line for each
 
-A folder is read as the program and its check-up read it: the database is opened, every row read and what was said and done compared with
-its hashes, every report, own tool and downloaded model is compared with its hash, and a backup is verified when the flip is in it.
+A folder is read as the program and its check-up read it: the database is opened, every row read and what was said and
+done compared with its hashes, every report, own tool and downloaded model is compared with its hash, and a backup is
+verified when the flip is in it.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ UNCOVERED = frozenset({"attachments/picture.png", "logs"})
 """What no hash covers: a picture that a person puts there for messages to show, and the log."""
 NAMES = ("Plan", "Findings", "Été")
 LARGE = 20_000
-"""Characters of some rows' texts: the engine keeps values of that size apart, in its ``vlog``, and does not check them."""
+"""Characters of some rows' texts: the engine keeps values of that size apart, in its ``vlog``, and does not check
+them."""
 
 
 @dataclass
@@ -97,18 +100,26 @@ class Reader:
 
 def build(root: Path, ending: str) -> None:
     """A data folder with something in every part of it."""
-    subprocess.run([sys.executable, "-m", "tests.chaos.flips", "build", str(root), ending], cwd=ROOT, timeout=120, check=ending == "closed")
+    subprocess.run(
+        [sys.executable, "-m", "tests.chaos.flips", "build", str(root), ending],
+        cwd=ROOT,
+        timeout=120,
+        check=ending == "closed",
+    )
 
 
 def trials(folder: Path, count: int, seed: int, under: str = "") -> Iterator[Trial]:
-    """Flip ``count`` bits, each in a random file (of the folder ``under``) of a fresh copy of a data folder that was closed or killed."""
+    """Flip ``count`` bits, each in a random file (of the folder ``under``) of a fresh copy of a data folder that was
+    closed or killed.
+    """
     chance = random.Random(seed)
     reader = Reader()
     try:
         whole = {ending: folder / ending for ending in ("closed", "killed")}
         before = {}
         for ending, root in whole.items():
-            build(folder / "copy", ending)  # where it will be read: what is remembered of a model's check names its path
+            # where it will be read: what is remembered of a model's check names its path
+            build(folder / "copy", ending)
             (folder / "copy").rename(root)
             before[ending] = reader.read(_copy(root, folder / "copy"), False)
             shutil.rmtree(folder / "copy")
@@ -118,7 +129,9 @@ def trials(folder: Path, count: int, seed: int, under: str = "") -> Iterator[Tri
         for number in range(count):
             ending = endings[number % len(endings)]
             copy = _copy(whole[ending], folder / "copy")
-            file = chance.choice(sorted(path for path in (copy / under).rglob("*") if path.is_file() and path.stat().st_size))
+            file = chance.choice(
+                sorted(path for path in (copy / under).rglob("*") if path.is_file() and path.stat().st_size)
+            )
             bit = chance.randrange(file.stat().st_size * 8)
             flip(file, bit)
             name = file.relative_to(copy).as_posix()
@@ -186,7 +199,9 @@ async def _build(root: Path, ending: str) -> None:
     ModelStore(datadir.models).record_download(model, sha256_of(model))
     store = await Store.open(datadir.database)
     repos = Repositories(store, datadir)
-    await repos.settings.save(Settings(font_scale=120, confirmed_tools={"mine.py": sha256_of(datadir.tools / "mine.py")}))
+    await repos.settings.save(
+        Settings(font_scale=120, confirmed_tools={"mine.py": sha256_of(datadir.tools / "mine.py")})
+    )
     workflow = await repos.workflows.create(Workflow(id="w", name="été", draft="a draft " * 20))
     artefacts = Artefacts(datadir)
     image = ImagePart(media_type="image/png", data="iVBORw0KGgo" * 50)
@@ -198,11 +213,22 @@ async def _build(root: Path, ending: str) -> None:
         if number % 8 == 0:
             part = await artefacts.store(workflow.id, "data.bin", chance.randbytes(LARGE), "application/octet-stream")
             named = {"attachments": [part.model_dump(mode="json")]}
-        message = Message(workflow_id=workflow.id, run_id=run.id, seq=number, role=MessageRole.USER, content=said.content, details=named)
+        message = Message(
+            workflow_id=workflow.id,
+            run_id=run.id,
+            seq=number,
+            role=MessageRole.USER,
+            content=said.content,
+            details=named,
+        )
         event = RunEvent(workflow_id=workflow.id, run_id=run.id, seq=1, stream_from=number, body=said)
-        call = ToolExecution(id=f"{run.id}:c", workflow_id=workflow.id, run_id=run.id, call_id="c", tool="Read", result=large[::-1])
+        call = ToolExecution(
+            id=f"{run.id}:c", workflow_id=workflow.id, run_id=run.id, call_id="c", tool="Read", result=large[::-1]
+        )
         await repos.journal.commit(Commit(events=(event,), runs=(run,), messages=(message,), executions=(call,)))
-    await repos.frames.save(PromptFrame(id="frame", workflow_id=workflow.id, system="You help. " * (LARGE // 10), tools=()))
+    await repos.frames.save(
+        PromptFrame(id="frame", workflow_id=workflow.id, system="You help. " * (LARGE // 10), tools=())
+    )
     await repos.memories.save(Memory(type=MemoryType.KNOWLEDGE, content="herons fish"))
     for name in NAMES:
         await repos.reports.save(Report(workflow_id=workflow.id, name=name), f"# {name}\n\n" + "A finding. " * 60)
@@ -225,7 +251,11 @@ async def _read(root: Path, backups: bool) -> dict[str, Any]:
 
     datadir = DataDir(root)
     noticed: list[str] = []
-    content = {"attachments": _digest(datadir.attachments), "logs": _digest(datadir.logs), "tools": _digest(datadir.tools)}
+    content = {
+        "attachments": _digest(datadir.attachments),
+        "logs": _digest(datadir.logs),
+        "tools": _digest(datadir.tools),
+    }
     models = ModelStore(datadir.models)
     try:
         local = [model for model in models.list() if not model.starter]
@@ -245,14 +275,19 @@ async def _read(root: Path, backups: bool) -> dict[str, Any]:
             repos = Repositories(store, datadir)
             rows = hashlib.sha256()
             for table in await store.tables():
-                found = await store.query(f"SELECT * OMIT search FROM {table} ORDER BY id")  # what is only searched, nobody is shown
+                # what is only searched, nobody is shown
+                found = await store.query(f"SELECT * OMIT search FROM {table} ORDER BY id")
                 rows.update(json.dumps(transfer.to_plain(found), sort_keys=True, default=repr).encode())
             content["rows"] = rows.hexdigest()
             _count, damaged = await repos.reports.check_all()
             noticed += [f"report: {error.code}" for error in damaged]
             content["reports"] = _digest(datadir.reports)
             confirmed = (await repos.settings.load()).confirmed_tools
-            noticed += ["tool: changed" for file in list_candidates(datadir.tools, confirmed) if file.status is not FileStatus.CONFIRMED]
+            noticed += [
+                "tool: changed"
+                for file in list_candidates(datadir.tools, confirmed)
+                if file.status is not FileStatus.CONFIRMED
+            ]
             kept = await damaged_attachments(store.query_all, datadir.attachments, NAMING.keys() | {"workflow"})
             noticed += [f"attachment: {each.name}" for each in kept]
             for workflow in await repos.workflows.list():

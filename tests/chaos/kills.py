@@ -1,4 +1,6 @@
-"""What every test of kills does: start a worker, kill it, remember what it acknowledged, resume it, and count what became of it all."""
+"""What every test of kills does: start a worker, kill it, remember what it acknowledged, resume it, and count what
+became of it all.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ class Figures:
 
 
 def reported(figures: Figures, beside: str = "") -> Iterator[None]:
-    """The body of a fixture: at the end the figures are printed, and written where ``ATELIER_CHAOS_JSON`` says (``next to`` its name)."""
+    """The body of a fixture: at the end the figures are printed, and written where ``ATELIER_CHAOS_JSON`` says
+    (``next to`` its name).
+    """
     yield
     text = json.dumps(asdict(figures), indent=1)
     print(f"\n{text}")
@@ -131,7 +135,8 @@ def kill_at_random(
     after: bytes = b"open\n",
     like: Path | None = None,
 ) -> None:
-    """Kill workers up to ``longest_s`` seconds after they said ``after``, until ``kills`` of them were; ``check`` each world at its end.
+    """Kill workers up to ``longest_s`` seconds after they said ``after``, until ``kills`` of them were; ``check`` each
+    world at its end.
 
     ``like``: a data folder of which each world gets a copy.
     """

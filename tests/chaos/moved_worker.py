@@ -1,4 +1,5 @@
-"""The command line with models that follow a script, in a data folder that somebody renames, replaces or deletes meanwhile.
+"""The command line with models that follow a script, in a data folder that somebody renames, replaces or deletes
+meanwhile.
 
     python -m tests.chaos.moved_worker EFFECTS_FILE ARGUMENTS…
 

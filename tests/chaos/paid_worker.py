@@ -1,4 +1,5 @@
-"""The process that is killed while it pays: one run that searches, orders a picture and answers, resumed until it is over.
+"""The process that is killed while it pays: one run that searches, orders a picture and answers, resumed until it is
+over.
 
     python -m tests.chaos.paid_worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 
@@ -28,7 +29,12 @@ TOKENS = 1_000.0
 """US dollars for a million tokens of the model."""
 LIMIT = 100.0
 AGENT = AgentConfig(
-    name="Worker", provider="test", model="m", tools=("search_web", "generate_image"), approval=ApprovalMode.AUTO, max_tokens=1_000
+    name="Worker",
+    provider="test",
+    model="m",
+    tools=("search_web", "generate_image"),
+    approval=ApprovalMode.AUTO,
+    max_tokens=1_000,
 )
 CALLS = (
     ToolCall(id="search", name="search_web", arguments={"query": "bees"}),
@@ -44,7 +50,9 @@ class Model:
         await asyncio.sleep(0)
         done = sum(message.role is Role.TOOL for message in request.messages)
         used = Usage(tokens_input=100, tokens_output=10)
-        yield ReplyDone(reply=ChatReply(content="" if CALLS[done:] else "Done.", tool_calls=CALLS[done : done + 1], usage=used))
+        yield ReplyDone(
+            reply=ChatReply(content="" if CALLS[done:] else "Done.", tool_calls=CALLS[done : done + 1], usage=used)
+        )
 
 
 async def main(data: Path, effects: Path, fault: Any) -> None:
@@ -63,7 +71,9 @@ async def main(data: Path, effects: Path, fault: Any) -> None:
         if not found:
             web = WebSettings(search="brave", address=place, key_env="K", price=PRICE)
             media = MediaSettings(images=f"{place}/v1", images_model="painter", images_price=PRICE)
-            await atelier.settings.update(name_by_model=False, memories_at_end="off", monthly_cost_limit=LIMIT, web=web, media=media)
+            await atelier.settings.update(
+                name_by_model=False, memories_at_end="off", monthly_cost_limit=LIMIT, web=web, media=media
+            )
         folder = effects.parent / "folder"
         folder.mkdir(exist_ok=True)
         workflow = found[0] if found else await atelier.workflows.create("chaos", workspace=(str(folder),))

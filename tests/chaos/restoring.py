@@ -3,8 +3,9 @@
     python -m tests.chaos.restoring restore DATA_DIR BACKUP
     python -m tests.chaos.restoring open|run DATA_DIR        (again and again, until standard input ends)
 
-Two backups, "one" and "two", take turns. Whoever has the folder open looks whether it is one of them whole, writes to it, and looks before
-it closes whether the folder it wrote to is still the one in place. It prints ``looked`` when all is well and ``broken REASON`` when not.
+Two backups, "one" and "two", take turns. Whoever has the folder open looks whether it is one of them whole, writes to
+it, and looks before it closes whether the folder it wrote to is still the one in place. It prints ``looked`` when all
+is well and ``broken REASON`` when not.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ MOST_S = 1800
 
 @dataclass
 class RaceFigures:
-    """What happened: restores that were done, those that were killed, those that found the folder in use, visits of openers and runs."""
+    """What happened: restores that were done, those that were killed, those that found the folder in use, visits of
+    openers and runs.
+    """
 
     restores: int = 0
     killed: int = 0
@@ -53,7 +56,8 @@ class RaceFigures:
 
 
 async def prepare(folder: Path) -> list[Path]:
-    """A data folder and two backups that count as its own, one of each kind: what comes from elsewhere would be ended."""
+    """A data folder and two backups that count as its own, one of each kind: what comes from elsewhere would be
+    ended."""
     made = []
     key = DataDir(folder / "data").ensure().root / origin.KEY
     key.write_bytes(secrets.token_bytes(origin.KEY_BYTES))
@@ -113,7 +117,9 @@ def race(folder: Path, restores: int, seed: int = 20261122) -> RaceFigures:
 
 def _start(*arguments: object) -> subprocess.Popen[str]:
     command = [sys.executable, "-u", "-m", "tests.chaos.restoring", *map(str, arguments)]
-    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def _read(process: subprocess.Popen[str], notes: list[str]) -> None:
@@ -156,7 +162,11 @@ async def visit(root: Path) -> str:
 async def run(root: Path) -> str:
     """Start a run of two tool calls and wait for its end."""
     calls = [
-        ChatReply(tool_calls=(ToolCall(id=f"c{number}", name="TodoTool", arguments={"operation": "create", "name": f"task {number}"}),))
+        ChatReply(
+            tool_calls=(
+                ToolCall(id=f"c{number}", name="TodoTool", arguments={"operation": "create", "name": f"task {number}"}),
+            )
+        )
         for number in range(2)
     ]
     model = ScriptedModel([*calls, *[ChatReply(content="Done.")] * 10])

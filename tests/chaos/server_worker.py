@@ -1,8 +1,10 @@
-"""The process that is killed while an MCP server waits for a person's answer: one run, one call, resumed until it has ended.
+"""The process that is killed while an MCP server waits for a person's answer: one run, one call, resumed until it has
+ended.
 
     python -m tests.chaos.server_worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 
-EFFECTS_FILE is what the server was answered. With a file ``answer`` next to it the question is answered; without, it waits to be killed.
+EFFECTS_FILE is what the server was answered. With a file ``answer`` next to it the question is answered; without, it
+waits to be killed.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ class Model(ScriptedModel):
 
 
 async def main(data: Path, effects: Path, fault: Any) -> None:
-    agent = AgentConfig(name="Worker", provider="local", model="scripted", tools=(), mcp_servers=("asks",), approval=ApprovalMode.AUTO)
+    agent = AgentConfig(
+        name="Worker", provider="local", model="scripted", tools=(), mcp_servers=("asks",), approval=ApprovalMode.AUTO
+    )
     model = Model()
     async with Atelier.open(data, model_factory=lambda _: model, vault=KeyVault(environ={}), fault=fault) as atelier:
         atelier.bus.subscribe(acknowledge)
@@ -49,7 +53,9 @@ async def main(data: Path, effects: Path, fault: Any) -> None:
         workflows = await atelier.workflows.list()
         if not workflows:
             command = ("-m", "tests.support.servers.mcp_asks", str(effects))
-            await atelier.mcp.save(McpServer(name="asks", command=sys.executable, args=command, folder=str(ROOT)), new=True)
+            await atelier.mcp.save(
+                McpServer(name="asks", command=sys.executable, args=command, folder=str(ROOT)), new=True
+            )
             assert (await atelier.mcp.test("asks")).ok
             workflow = await atelier.workflows.create("chaos")
             run_id = await atelier.runs.send(workflow.id, "book", agent=agent)

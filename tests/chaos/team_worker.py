@@ -1,9 +1,10 @@
-"""The process that is killed while a team works: a root, a sub-agent of it, and 8 of that one's own side by side at depth 2.
+"""The process that is killed while a team works: a root, a sub-agent of it, and 8 of that one's own side by side at
+depth 2.
 
     python -m tests.chaos.team_worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 
-Each of the 8 appends two lines to EFFECTS_FILE, not idempotently, makes a task in between, and reports. Every durable event is acknowledged
-on standard output once it is committed.
+Each of the 8 appends two lines to EFFECTS_FILE, not idempotently, makes a task in between, and reports. Every durable
+event is acknowledged on standard output once it is committed.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ def agent(name: str) -> AgentConfig:
 
 async def main(data: Path, effects: Path, fault: Any) -> None:
     models = {name: Model(name) for name in ROLES}
-    async with Atelier.open(data, model_factory=lambda config: models[config.name], vault=KeyVault(environ={}), fault=fault) as atelier:
+    async with Atelier.open(
+        data, model_factory=lambda config: models[config.name], vault=KeyVault(environ={}), fault=fault
+    ) as atelier:
         atelier.registry.register(AppendLine(effects))
         atelier.bus.subscribe(acknowledge)
         if not any(each.name == "Sailor" for each in await atelier.agents.list()):

@@ -1,5 +1,5 @@
-"""Vectors made again under kills: resumed each time, whole at the end, and no text embedded again but those of the batch that was under
-way."""
+"""Vectors made again under kills: resumed each time, whole at the end, and no text embedded again but those of the
+batch that was under way."""
 
 from __future__ import annotations
 

@@ -50,9 +50,16 @@ def is_interrupted_and_resumed(folder: Path, how: signal.Signals | str, status: 
 @pytest.mark.usefixtures("hang_ups")
 @pytest.mark.parametrize(
     ("how", "status", "ended"),
-    [(signal.SIGTERM, 130, "command"), (signal.SIGHUP, 130, "command"), (signal.SIGKILL, -9, "killed"), ("closed pipe", 130, "command")],
+    [
+        (signal.SIGTERM, 130, "command"),
+        (signal.SIGHUP, 130, "command"),
+        (signal.SIGKILL, -9, "killed"),
+        ("closed pipe", 130, "command"),
+    ],
 )
-def test_it_is_interrupted_and_a_bare_resume_continues_with_it(folder: Path, how: signal.Signals | str, status: int, ended: str) -> None:
+def test_it_is_interrupted_and_a_bare_resume_continues_with_it(
+    folder: Path, how: signal.Signals | str, status: int, ended: str
+) -> None:
     is_interrupted_and_resumed(folder, how, status, ended)
 
 

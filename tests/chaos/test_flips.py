@@ -1,8 +1,8 @@
-"""200 flipped bits over a whole data folder, 200 in its database alone, and 200 among its large values: what a hash or a checksum can
-cover never changes silently.
+"""200 flipped bits over a whole data folder, 200 in its database alone, and 200 among its large values: what a hash or
+a checksum can cover never changes silently.
 
-``ATELIER_FLIPS`` sets the number (200 when it is not set); the figures are printed, and written as JSON next to ``ATELIER_CHAOS_JSON`` when
-that is set. The files no hash covers are named in ``flips.UNCOVERED``, and counted.
+``ATELIER_FLIPS`` sets the number (200 when it is not set); the figures are printed, and written as JSON next to
+``ATELIER_CHAOS_JSON`` when that is set. The files no hash covers are named in ``flips.UNCOVERED``, and counted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def test_no_bit_changes_silently_where_a_hash_is(tmp_path: Path, under: str) -> 
     target = os.environ.get("ATELIER_CHAOS_JSON")
     if target:
         path = Path(target)
-        path.with_name(f"{path.stem}-flips{under and '-'}{under.replace('/', '-')}{path.suffix}").write_text(text, encoding="utf-8")
+        path.with_name(f"{path.stem}-flips{under and '-'}{under.replace('/', '-')}{path.suffix}").write_text(
+            text, encoding="utf-8"
+        )
     assert figures.trials == FLIPS
     assert figures.noticed
     assert [trial for trial in found if trial.outcome == "silent" and trial.folder not in UNCOVERED] == []

@@ -1,4 +1,5 @@
-"""Thirty commands at once over one data folder: all succeed, and with the holder ended in the middle nothing is lost or done twice.
+"""Thirty commands at once over one data folder: all succeed, and with the holder ended in the middle nothing is lost or
+done twice.
 
 ``ATELIER_COMMANDS`` sets another number. After them what concerns two commands alone.
 """

@@ -1,8 +1,9 @@
-"""At least 100 kills, at random moments and at every fault point: nothing acknowledged is lost, nothing is done twice, every run ends.
+"""At least 100 kills, at random moments and at every fault point: nothing acknowledged is lost, nothing is done twice,
+every run ends.
 
-``ATELIER_KILLS`` sets the number of random kills (100 when it is not set), ``ATELIER_MOVE_KILLS`` that of kills in moves of the log (6),
-and ``ATELIER_GROWN`` names a large data folder in copies of which those are; the figures are printed, and written as JSON to
-``ATELIER_CHAOS_JSON`` when that is set.
+``ATELIER_KILLS`` sets the number of random kills (100 when it is not set), ``ATELIER_MOVE_KILLS`` that of kills in
+moves of the log (6), and ``ATELIER_GROWN`` names a large data folder in copies of which those are; the figures are
+printed, and written as JSON to ``ATELIER_CHAOS_JSON`` when that is set.
 """
 
 from __future__ import annotations
@@ -26,7 +27,15 @@ MOVE_KILLS = int(os.environ.get("ATELIER_MOVE_KILLS", "6"))
 LOG_BYTES = 40_000
 """Of the log after which it is moved in the test of moves: some eight events."""
 WORKER = "tests.chaos.worker"
-EVENTS = ("run_resumed", "user_message", "model_replied", "tool_call_started", "tool_call_finished", "task_changed", "run_finished")
+EVENTS = (
+    "run_resumed",
+    "user_message",
+    "model_replied",
+    "tool_call_started",
+    "tool_call_finished",
+    "task_changed",
+    "run_finished",
+)
 POINTS = [f"{when}_commit:{event}" for event in EVENTS for when in ("before", "after")] + ["before_tool", "after_tool"]
 
 
@@ -114,6 +123,14 @@ def test_kills_in_moves_of_the_log_and_in_merges(tmp_path: Path, monkeypatch: py
     before = FIGURES.kills
     longest_s = 6.0 if grown else 0.3
     kill_at_random(
-        tmp_path, WORKER, MOVE_KILLS, longest_s, 20261128, FIGURES, check, after=b"moving\n", like=Path(grown) if grown else None
+        tmp_path,
+        WORKER,
+        MOVE_KILLS,
+        longest_s,
+        20261128,
+        FIGURES,
+        check,
+        after=b"moving\n",
+        like=Path(grown) if grown else None,
     )
     assert FIGURES.kills - before >= MOVE_KILLS

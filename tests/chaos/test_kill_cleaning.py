@@ -1,4 +1,5 @@
-"""Kills in the middle of cleaning, and of deleting leftovers: nothing that is to stay is lost, nothing is abandoned silently.
+"""Kills in the middle of cleaning, and of deleting leftovers: nothing that is to stay is lost, nothing is abandoned
+silently.
 
 ``ATELIER_CLEANING_KILLS`` sets the number (12 when it is not set); they fall between the first and the last deletion.
 """
@@ -30,7 +31,9 @@ CHANGES = 40
 
 
 class Sample:
-    """Old changes that are abandoned, new ones that stay; of the workflow itself, of an unknown one and of one whose days have ended."""
+    """Old changes that are abandoned, new ones that stay; of the workflow itself, of an unknown one and of one whose
+    days have ended.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.workspace, self.checkpoints = folder / "ws", folder / "checkpoints"
@@ -41,7 +44,11 @@ class Sample:
         files = WorkspaceFiles(self.checkpoints, (), lambda: when)
         for when in (OLD, NOW):
             for workflow in ("mine", "unknown", "expired"):
-                made = [each for number in range(CHANGES) for each in self._change(files, workflow, f"{workflow}-{when:%m}-{number}")]
+                made = [
+                    each
+                    for number in range(CHANGES)
+                    for each in self._change(files, workflow, f"{workflow}-{when:%m}-{number}")
+                ]
                 goes = workflow == "expired" or (workflow == "mine" and when == OLD)
                 (self.goes if goes else self.stays).extend(made)
         self.damaged = self._change(files, "mine", "damaged")

@@ -1,4 +1,6 @@
-"""Kills between the order of a paid request and its answer: the month knows of every request that a service got, and counts none twice."""
+"""Kills between the order of a paid request and its answer: the month knows of every request that a service got, and
+counts none twice.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ REPLY = 110 * TOKENS / 1_000_000
 
 @dataclass
 class Services:
-    """A search service and one for pictures; ``kill`` is the process that is killed when ``at`` gets its first request."""
+    """A search service and one for pictures; ``kill`` is the process that is killed when ``at`` gets its first
+    request."""
 
     place: str = ""
     got: list[str] = field(default_factory=list)
@@ -124,7 +127,9 @@ def test_the_month_after_a_kill(
     [("asked:model", 1), ("before_commit:model_replied", 1), ("after_commit:model_replied", 0)],
 )
 def test_a_reply_that_was_asked_for_is_counted(services: Services, tmp_path: Path, point: str, lost: int) -> None:
-    """What the server would have said it used is not known then: the prompt counts by its estimate, and again when it is sent again."""
+    """What the server would have said it used is not known then: the prompt counts by its estimate, and again when it
+    is sent again.
+    """
     world = Paying(tmp_path, "tests.chaos.paid_worker")
     if point == "asked:model":
         process = world.start()

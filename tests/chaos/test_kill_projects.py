@@ -1,4 +1,5 @@
-"""60 kills while a project is read, with files that change in between: it is gone on with, nothing is there twice and nothing is missing.
+"""60 kills while a project is read, with files that change in between: it is gone on with, nothing is there twice and
+nothing is missing.
 
 ``ATELIER_PROJECT_KILLS`` sets the number.
 """
@@ -27,7 +28,8 @@ def write(code: Path, number: int, version: int) -> None:
     """A file that calls what the next one defines."""
     beside = (number + 1) % FILES
     text = (
-        f'from m{beside} import f{beside}\n\n\ndef f{number}(x):\n    """Number {number}, version {version}."""\n    return f{beside}(x)\n'
+        f'from m{beside} import f{beside}\n\n\ndef f{number}(x):\n    """Number {number}, version {version}."""\n    '
+        f"return f{beside}(x)\n"
     )
     (code / f"m{number}.py").write_text(
         text + "".join(f"\n\ndef g{number}_{each}():\n    return f{number}({version})\n" for each in range(20))
@@ -35,7 +37,9 @@ def write(code: Path, number: int, version: int) -> None:
 
 
 async def graph(data: Path, name: str) -> Graph:
-    """What a data folder holds of its project: entities and relations by names, vectors that are missing, and whether it has ended."""
+    """What a data folder holds of its project: entities and relations by names, vectors that are missing, and whether
+    it has ended.
+    """
     async with Atelier.open(data, embedder=WordEmbedder(), vault=KeyVault(environ={})) as atelier:
         project = await atelier.projects.get(name)
         index = await atelier.projects._indexes.get(project.id)
@@ -72,12 +76,21 @@ def test_what_was_cut_off_no_longer_exists_on_with(tmp_path: Path) -> None:
     for number in range(FILES):
         write(code, number, tries if number % 2 else 0)
     done = subprocess.run(
-        [sys.executable, "-m", "tests.chaos.project_worker", str(data), str(code)], capture_output=True, cwd=ROOT, check=True, text=True
+        [sys.executable, "-m", "tests.chaos.project_worker", str(data), str(code)],
+        capture_output=True,
+        cwd=ROOT,
+        check=True,
+        text=True,
     )
     assert done.stdout.split()[-1] == "done"
     found = asyncio.run(graph(data, "code"))
     fresh = tmp_path / "fresh"
-    subprocess.run([sys.executable, "-m", "tests.chaos.project_worker", str(fresh), str(code)], capture_output=True, cwd=ROOT, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "tests.chaos.project_worker", str(fresh), str(code)],
+        capture_output=True,
+        cwd=ROOT,
+        check=True,
+    )
     assert found == asyncio.run(graph(fresh, "code"))
     assert found[2:] == (0, False)
     assert len(found[0]) == len(set(found[0])) > FILES

@@ -1,5 +1,5 @@
-"""Kills while an MCP server of the newest revision waits for a person: the question is there again, the call continues with the answer, and
-nothing is sent twice without being said."""
+"""Kills while an MCP server of the newest revision waits for a person: the question is there again, the call continues
+with the answer, and nothing is sent twice without being said."""
 
 from __future__ import annotations
 
@@ -50,7 +50,12 @@ def test_a_kill_while_it_waits_and_again(tmp_path: Path) -> None:
     assert world.status == "completed"
     assert answers(world) == [SENT]
     types, code = asyncio.run(ended(world))
-    assert (types.count("input_required"), types.count("question_asked"), types.count("input_sent"), code) == (1, 1, 1, "")
+    assert (types.count("input_required"), types.count("question_asked"), types.count("input_sent"), code) == (
+        1,
+        1,
+        1,
+        "",
+    )
 
 
 @pytest.mark.timeout(120)

@@ -1,7 +1,8 @@
-"""Kills while 8 sub-agents work side by side at depth 2: each of them ends exactly once, the report is whole, nothing is done twice.
+"""Kills while 8 sub-agents work side by side at depth 2: each of them ends exactly once, the report is whole, nothing
+is done twice.
 
-``ATELIER_TEAM_KILLS`` sets the number of random kills (50 when it is not set) next to one at every commit that concerns two runs; the
-figures are printed, and added to the JSON of ``ATELIER_CHAOS_JSON`` when that is set.
+``ATELIER_TEAM_KILLS`` sets the number of random kills (50 when it is not set) next to one at every commit that concerns
+two runs; the figures are printed, and added to the JSON of ``ATELIER_CHAOS_JSON`` when that is set.
 """
 
 from __future__ import annotations
@@ -25,7 +26,13 @@ from tests.chaos.team_worker import LINES, WIDTH
 
 KILLS = int(os.environ.get("ATELIER_TEAM_KILLS", "50"))
 WORKER = "tests.chaos.team_worker"
-EVENTS = {"children_planned": 2, "user_message": 2, "child_finished": WIDTH, "tool_call_started": 20, "tool_call_finished": 20}
+EVENTS = {
+    "children_planned": 2,
+    "user_message": 2,
+    "child_finished": WIDTH,
+    "tool_call_started": 20,
+    "tool_call_finished": 20,
+}
 """By the last event of a commit, how often it comes at least."""
 POINTS = [f"{when}_commit:{event}" for event in EVENTS for when in ("before", "after")] + ["before_tool", "after_tool"]
 
@@ -62,7 +69,11 @@ async def _check(world: World) -> None:
         interrupted = sum([await _check_run(atelier, row, rows) for row in rows])
         FIGURES.interrupted_calls += interrupted
         assert not lost
-        assert sorted((row.agent_name, row.depth) for row in rows) == [("Captain", 1), ("Root", 0), *[("Sailor", 2)] * WIDTH]
+        assert sorted((row.agent_name, row.depth) for row in rows) == [
+            ("Captain", 1),
+            ("Root", 0),
+            *[("Sailor", 2)] * WIDTH,
+        ]
         root = next(row for row in rows if row.parent_run_id is None)
         (end,) = [e.body for e in await run_events(atelier.repos, root.id) if isinstance(e.body, RunFinished)]
         assert f"**Completed**: {WIDTH} / {WIDTH}" in end.result

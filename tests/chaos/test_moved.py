@@ -1,7 +1,7 @@
 """The data folder is renamed, replaced or deleted while a run, a team or an import works in it.
 
-The process ends with status 1 and says so, what is in the folder's place by then is untouched, and the folder has all that was
-acknowledged. ``ATELIER_MOVES`` sets the number of replacements (20 when it is not set).
+The process ends with status 1 and says so, what is in the folder's place by then is untouched, and the folder has all
+that was acknowledged. ``ATELIER_MOVES`` sets the number of replacements (20 when it is not set).
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class MoveFigures:
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """``data``: a folder with agents and a workflow; ``other``: another one; ``big.json``: a workflow to be imported."""
+    """``data``: a folder with agents and a workflow; ``other``: another one; ``big.json``: a workflow to be
+    imported."""
     folder = tmp_path_factory.mktemp("samples")
     asyncio.run(_prepare(folder))
     return folder
@@ -66,7 +67,9 @@ async def _prepare(folder: Path) -> None:
         atelier.registry.register(AppendLine(folder / "effects"))
         for name in team_worker.ROLES:
             await atelier.agents.save(team_worker.agent(name))
-        await atelier.agents.save(AgentConfig(name="Worker", provider="local", model="scripted", tools=("append_line", "TodoTool")))
+        await atelier.agents.save(
+            AgentConfig(name="Worker", provider="local", model="scripted", tools=("append_line", "TodoTool"))
+        )
         workflow = await atelier.workflows.create("big")
         for number in range(ROWS):
             await atelier.reports.write(workflow.id, f"report {number}", f"text {number} " * 200)
@@ -80,7 +83,9 @@ async def _prepare(folder: Path) -> None:
 def content(folder: Path) -> dict[str, str]:
     """The hash of every file."""
     return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.rglob("*")) if path.is_file()
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
     }
 
 
@@ -90,8 +95,18 @@ def move(folder: Path, samples: Path, command: str, way: str, chance: random.Ran
     shutil.copytree(samples / "data", data)
     shutil.copy(samples / "big.json", folder / "big.json")
     environ = {**os.environ, "ATELIER_CALLS": "400", "PYTHONPATH": str(ROOT)}
-    words = [sys.executable, "-m", "tests.chaos.moved_worker", str(folder / "effects"), "--data-dir", str(data), *COMMANDS[command]]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=environ, text=True) as process:
+    words = [
+        sys.executable,
+        "-m",
+        "tests.chaos.moved_worker",
+        str(folder / "effects"),
+        "--data-dir",
+        str(data),
+        *COMMANDS[command],
+    ]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=environ, text=True
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "open\n", process.communicate()[1][-2000:]
         begun = []
@@ -124,7 +139,9 @@ def move(folder: Path, samples: Path, command: str, way: str, chance: random.Ran
 
 async def _numbers(folder: Path) -> set[int]:
     async with Atelier.open(folder, vault=KeyVault(environ={})) as atelier:
-        return {event.seq for workflow in await atelier.workflows.list() async for event in atelier.runs.replay(workflow.id)}
+        return {
+            event.seq for workflow in await atelier.workflows.list() async for event in atelier.runs.replay(workflow.id)
+        }
 
 
 @pytest.mark.timeout(3600)

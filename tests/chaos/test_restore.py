@@ -1,4 +1,6 @@
-"""Restores against starting runs and openers, and a kill at every step of one: the folder is the old one or the new one, whole."""
+"""Restores against starting runs and openers, and a kill at every step of one: the folder is the old one or the new
+one, whole.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ async def test_a_kill_at_every_move_of_a_restore(tmp_path: Path, moves: int) -> 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", ["restore", "import"])
 async def test_a_kill_at_every_step_of_taking_over_data_from_elsewhere(tmp_path: Path, kind: str) -> None:
-    """It is this machine's data with all it grants, or the other one's with nothing in force: never that without its marks."""
+    """It is this machine's data with all it grants, or the other one's with nothing in force: never that without its
+    marks.
+    """
     own, archive, export = await prepare(tmp_path)
     mine = await granted(own.root)
     assert mine[0] == "mine"

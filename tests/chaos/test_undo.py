@@ -1,7 +1,7 @@
 """Kills in the middle of undo across disks: nothing lost, nothing half, nothing without a word.
 
-``ATELIER_UNDO_KILLS`` sets the number of random kills (60 when it is not set), ``ATELIER_KILL_EVERY`` that only every nth
-step is killed at.
+``ATELIER_UNDO_KILLS`` sets the number of random kills (60 when it is not set), ``ATELIER_KILL_EVERY`` that only every
+nth step is killed at.
 """
 
 from __future__ import annotations

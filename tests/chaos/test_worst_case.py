@@ -1,4 +1,6 @@
-"""Every goal of an attacker by every way a text reaches a model that obeys all it reads, alone and through sub-agents: none is reached."""
+"""Every goal of an attacker by every way a text reaches a model that obeys all it reads, alone and through sub-agents:
+none is reached.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ async def test_no_goal_is_reached_without_an_approval(tmp_path: Path, monkeypatc
                 mode = PROFILES[(number + by_helper) % len(PROFILES)]
                 runs += 1
                 found = await attack.reached(content, mode, by_helper=by_helper)
-                wrong += [f"{content.goal} by {content.way} under {mode.value}, helper {by_helper}: {each}" for each in found]
+                wrong += [
+                    f"{content.goal} by {content.way} under {mode.value}, helper {by_helper}: {each}" for each in found
+                ]
         assert tried >= 300
         assert wrong == []
-        print(f"{tried} contents, {runs} runs, {len(attack.asked)} requests refused or allowed by the person, 0 goals reached")
+        print(
+            f"{tried} contents, {runs} runs, {len(attack.asked)} requests refused or allowed by the person, 0 goals "
+            f"reached"
+        )

@@ -1,6 +1,8 @@
-"""Kills whoever undoes changes of a workspace on another disk than the checkpoints, and looks at what is left of every file.
+"""Kills whoever undoes changes of a workspace on another disk than the checkpoints, and looks at what is left of every
+file.
 
-A change is either undone whole, with the permissions and times that were there before, or not begun; nothing else is left behind.
+A change is either undone whole, with the permissions and times that were there before, or not begun; nothing else is
+left behind.
 """
 
 from __future__ import annotations
@@ -61,14 +63,23 @@ def look(folder: Path) -> dict[str, object]:
     found: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
         info = path.lstat()
-        content: object = path.readlink() if path.is_symlink() else path.read_bytes() if stat.S_ISREG(info.st_mode) else None
+        content: object = (
+            path.readlink() if path.is_symlink() else path.read_bytes() if stat.S_ISREG(info.st_mode) else None
+        )
         times = info.st_mtime_ns if info.st_mtime_ns == MTIME_NS else 0
-        found[path.relative_to(folder).as_posix()] = (stat.S_IFMT(info.st_mode), stat.S_IMODE(info.st_mode), times, content)
+        found[path.relative_to(folder).as_posix()] = (
+            stat.S_IFMT(info.st_mode),
+            stat.S_IMODE(info.st_mode),
+            times,
+            content,
+        )
     return found
 
 
 def prepare(workspace: Path, checkpoints: Path, size: int) -> tuple[dict[str, object], list[dict[str, object]]]:
-    """Make files and change them in every way; gives how it was at first and after each change, the last one being how it is."""
+    """Make files and change them in every way; gives how it was at first and after each change, the last one being how
+    it is.
+    """
     tree = workspace / "tree"
     (tree / "deep" / "empty").mkdir(parents=True)
     for number in range(6):
@@ -106,7 +117,15 @@ def prepare(workspace: Path, checkpoints: Path, size: int) -> tuple[dict[str, ob
 
 def kill(workspace: Path, checkpoints: Path, act: str, *, step: int = 0, after_s: float = 0.0) -> bool:
     """Start a worker and kill it at a step, or after a time; whether that was before its end."""
-    command = [sys.executable, "-m", "tests.chaos.undo_worker", str(workspace), str(checkpoints), act, *([str(step)] if step else [])]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.chaos.undo_worker",
+        str(workspace),
+        str(checkpoints),
+        act,
+        *([str(step)] if step else []),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as worker:
         assert worker.stdout is not None
         assert worker.stdout.readline() == b"ready\n", worker.communicate()[1].decode()[-2000:]
@@ -121,7 +140,8 @@ def kill(workspace: Path, checkpoints: Path, act: str, *, step: int = 0, after_s
 def check_undo(
     workspace: Path, checkpoints: Path, before: dict[str, object], states: list[dict[str, object]], figures: UndoFigures
 ) -> None:
-    """After a kill in an undo of all: so many changes as are not undone stand, and the rest of the undo gives all back."""
+    """After a kill in an undo of all: so many changes as are not undone stand, and the rest of the undo gives all
+    back."""
     files = WorkspaceFiles(checkpoints)
     files.recover()
     if files.store.pending():
@@ -152,8 +172,8 @@ def kill_undoes(folder: Path, disk: Path, times: int, *, size: int = 6_000_000, 
 
 
 def kill_at_steps(folder: Path, disk: Path, every: int) -> UndoFigures:
-    """Kill an undo at every so many-th touch of the disk, until one comes to its end. ``disk``: the workspace's, for the worker another
-    one than the checkpoints' in any case."""
+    """Kill an undo at every so many-th touch of the disk, until one comes to its end. ``disk``: the workspace's, for
+    the worker another one than the checkpoints' in any case."""
     figures = UndoFigures()
     step = 1
     while True:
@@ -170,7 +190,9 @@ def kill_at_steps(folder: Path, disk: Path, every: int) -> UndoFigures:
 
 
 def kill_deletions(folder: Path, disk: Path, every: int) -> UndoFigures:
-    """Kill a deletion at every so many-th touch of the disk: what should go is there whole, or can be brought back whole."""
+    """Kill a deletion at every so many-th touch of the disk: what should go is there whole, or can be brought back
+    whole.
+    """
     figures = UndoFigures()
     step = 1
     while True:

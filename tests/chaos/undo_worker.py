@@ -2,8 +2,8 @@
 
     python -m tests.chaos.undo_worker WORKSPACE CHECKPOINTS ACT [STEP]
 
-``ACT`` is ``undo`` or ``delete``. With ``STEP`` the process kills itself (SIGKILL) when it touches the disk for that time. Where both
-folders are on one disk, renaming from the one to the other is refused as it is between two.
+``ACT`` is ``undo`` or ``delete``. With ``STEP`` the process kills itself (SIGKILL) when it touches the disk for that
+time. Where both folders are on one disk, renaming from the one to the other is refused as it is between two.
 """
 
 from __future__ import annotations
@@ -21,7 +21,18 @@ from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.path_resolution import place
 
 TOUCHES = frozenset(
-    {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.symlink", "os.link", "os.chmod", "os.utime", "shutil.rmtree"}
+    {
+        "open",
+        "os.mkdir",
+        "os.rename",
+        "os.remove",
+        "os.rmdir",
+        "os.symlink",
+        "os.link",
+        "os.chmod",
+        "os.utime",
+        "shutil.rmtree",
+    }
 )
 
 

@@ -2,9 +2,10 @@
 
     python -m tests.chaos.worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 
-Every durable event is acknowledged on standard output once it is committed; ``moving`` says that the log is being moved into the tables,
-which ``ATELIER_LOG_BYTES`` makes more frequent. With a fault point the process kills itself (SIGKILL) when
-that point is reached for the COUNT-th time. Half of the calls append a line to EFFECTS_FILE and are not idempotent.
+Every durable event is acknowledged on standard output once it is committed; ``moving`` says that the log is being moved
+into the tables, which ``ATELIER_LOG_BYTES`` makes more frequent. With a fault point the process kills itself (SIGKILL)
+when that point is reached for the COUNT-th time. Half of the calls append a line to EFFECTS_FILE and are not
+idempotent.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ def scripted(request: ChatRequest) -> ChatReply:
     if done >= CALLS:
         return ChatReply(content="All calls are done.")
     if done % 2 == 0:
-        return ChatReply(tool_calls=(ToolCall(id=f"line-{done}", name="append_line", arguments={"line": f"line {done}"}),))
+        return ChatReply(
+            tool_calls=(ToolCall(id=f"line-{done}", name="append_line", arguments={"line": f"line {done}"}),)
+        )
     arguments = {"operation": "create", "name": f"task {done}"}
     return ChatReply(tool_calls=(ToolCall(id=f"task-{done}", name="TodoTool", arguments=arguments),))
 

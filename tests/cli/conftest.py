@@ -62,8 +62,11 @@ Cli = Callable[..., Result]
 
 
 @pytest.fixture
-def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, place_database: PlaceDatabase) -> Cli:
-    """Runs one command line; ``steps`` script the model, ``typed`` is what a person types, ``piped`` standard input of a script.
+def cli(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, place_database: PlaceDatabase
+) -> Cli:
+    """Runs one command line; ``steps`` script the model, ``typed`` is what a person types, ``piped`` standard input of
+    a script.
 
     ``options`` are more of those that ``Atelier.open`` takes.
     """
@@ -80,7 +83,12 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         model = steps if isinstance(steps, ScriptedModel) else ScriptedModel(steps)
 
         def opened(data_dir: Path | None = None, **options: Any) -> Any:
-            given = {"model_factory": lambda agent: model, "embedder": WordEmbedder(), "vault": KeyVault(environ={}), "fsync": False}
+            given = {
+                "model_factory": lambda agent: model,
+                "embedder": WordEmbedder(),
+                "vault": KeyVault(environ={}),
+                "fsync": False,
+            }
             with contextlib.suppress(OSError):  # the program says itself what is wrong with its folder
                 place_database(DataDir(data_dir or default_data_dir()).database)
             return real_open(data_dir, **{**given, **more, **options})
@@ -101,7 +109,9 @@ Configure = Callable[..., None]
 
 @pytest.fixture
 def approvals(place_database: PlaceDatabase) -> Configure:
-    """Changes the settings of approvals in the data folder; the calculator counts as a tool of medium risk unless told otherwise."""
+    """Changes the settings of approvals in the data folder; the calculator counts as a tool of medium risk unless told
+    otherwise.
+    """
 
     def configure(**fields: Any) -> None:
         async def save() -> None:

@@ -27,7 +27,11 @@ class Answering(FakeOpenAI):
         self.gate: asyncio.Event | None = asyncio.Event()
 
     def next_step(self) -> Reply:
-        return Reply(text="All is well.", pieces=3, hold_after=2, gate=self.gate) if self.gate is not None else Reply(text="All is well.")
+        return (
+            Reply(text="All is well.", pieces=3, hold_after=2, gate=self.gate)
+            if self.gate is not None
+            else Reply(text="All is well.")
+        )
 
     def open(self) -> None:
         """Everybody gets the whole answer from now on."""
@@ -80,7 +84,8 @@ async def start(data: Path, *argv: str) -> Command:
     return Command(
         await asyncio.create_subprocess_exec(
             sys.executable, "-m", "atelier_desk", "--data-dir", str(data), *argv,
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=env, cwd=ROOT,
+            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=env,
+            cwd=ROOT,
         )
     )  # fmt: skip
 
@@ -118,7 +123,8 @@ async def all_succeed(data: Path, count: int) -> None:
 
 
 async def all_but_the_killed_succeed(data: Path, count: int, number: signal.Signals) -> None:
-    """The holder is ended in the middle of everybody's answer. The others complete; its own run is found by ``resume``."""
+    """The holder is ended in the middle of everybody's answer. The others complete; its own run is found by
+    ``resume``."""
     async with Answering() as server:
         await add_server(data, server)
         commands = await start_many(data, count)

@@ -9,11 +9,16 @@ def test_a_ready_agent_is_listed_copied_renamed_and_removed(cli: Cli) -> None:
     listed = cli("agents", "gallery", "--json").json
     assert len(listed) >= 14
     reviewer = next(each for each in listed if each["key"] == "reviewer")
-    assert (reviewer["name"], reviewer["purpose"]) == ("Code reviewer", "Finds bugs and risks in changes, edits nothing")
+    assert (reviewer["name"], reviewer["purpose"]) == (
+        "Code reviewer",
+        "Finds bugs and risks in changes, edits nothing",
+    )
     added = cli("agents", "add", "--from", "reviewer", "--json").json
     assert (added["config"]["name"], added["config"]["tools"]) == ("Code reviewer", reviewer["tools"])
     assert cli("agents", "add", "--from", "reviewer").status == 2, "the name is taken"
-    assert cli("agents", "add", "--from", "reviewer", "--on-conflict", "rename").out.strip().endswith("Code reviewer (2)")
+    assert (
+        cli("agents", "add", "--from", "reviewer", "--on-conflict", "rename").out.strip().endswith("Code reviewer (2)")
+    )
     assert cli("agents", "add", "--from", "reviewer", "--name", "Ann").status == 0
     shown = cli("agents", "show", "Ann").json
     assert (shown["name"], shown["purpose"]) == ("Ann", reviewer["purpose"])

@@ -56,8 +56,12 @@ def test_the_schema_can_come_from_standard_input(cli: Cli) -> None:
     assert "either the prompt or the schema" in refused.err
 
 
-@pytest.mark.parametrize(("text", "said"), [("{", "The schema is not JSON. Line 1"), ('{"type": "array"}', '"type": "object"')])
-def test_a_schema_that_is_none_is_refused_before_anything_is_asked(cli: Cli, tmp_path: Path, text: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"), [("{", "The schema is not JSON. Line 1"), ('{"type": "array"}', '"type": "object"')]
+)
+def test_a_schema_that_is_none_is_refused_before_anything_is_asked(
+    cli: Cli, tmp_path: Path, text: str, said: str
+) -> None:
     (tmp_path / "bad.json").write_text(text, encoding="utf-8")
     model = ScriptedModel([FITS])
     result = cli("run", "count", "--schema", "bad.json", steps=model)
@@ -71,7 +75,9 @@ def test_an_agent_gets_a_form_changes_it_and_loses_it(cli: Cli, tmp_path: Path, 
     (tmp_path / "agent.json").write_text('{"name": "Counter", "provider": "local", "model": "m"}', encoding="utf-8")
     assert cli("agents", "add", "agent.json", "--schema", schema).status == 0
     assert cli("agents", "show", "Counter").json["answer_schema"] == SCHEMA
-    assert cli("run", "count", "--agent", "Counter", "--json", steps=[FITS]).of("workflow_complete")[0]["answer"] == {"total": 3}
+    assert cli("run", "count", "--agent", "Counter", "--json", steps=[FITS]).of("workflow_complete")[0]["answer"] == {
+        "total": 3
+    }
     assert cli("agents", "edit", "Counter", "--schema", "-", piped='{"type": "object", "title": "other"}').status == 0
     assert cli("agents", "show", "Counter").json["answer_schema"]["title"] == "other"
     refused = cli("agents", "edit", "Counter", "--schema", "-", piped="[]")

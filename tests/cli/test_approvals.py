@@ -30,7 +30,12 @@ def test_a_call_nobody_allows_waits_with_status_5(cli: Cli, approvals: Configure
     approvals()
     result = waiting(cli)
     [asked] = result.of("validation_required")
-    assert (asked["tool"], asked["operation"], asked["risk_level"], asked["reason"]) == ("CalculatorTool", "eval", "medium", "selective")
+    assert (asked["tool"], asked["operation"], asked["risk_level"], asked["reason"]) == (
+        "CalculatorTool",
+        "eval",
+        "medium",
+        "selective",
+    )
     assert asked["arguments"] == {"operation": "eval", "expression": "12*7"}
     assert (result.events[-1]["chunk_type"], result.events[-1]["status"]) == ("workflow_complete", "waiting")
     assert result.of("tool_start") == []
@@ -47,7 +52,18 @@ def test_the_mode_of_a_run(cli: Cli, approvals: Configure, mode: str, status: in
 
 def test_sections_are_a_tool_mode(cli: Cli) -> None:
     model = ScriptedModel(["ok"])
-    assert cli("run", "go", "--tool-mode", "sections", "--tools", "CalculatorTool,list_tool_sections,plan_actions", steps=model).status == 0
+    assert (
+        cli(
+            "run",
+            "go",
+            "--tool-mode",
+            "sections",
+            "--tools",
+            "CalculatorTool,list_tool_sections,plan_actions",
+            steps=model,
+        ).status
+        == 0
+    )
     names = {tool.name for tool in model.requests[0].tools}
     assert {"list_tool_sections", "plan_actions"} <= names
     assert "CalculatorTool" not in names
@@ -133,7 +149,15 @@ def test_arguments_can_be_changed_and_are_checked(cli: Cli, approvals: Configure
         assert problem in refused.err
     assert len(cli("approvals", "list", "--json").json) == 1
     model = ScriptedModel(["42"])
-    changed = cli("approvals", "approve", asked["id"], "--arguments", "-", "--json", piped='{"operation": "eval", "expression": "6*7"}')
+    changed = cli(
+        "approvals",
+        "approve",
+        asked["id"],
+        "--arguments",
+        "-",
+        "--json",
+        piped='{"operation": "eval", "expression": "6*7"}',
+    )
     assert changed.json["edited"] == {"operation": "eval", "expression": "6*7"}
     assert cli("resume", workflow, steps=model).status == 0
     assert "42" in str([message.content for message in model.requests[-1].messages])
@@ -214,11 +238,16 @@ def test_calls_made_together_are_asked_one_after_the_other(cli: Cli, approvals: 
     model = ScriptedModel([[*calculate("1+1", "a"), *calculate("2+2", "b")], "done"])
     result = cli("run", "go", "--json", steps=model, typed="y\nn\nnot that\n")
     assert result.status == 0
-    assert [(each["call_id"], each["status"]) for each in result.of("validation_response")] == [("a", "approved"), ("b", "rejected")]
+    assert [(each["call_id"], each["status"]) for each in result.of("validation_response")] == [
+        ("a", "approved"),
+        ("b", "rejected"),
+    ]
 
 
 @pytest.mark.parametrize(("lang", "word"), [("en", "all"), ("fr", "tout")])
-def test_calls_that_wait_together_are_listed_and_allowed_with_one_word(cli: Cli, approvals: Configure, lang: str, word: str) -> None:
+def test_calls_that_wait_together_are_listed_and_allowed_with_one_word(
+    cli: Cli, approvals: Configure, lang: str, word: str
+) -> None:
     approvals()
     model = ScriptedModel([[*calculate("1+1", "a"), *calculate("2+2", "b"), *calculate("3+3", "c")], "done"])
     result = cli("run", "go", "--json", "--lang", lang, steps=model, typed=f"{word}\n")
@@ -232,7 +261,9 @@ def test_calls_that_wait_together_are_listed_and_allowed_with_one_word(cli: Cli,
 
 def test_several_are_approved_from_outside_by_their_ids(cli: Cli, approvals: Configure) -> None:
     approvals()
-    result = cli("run", "go", "--json", steps=[[*calculate("1+1", "a"), *calculate("2+2", "b"), *calculate("3+3", "c")]])
+    result = cli(
+        "run", "go", "--json", steps=[[*calculate("1+1", "a"), *calculate("2+2", "b"), *calculate("3+3", "c")]]
+    )
     first, second, third = (each["id"] for each in cli("approvals", "list", "--json").json)
     refused = cli("approvals", "approve", first, second, "--scope", "run")
     assert (refused.status, "approved once" in refused.err) == (2, True)
@@ -247,7 +278,14 @@ def test_what_must_be_decided_alone_is_not_in_all(cli: Cli, tmp_path: Path) -> N
     (tmp_path / "ws").mkdir()
     (tmp_path / "ws" / "old.txt").write_text("old")
     writes = [*call("write_file", "w1", path="a.md", content="a"), *call("write_file", "w2", path="b.md", content="b")]
-    steps = [[*writes, *call("delete_path", "d", path="old.txt"), *call("write_file", "g", path=".git/hooks/x", content="x")], "done"]
+    steps = [
+        [
+            *writes,
+            *call("delete_path", "d", path="old.txt"),
+            *call("write_file", "g", path=".git/hooks/x", content="x"),
+        ],
+        "done",
+    ]
     result = cli("run", "go", "--json", "--workspace", "ws", "--approval", "ask", steps=steps, typed="all\n")
     asked = {each["call_id"]: each["validation_id"] for each in result.of("validation_required")}
     assert set(asked) == {"w1", "w2", "d", "g"}, result.err
@@ -275,7 +313,13 @@ def test_resume_asks_what_was_left_open(cli: Cli, approvals: Configure) -> None:
 
 def test_a_direct_call_needs_an_approval_too(cli: Cli, approvals: Configure) -> None:
     approvals()
-    arguments: tuple[Any, ...] = ("tools", "call", "CalculatorTool", '{"operation": "eval", "expression": "6*7"}', "--json")
+    arguments: tuple[Any, ...] = (
+        "tools",
+        "call",
+        "CalculatorTool",
+        '{"operation": "eval", "expression": "6*7"}',
+        "--json",
+    )
     assert cli(*arguments).status == 5
     assert cli(*arguments, "--on-approval", "allow").json["result"] == 42
     refused = cli(*arguments, "--on-approval", "deny")

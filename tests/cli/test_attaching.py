@@ -1,4 +1,6 @@
-"""What goes along from the command line also text and pictures: folders, PDFs, long texts, what looks like a secret; and in a chat."""
+"""What goes along from the command line also text and pictures: folders, PDFs, long texts, what looks like a secret;
+and in a chat.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,17 @@ def test_a_folder_is_its_list_and_texts_with_its_place_in_the_granted_one(cli: C
     (tmp_path / "project" / "src" / "main.py").write_text("print()", "utf-8")
     (tmp_path / "project" / "src" / "server.pem").write_text("KEY=1", "utf-8")
     model = ScriptedModel(["ok"])
-    result = cli("run", "Look", "--workspace", "project", "--attach", "project/src", "--attach", "project/src/main.py", steps=model)
+    result = cli(
+        "run",
+        "Look",
+        "--workspace",
+        "project",
+        "--attach",
+        "project/src",
+        "--attach",
+        "project/src/main.py",
+        steps=model,
+    )
     assert result.status == 0
     assert "Left out of src because they look like secrets: server.pem" in result.err
     asked = model.requests[0].messages[-1].content
@@ -77,7 +89,9 @@ def test_a_chat_does_not_begin_without_what_it_was_to_have(cli: Cli, name: str) 
 def test_a_damaged_attachment_is_named_by_the_check_up_and_by_backups(cli: Cli, tmp_path: Path) -> None:
     for name in ("plan.txt", "gone.txt"):
         (tmp_path / name).write_text(f"the text of {name}", "utf-8")
-    workflow = cli("run", "Why?", "--attach", "plan.txt", "--attach", "gone.txt", "--json", steps=["ok"]).events[0]["workflow_id"]
+    workflow = cli("run", "Why?", "--attach", "plan.txt", "--attach", "gone.txt", "--json", steps=["ok"]).events[0][
+        "workflow_id"
+    ]
     kept = {path.read_text("utf-8"): path for path in (tmp_path / "atelier-data" / "attachments" / workflow).iterdir()}
     assert {check["name"]: check["status"] for check in cli("doctor", "--json").json}["attachments"] == "ok"
     kept["the text of gone.txt"].unlink()

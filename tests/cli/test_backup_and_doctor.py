@@ -54,7 +54,10 @@ def test_what_was_deleted_for_good_leaves_the_disk_when_the_database_is_compacte
 
 def test_a_backup_from_elsewhere_needs_to_be_said_so_and_its_rules_wait(cli: Cli, tmp_path: Path) -> None:
     assert cli("permissions", "add", "write_file", "--action", "allow").status == 0
-    assert cli("providers", "add", "Mine", "--kind", "openai", "--base-url", "http://192.0.2.1/v1", "--no-test").status == 0
+    assert (
+        cli("providers", "add", "Mine", "--kind", "openai", "--base-url", "http://192.0.2.1/v1", "--no-test").status
+        == 0
+    )
     assert cli("backup", "create", "b.zip").status == 0
     assert "another installation" not in cli("backup", "verify", "b.zip").err
     assert cli("backup", "restore", "b.zip", "--json").json["own"] is True

@@ -19,7 +19,9 @@ from tests.engine.ipc.conftest import RecordingTerminal
 
 
 def test_chat_talks_asks_and_shows(cli: Cli) -> None:
-    ask = ToolCall(id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"})
+    ask = ToolCall(
+        id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"}
+    )
     todo = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "Paint"})
     typed = "hello\n\n/tasks\npaint it\nred\n/tasks\n/memory\n/dance\n/help\n/quit\nnever sent\n"
     model = ScriptedModel(["Hi there.", [todo], [ask], "Painted."])
@@ -37,7 +39,9 @@ def test_chat_talks_asks_and_shows(cli: Cli) -> None:
 
 
 def test_chat_calls_prompts_skills_and_commands(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By ``/name`` as in the window: what a prompt of one's own lacks is asked for, and an answer left empty sends nothing."""
+    """By ``/name`` as in the window: what a prompt of one's own lacks is asked for, and an answer left empty sends
+    nothing.
+    """
     monkeypatch.setenv("ATELIER_HOME", str(tmp_path / "home"))
     (tmp_path / "home/.claude/commands").mkdir(parents=True)
     (tmp_path / "home/.claude/commands/review.md").write_text("Review $ARGUMENTS with care.")
@@ -92,7 +96,9 @@ async def test_ctrl_c_stops_the_answer_then_clears_the_line_then_ends(tmp_path: 
             return await typed.get()
 
     terminal = Typing(interactive=True)
-    async with Atelier.open(tmp_path, model_factory=lambda agent: model, embedder=WordEmbedder(), fsync=False) as atelier:
+    async with Atelier.open(
+        tmp_path, model_factory=lambda agent: model, embedder=WordEmbedder(), fsync=False
+    ) as atelier:
         chatting = asyncio.create_task(execute(atelier, ["chat"], terminal))
         typed.put_nowait("hello")
         await model.asked.wait()
@@ -118,7 +124,9 @@ async def test_ctrl_c_stops_the_answer_then_clears_the_line_then_ends(tmp_path: 
 
 
 def test_chat_continues_with_what_waits(cli: Cli) -> None:
-    ask = ToolCall(id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"})
+    ask = ToolCall(
+        id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"}
+    )
     workflow = cli("run", "go", "--json", steps=[[ask]]).events[0]["workflow_id"]
     result = cli("chat", "--workflow", workflow, steps=["Red it is."], typed="red\n")
     assert "Red it is." in result.out

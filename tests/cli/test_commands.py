@@ -208,7 +208,9 @@ def test_agents(cli: Cli, tmp_path: Path) -> None:
     assert cli("agents", "add", "a.json").status == 0
     assert cli("agents", "show", "Researcher").json == FILE
     assert cli("agents", "add", "a.json").status == 2
-    assert cli("agents", "add", "a.json", "--on-conflict", "rename", "--json").json["config"]["name"] == "Researcher (2)"
+    assert (
+        cli("agents", "add", "a.json", "--on-conflict", "rename", "--json").json["config"]["name"] == "Researcher (2)"
+    )
     assert cli("agents", "add", "-", "--on-conflict", "skip", piped=json.dumps(FILE)).status == 0
     assert "qwen3:4b" in cli("agents", "list").out
     assert cli("agents", "remove", "Researcher (2)", "--json").json == {"removed": "Researcher (2)"}
@@ -224,7 +226,9 @@ def test_tools_are_described_and_called_like_an_agent_s(cli: Cli) -> None:
     assert "CalculatorTool" in cli("tools", "list").out
     assert cli("tools", "schema", "CalculatorTool").json["parameters"]["type"] == "object"
     workflow = talk(cli)
-    added = cli("tools", "call", "TodoTool", '{"operation": "create", "name": "Fish"}', "--workflow", workflow, "--json")
+    added = cli(
+        "tools", "call", "TodoTool", '{"operation": "create", "name": "Fish"}', "--workflow", workflow, "--json"
+    )
     assert added.status == 0
     listed = cli("tools", "call", "TodoTool", "-", "--workflow", workflow, "--json", piped='{"operation": "list"}').json
     assert [task["name"] for task in listed["tasks"]] == ["Fish"]
@@ -272,7 +276,9 @@ def test_a_called_tool_that_asks_waits_and_continues_in_another_process(cli: Cli
 
 
 def test_memory(cli: Cli, tmp_path: Path) -> None:
-    added = cli("memory", "add", "The server is called heron", "--tags", "infra,srv", "--importance", "0.9", "--json").json
+    added = cli(
+        "memory", "add", "The server is called heron", "--tags", "infra,srv", "--importance", "0.9", "--json"
+    ).json
     assert (added["tags"], added["importance"], added["source"]) == (["infra", "srv"], 0.9, "user")
     assert cli("memory", "add", "-", piped="lunch is at noon").status == 0
     found = cli("memory", "search", "server called", "--limit", "1", "--json").json
@@ -326,7 +332,9 @@ def test_what_an_agent_wants_remembered_is_stored_and_changed(cli: Cli) -> None:
     assert cli("memory", "keep", proposed["id"], "--json").json["workflow_id"] is None
     refused = cli("memory", "keep", proposed["id"], "--undo")
     assert (refused.status, "--workflow" in refused.err) == (2, True)
-    edited = cli("memory", "edit", proposed["id"], "--text", "Likes egrets", "--tags", "birds", "--expires", "7", "--json").json
+    edited = cli(
+        "memory", "edit", proposed["id"], "--text", "Likes egrets", "--tags", "birds", "--expires", "7", "--json"
+    ).json
     assert (edited["content"], edited["tags"], edited["expires_at"] is None) == ("Likes egrets", ["birds"], False)
     assert cli("memory", "edit", proposed["id"], "--expires", "never", "--json").json["expires_at"] is None
     assert cli("memory", "edit", proposed["id"]).status == 2
@@ -334,7 +342,9 @@ def test_what_an_agent_wants_remembered_is_stored_and_changed(cli: Cli) -> None:
 
 
 def test_questions_are_skipped_from_outside(cli: Cli) -> None:
-    ask = ToolCall(id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"})
+    ask = ToolCall(
+        id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"}
+    )
     first = cli("run", "go", "--json", steps=[[ask]])
     [asked] = cli("questions", "list", "--workflow", first.events[0]["workflow_id"], "--json").json
     assert "Colour?" in cli("questions", "list").out
@@ -344,7 +354,9 @@ def test_questions_are_skipped_from_outside(cli: Cli) -> None:
 
 
 def test_resume_all_goes_through_every_workflow(cli: Cli) -> None:
-    ask = ToolCall(id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"})
+    ask = ToolCall(
+        id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"}
+    )
     cli("run", "one", steps=[[ask]])
     cli("run", "two", steps=[[ask]])
     resumed = cli("resume", "--all", "--answers", "skip", "--json", steps=["ok", "ok"])
@@ -362,7 +374,17 @@ def test_a_turn_that_did_not_reach_its_model_is_tried_again(cli: Cli) -> None:
 
 
 def test_a_provider_is_edited_and_what_is_not_named_stays(cli: Cli) -> None:
-    add = ["providers", "add", "work", "--kind", "openai", "--base-url", "http://one.test/v1", "--api-key-env", "WORK_KEY"]
+    add = [
+        "providers",
+        "add",
+        "work",
+        "--kind",
+        "openai",
+        "--base-url",
+        "http://one.test/v1",
+        "--api-key-env",
+        "WORK_KEY",
+    ]
     assert cli(*add).status == 0
     assert cli("providers", "edit", "work", "--base-url", "http://two.test/v1", "--disable").status == 0
     stored = cli("providers", "list", "--json").json[-1]
@@ -380,11 +402,27 @@ def test_what_is_known_of_a_model_is_corrected_and_forgotten(cli: Cli) -> None:
     name = before["name"]
     edit = ["models", "edit", "local", name]
     [edited] = cli(
-        *edit, "--window", "4096", "--price-in", "0.15", "--price-out", "0.6", "--vision", "yes", "--label", "Mine", "--json"
+        *edit,
+        "--window",
+        "4096",
+        "--price-in",
+        "0.15",
+        "--price-out",
+        "0.6",
+        "--vision",
+        "yes",
+        "--label",
+        "Mine",
+        "--json",
     ).json
     shown = next(each for each in cli("models", "list", "--json").json if each["name"] == name)
     assert edited == shown
-    assert (shown["context_window"], shown["price_input"], shown["price_output"], shown["supports_vision"]) == (4096, 0.15, 0.6, True)
+    assert (shown["context_window"], shown["price_input"], shown["price_output"], shown["supports_vision"]) == (
+        4096,
+        0.15,
+        0.6,
+        True,
+    )
     assert "4,096" in cli("models", "list").out
     for wrong in ([], ["--window", "5"], ["--price-in", "-1"], ["--tools", "maybe"]):
         assert cli(*edit, *wrong).status == 2
@@ -451,7 +489,9 @@ def test_usage_is_summed_and_written_for_a_spreadsheet(cli: Cli, tmp_path: Path)
     assert cli("usage", "--csv", "no/such/folder/u.csv").status == 2
 
 
-def test_a_data_folder_that_is_moved_under_a_command_is_reported_once(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_folder_that_is_moved_under_a_command_is_reported_once(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = default_data_dir()
     real = WorkflowService.list
 

@@ -49,7 +49,9 @@ async def test_a_script_reads_writes_to_and_ends_a_command(tmp_path: Path) -> No
         assert (await said(commands.output, command_id=short, offset=6))["text"] == "Ann\n"
         assert (await said(commands.stop, command_id=short))["id"] == command_id
         assert await said(commands.list_, workflow="") == []
-        assert (await said(commands.output, command_id=command_id, offset=0))["text"] == "hello Ann\n", "it can be read when it is over"
+        assert (await said(commands.output, command_id=command_id, offset=0))["text"] == "hello Ann\n", (
+            "it can be read when it is over"
+        )
         for handler in (commands.stop, commands.input_, commands.output):
             with pytest.raises(NotFoundError):
                 await said(handler, command_id="cmd_no", text="x", offset=0)

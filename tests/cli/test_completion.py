@@ -33,7 +33,9 @@ def script(cli: Cli, shell: str, tmp_path: Path) -> Path:
 def run(*command: str) -> list[str]:
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
     assert done.stderr == ""
-    return sorted(line for line in done.stdout.splitlines() if (line and not line.startswith("-")) or line.startswith("--eff"))
+    return sorted(
+        line for line in done.stdout.splitlines() if (line and not line.startswith("-")) or line.startswith("--eff")
+    )
 
 
 def test_every_command_and_option_of_the_grammar_is_known() -> None:
@@ -49,7 +51,10 @@ def test_bash_completes(cli: Cli, tmp_path: Path) -> None:
     source = script(cli, "bash", tmp_path)
     for typed, expected in LINES:
         words = " ".join(f"'{word}'" for word in ["atelier", *typed])
-        code = f"source {source}; COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _atelier; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        code = (
+            f"source {source}; COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _atelier; printf '%s\\n' "
+            f'"${{COMPREPLY[@]}}"'
+        )
         assert run("bash", "--norc", "-c", code) == expected, typed
 
 
@@ -58,13 +63,21 @@ def test_fish_completes(cli: Cli, tmp_path: Path) -> None:
     source = script(cli, "fish", tmp_path)
     for typed, expected in LINES:
         line = " ".join(["atelier", *typed])
-        assert run("fish", "--no-config", "-c", f"source {source}; complete -C '{line}' | string split -f1 \\t; true") == expected, typed
+        assert (
+            run("fish", "--no-config", "-c", f"source {source}; complete -C '{line}' | string split -f1 \\t; true")
+            == expected
+        ), typed
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
 def test_zsh_takes_the_script(cli: Cli, tmp_path: Path) -> None:
     source = script(cli, "zsh", tmp_path)
-    names = run("zsh", "-f", "-c", f"autoload -Uz compinit; compinit -u -D; source {source}; print -l ${{(k)functions}} $_comps[atelier]")
+    names = run(
+        "zsh",
+        "-f",
+        "-c",
+        f"autoload -Uz compinit; compinit -u -D; source {source}; print -l ${{(k)functions}} $_comps[atelier]",
+    )
     assert {"_atelier", "_atelier_run", "_atelier_workflows_fork"} <= set(names)
 
 

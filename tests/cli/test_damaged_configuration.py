@@ -18,7 +18,9 @@ def flip(place_database: PlaceDatabase) -> object:
 
     def change(statement: str) -> None:
         async def write() -> None:
-            async with await Store.open(place_database(DataDir(default_data_dir()).ensure().database), fsync=False) as store:
+            async with await Store.open(
+                place_database(DataDir(default_data_dir()).ensure().database), fsync=False
+            ) as store:
                 await store.write(Statement(statement, {}))
 
         asyncio.run(write())
@@ -31,15 +33,25 @@ def flip(place_database: PlaceDatabase) -> object:
     ("permission_rule", "UPDATE permission_rule SET action = 'allow'"),
     ("setting", "UPDATE setting SET `value` = '401' WHERE record::id(id) = 'audit_days'"),
 ])  # fmt: skip
-def test_no_agent_begins_while_what_may_forbid_something_is_damaged(cli: Cli, flip: object, table: str, statement: str) -> None:
+def test_no_agent_begins_while_what_may_forbid_something_is_damaged(
+    cli: Cli, flip: object, table: str, statement: str
+) -> None:
     assert cli("permissions", "add", "read_file(.env)", "--action", "deny").status == 0
     assert cli("settings", "set", "audit_days", "400").status == 0
     flip(statement)  # type: ignore[operator]
     refused = cli("run", "Read it", steps=["never"])
-    assert (refused.status == 0, "not as it was written" in refused.err, "--remove-damaged" in refused.err) == (False, True, True)
+    assert (refused.status == 0, "not as it was written" in refused.err, "--remove-damaged" in refused.err) == (
+        False,
+        True,
+        True,
+    )
     assert cli("permissions", "list").status == 0
     check = {check["name"]: check for check in cli("doctor", "--json").json}["configuration"]
-    assert (check["status"], "No agent starts" in check["message"], "atelier backup restore" in check["fix"]) == ("fail", True, True)
+    assert (check["status"], "No agent starts" in check["message"], "atelier backup restore" in check["fix"]) == (
+        "fail",
+        True,
+        True,
+    )
     assert "settings set" not in refused.err
     assert cli("settings", "set", "font_scale", "120").status == 0, "what else is changed goes on, and does not hide it"
     assert cli("doctor").status == 1

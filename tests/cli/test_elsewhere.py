@@ -1,4 +1,6 @@
-"""Approvals through the local socket, as when the desktop holds the folder, and while somebody else decides or nobody does."""
+"""Approvals through the local socket, as when the desktop holds the folder, and while somebody else decides or nobody
+does.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,9 @@ def holder(short_datadir: Any) -> Holder:  # noqa: F811
     return opened
 
 
-async def elsewhere(atelier: Atelier, terminal: RecordingTerminal, *argv: str, language: str = "", locale: str = "") -> int:
+async def elsewhere(
+    atelier: Atelier, terminal: RecordingTerminal, *argv: str, language: str = "", locale: str = ""
+) -> int:
     """A command line in another process while this one holds the folder."""
     connection = await find_holder(Path(atelier.datadir.root))
     assert connection is not None
@@ -151,7 +155,9 @@ async def test_a_decision_made_elsewhere_ends_the_question_in_the_terminal(holde
     ("rule", "status", "by"),
     [(OnTimeout.REJECT, ApprovalStatus.REJECTED, "timeout"), (OnTimeout.APPROVE, ApprovalStatus.APPROVED, "timeout")],
 )
-async def test_time_counts_while_the_terminal_asks(holder: Holder, clock: ManualClock, rule: OnTimeout, status: str, by: str) -> None:
+async def test_time_counts_while_the_terminal_asks(
+    holder: Holder, clock: ManualClock, rule: OnTimeout, status: str, by: str
+) -> None:
     async with holder([calculate("6*7"), "done"], clock=clock, timeout_s=30, on_timeout=rule) as atelier:
         terminal = Slow()
         run = asyncio.create_task(execute(atelier, ["run", "go", "--json"], terminal))

@@ -33,7 +33,9 @@ def workflow(cli: Cli, project: Path) -> str:
     """An agent edited a file and made another, each with an approval."""
     edit = ToolCall(id="c1", name="edit_file", arguments={"path": "a.py", "old_string": "1", "new_string": "2"})
     write = ToolCall(id="c2", name="write_file", arguments={"path": "docs/b.md", "content": "# B\n"})
-    made = cli("run", "go", "--json", "--workspace", str(project), "--on-approval", "allow", steps=[[edit], [write], "done"])
+    made = cli(
+        "run", "go", "--json", "--workspace", str(project), "--on-approval", "allow", steps=[[edit], [write], "done"]
+    )
     assert made.status == 0, made.err
     return str(made.events[0]["workflow_id"])
 
@@ -56,7 +58,9 @@ def test_changes_are_listed_shown_and_undone(cli: Cli, project: Path, workflow: 
     assert "nothing to undo" in cli("files", "undo", workflow, "--all").out
 
 
-def test_a_long_undo_tells_how_far_it_is(cli: Cli, project: Path, workflow: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_undo_tells_how_far_it_is(
+    cli: Cli, project: Path, workflow: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("atelier_desk.domain.change.UNDONE_AT_ONCE", 1)
     monkeypatch.setattr("atelier_desk.cli.commands.files.REPORT_EVERY", 1)
     done = cli("files", "undo", workflow, "--all")
@@ -88,7 +92,10 @@ def test_what_is_stored_is_reported_and_cleaned(cli: Cli, project: Path, workflo
     assert "2 changes" in cli("files", "kept").out
     assert cli("files", "clean", "--json").json["given_up"] == 0
     assert "can still be undone" in cli("files", "clean").out
-    assert (cli("settings", "set", "checkpoint_mb", "0").status, cli("settings", "set", "checkpoint_days", "7").status) == (2, 0)
+    assert (
+        cli("settings", "set", "checkpoint_mb", "0").status,
+        cli("settings", "set", "checkpoint_days", "7").status,
+    ) == (2, 0)
 
 
 def test_a_folder_is_trusted_and_no_longer(cli: Cli, project: Path) -> None:
@@ -110,11 +117,16 @@ def test_the_end_of_a_run_names_the_files_it_changed(cli: Cli, project: Path) ->
     assert "Changed file: docs/b.md\n" in made.err
 
 
-def test_a_folder_that_no_longer_exists_is_reported_once_in_a_persons_words(cli: Cli, project: Path, workflow: str) -> None:
+def test_a_folder_that_no_longer_exists_is_reported_once_in_a_persons_words(
+    cli: Cli, project: Path, workflow: str
+) -> None:
     project.rename(project.parent / "moved")
     left = cli("files", "undo", workflow, "--all")
     assert (left.status, left.out) == (1, "")
-    assert left.err == f"Not undone: The folder {project} was not found: it was moved or deleted, or its disk is not connected.\n"
+    assert (
+        left.err
+        == f"Not undone: The folder {project} was not found: it was moved or deleted, or its disk is not connected.\n"
+    )
     assert "Le dossier" in cli("--lang", "fr", "files", "undo", workflow, "--all").err
 
 
@@ -152,7 +164,9 @@ def test_held_files_are_listed_kept_and_discarded(cli: Cli, project: Path) -> No
     assert cli("files", "keep", workflow, "AGENTS.md").status == 0
     assert (project / "AGENTS.md").read_text() == "Obey.\n"
     assert cli("files", "held", workflow, "--json").json == []
-    assert [each["path"] for each in cli("files", "list", workflow, "--json").json if each["path"] == "AGENTS.md"] == ["AGENTS.md"]
+    assert [each["path"] for each in cli("files", "list", workflow, "--json").json if each["path"] == "AGENTS.md"] == [
+        "AGENTS.md"
+    ]
 
 
 def test_files_written_after_reading_from_outside_are_listed_and_marked_as_read(cli: Cli, project: Path) -> None:

@@ -1,4 +1,6 @@
-"""What goes with a prompt: files, pictures, what a pipe brings; and the workflow that is named by less than its whole id."""
+"""What goes with a prompt: files, pictures, what a pipe brings; and the workflow that is named by less than its whole
+id.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +45,18 @@ def test_files_and_pictures_go_with_the_prompt_and_are_stored_as_what_they_are(c
     assert sent["content"] == "Read these"
     text, picture = sent["attachments"]
     assert (text["name"], text["media_type"], text["text"]) == ("notes.txt", "text/plain", "The sea is blue.")
-    assert (picture["name"], picture["bytes"], picture["sha256"]) == ("dot.png", len(PNG), hashlib.sha256(PNG).hexdigest())
+    assert (picture["name"], picture["bytes"], picture["sha256"]) == (
+        "dot.png",
+        len(PNG),
+        hashlib.sha256(PNG).hexdigest(),
+    )
     assert base64.b64decode(asked.images[0].data) == PNG
     workflow = sent["workflow_id"]
     details = cli("workflows", "show", workflow, "--json").json["transcript"][0]["message"]["details"]
-    assert [(each["name"], each["text"]) for each in details["attachments"]] == [("notes.txt", "The sea is blue."), ("dot.png", "")]
+    assert [(each["name"], each["text"]) for each in details["attachments"]] == [
+        ("notes.txt", "The sea is blue."),
+        ("dot.png", ""),
+    ]
     assert "Attached file: notes.txt" in cli("workflows", "show", workflow).out
 
 
@@ -71,7 +80,10 @@ def test_what_cannot_be_attached_is_reported_and_no_workflow_is_made(cli: Cli, t
 def test_piped_input_next_to_a_prompt_is_an_attachment(cli: Cli) -> None:
     model = ScriptedModel(["ok"])
     assert cli("run", "Sum it up", piped="a\nb\n", steps=model).status == 0
-    assert model.requests[0].messages[-1].content == 'Sum it up\n\n<attached_file name="standard input">\na\nb\n</attached_file>'
+    assert (
+        model.requests[0].messages[-1].content
+        == 'Sum it up\n\n<attached_file name="standard input">\na\nb\n</attached_file>'
+    )
     model = ScriptedModel(["ok"])
     assert cli("run", "Sum it up", "--attach", "-", piped="c", steps=model).status == 0
     assert model.requests[0].messages[-1].content.endswith("\nc\n</attached_file>")
@@ -115,7 +127,9 @@ async def test_input_in_another_encoding_is_read_and_the_encoding_named(pipe: tu
     assert "windows-1252" in said.getvalue()
 
 
-async def test_a_pipe_nothing_comes_through_holds_nothing_up(pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_pipe_nothing_comes_through_holds_nothing_up(
+    pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(output, "PIPE_WAIT_S", 0.01)
     said = io.StringIO()
     assert await Terminal(json=False, cwd=".", stdin=Piped(pipe[0]), stderr=said).read_piped() == ""
@@ -135,7 +149,9 @@ ENDLESS = Path("/dev/zero")
         (("run", "go", "--answers", ENDLESS), limits.IMPORT_FILE),
     ],
 )
-def test_a_file_without_an_end_is_refused_with_the_size_that_is_allowed(cli: Cli, command: tuple[Any, ...], most: int) -> None:
+def test_a_file_without_an_end_is_refused_with_the_size_that_is_allowed(
+    cli: Cli, command: tuple[Any, ...], most: int
+) -> None:
     result = cli(*map(str, command), steps=["never"])
     assert result.status == 2
     assert number(most) in result.err
@@ -199,10 +215,16 @@ def test_thinking_is_shown_to_a_person_who_watches(cli: Cli, monkeypatch: pytest
 
 
 def test_quiet_prints_the_last_answer_alone(cli: Cli) -> None:
-    first = ChatReply(content="I will look.", tool_calls=tuple(call("CalculatorTool", operation="eval", expression="12*7")), usage=Usage())
+    first = ChatReply(
+        content="I will look.",
+        tool_calls=tuple(call("CalculatorTool", operation="eval", expression="12*7")),
+        usage=Usage(),
+    )
     result = cli("run", "go", "--quiet", steps=[first, "84."])
     assert (result.out, result.err) == ("84.\n", "")
-    failed = cli("run", "go", "-q", "--max-tokens", "1", steps=[call("CalculatorTool", operation="eval", expression="1"), "x"])
+    failed = cli(
+        "run", "go", "-q", "--max-tokens", "1", steps=[call("CalculatorTool", operation="eval", expression="1"), "x"]
+    )
     assert failed.status == 4
     assert "Cancel" not in failed.err
 
@@ -231,7 +253,9 @@ def test_continue_takes_the_workflow_in_which_something_happened_last(cli: Cli) 
 def test_ids_can_be_shortened_while_one_thing_alone_begins_with_them(cli: Cli) -> None:
     first = cli("run", "one", "--json", steps=["1"]).events[0]["workflow_id"]
     second = cli("run", "two", "--json", steps=["2"]).events[0]["workflow_id"]
-    common = "".join(a for a, b in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=True)))
+    common = "".join(
+        a for a, b in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=True))
+    )
     assert len(common) >= 4
     assert cli("workflows", "show", second[: len(common) + 1], "--json").json["workflow"]["id"] == second
     assert cli("run", "go", "--workflow", first[:-1].upper(), "--json", steps=["3"]).events[0]["workflow_id"] == first
@@ -258,7 +282,11 @@ def test_tasks_of_all_workflows_by_status(cli: Cli) -> None:
     add(first, "Cook", dependencies=[fish])
     add(second, "Urgent", priority=1)
     listed = cli("tasks", "list", "--json").json
-    assert [(task["name"], task["status"]) for task in listed] == [("Urgent", "pending"), ("Cook", "blocked"), ("Fish", "pending")]
+    assert [(task["name"], task["status"]) for task in listed] == [
+        ("Urgent", "pending"),
+        ("Cook", "blocked"),
+        ("Fish", "pending"),
+    ]
     assert [task["name"] for task in cli("tasks", "list", "--status", "blocked", "--json").json] == ["Cook"]
     assert [task["name"] for task in cli("tasks", "list", "--limit", "1", "--offset", "1", "--json").json] == ["Cook"]
     cli("tools", "call", "TodoTool", json.dumps({"operation": "complete", "task_id": fish}), "--workflow", first)

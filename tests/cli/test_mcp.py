@@ -1,4 +1,6 @@
-"""``atelier mcp``: adding, testing, listing and removing servers, their tools and calls, and reading them out of other programs' files."""
+"""``atelier mcp``: adding, testing, listing and removing servers, their tools and calls, and reading them out of other
+programs' files.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,10 @@ def test_a_server_from_adding_to_removing(cli: Cli, plain: Make) -> None:
     assert "changed: asks at every call" in shown.out
     assert "echo said before: Says it again." in shown.err
     rows = cli("mcp", "tools", "plain", "--approve", "--off", "more", "--json").json
-    assert [(row["tool"], row["state"], row["on"]) for row in rows] == [("echo", "approved", True), ("more", "approved", False)]
+    assert [(row["tool"], row["state"], row["on"]) for row in rows] == [
+        ("echo", "approved", True),
+        ("more", "approved", False),
+    ]
     assert cli("mcp", "calls", "plain", "--json").json == []
     assert "MCP servers of Assistant: none" in cli("mcp", "take", "plain", "Assistant").out
     assert cli("mcp", "off", "plain").out == "plain disabled.\n"
@@ -82,7 +87,10 @@ def test_bad_input_says_what_is_allowed(cli: Cli) -> None:
 def test_servers_of_a_file_are_shown_then_added(cli: Cli, tmp_path: Path, plain: Make) -> None:
     command, arguments = plain().command
     file = tmp_path / "claude_desktop_config.json"
-    entries = {"plain": {"command": command, "args": arguments}, "web": {"url": "https://a.example", "headers": {"X-Key": "sentinel-key"}}}
+    entries = {
+        "plain": {"command": command, "args": arguments},
+        "web": {"url": "https://a.example", "headers": {"X-Key": "sentinel-key"}},
+    }
     file.write_text(json.dumps({"mcpServers": entries}))
     shown = cli("mcp", "import", str(file))
     assert f"Command: {command}" in shown.out
@@ -130,7 +138,9 @@ def test_what_is_wrong_is_reported_in_the_language_of_the_reader(cli: Cli) -> No
     assert "ce programme n’existe pas" in lost.err, lost.err
 
 
-def test_a_are_in_of_a_file_is_not_stored_as_a_value(cli: Cli, tmp_path: Path, plain: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_are_in_of_a_file_is_not_stored_as_a_value(
+    cli: Cli, tmp_path: Path, plain: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("API_KEY", raising=False)
     command, arguments = plain().command
     file = tmp_path / "mcp.json"
@@ -186,7 +196,9 @@ def test_resources_are_listed_and_read(cli: Cli, plain: Make) -> None:
     assert (missing.status, "needs day" in missing.err) == (2, True)
 
 
-def test_a_program_next_to_the_person_is_found_from_anywhere(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_next_to_the_person_is_found_from_anywhere(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "bin").mkdir()
     for name in ("bin/server", "data.json"):
         (tmp_path / name).write_text("#!/bin/sh\n")
@@ -195,7 +207,9 @@ def test_a_program_next_to_the_person_is_found_from_anywhere(cli: Cli, tmp_path:
     cli("mcp", "add", "near", "--no-test", "--older-protocol", "--folder", "bin", "--command", *line)
     (row,) = cli("mcp", "list", "--json").json
     assert row["config"]["command"] == str(tmp_path / "bin/server")
-    assert row["config"]["args"] == [str(tmp_path / "data.json"), "data.json", "./none", "-x/y"], "what is not written as a path is none"
+    assert row["config"]["args"] == [str(tmp_path / "data.json"), "data.json", "./none", "-x/y"], (
+        "what is not written as a path is none"
+    )
     assert row["config"]["folder"] == str(tmp_path / "bin")
     assert row["config"]["older_protocol"] is True
 
@@ -205,11 +219,17 @@ async def test_paths_begin_where_the_command_was_typed_also_when_another_process
     async with Atelier.open(temporary=True) as atelier:
 
         async def done(*words: str) -> None:
-            out = Terminal(json=True, cwd=str(tmp_path), stdout=io.StringIO(), stderr=io.StringIO(), stdin=io.StringIO())
+            out = Terminal(
+                json=True, cwd=str(tmp_path), stdout=io.StringIO(), stderr=io.StringIO(), stdin=io.StringIO()
+            )
             arguments = build_parser().parse_args(["mcp", *words])
             assert report(out, await {"add": mcp.add, "roots": mcp.roots}[words[0]](atelier, arguments, out)) == 0
 
         await done("add", "near", "--no-test", "--folder", ".", "--command", "x", "./data.json")
         await done("roots", "near", "--add", ".")
         row = await atelier.mcp.get("near")
-        assert (row.config.folder, row.config.args, row.config.roots) == (str(tmp_path), (str(tmp_path / "data.json"),), (str(tmp_path),))
+        assert (row.config.folder, row.config.args, row.config.roots) == (
+            str(tmp_path),
+            (str(tmp_path / "data.json"),),
+            (str(tmp_path),),
+        )

@@ -61,7 +61,11 @@ def test_signing_in_and_out(cli: Cli, browser: list[str]) -> None:
         assert cli("mcp", "test", "guarded", options=options).status == 1
         accounts.deny = True
         refused = cli("mcp", "login", "guarded", "--json", options=options)
-        assert (refused.status, refused.json["code"], "guarded" in refused.json["message"]) == (1, "sign_in_failed", True)
+        assert (refused.status, refused.json["code"], "guarded" in refused.json["message"]) == (
+            1,
+            "sign_in_failed",
+            True,
+        )
 
 
 def test_a_program_on_this_machine_has_nothing_to_sign_in_to(cli: Cli) -> None:
@@ -77,7 +81,9 @@ def test_a_client_of_ones_own(cli: Cli) -> None:
     assert "no keyring" in cli(*web, "--client-id", "mine", "--client-secret", "secret-of-mine").err
     local = cli("mcp", "add", "local", "--client-id", "mine", "--no-test", "--command", "x", options=options)
     assert (local.status, "sign-in" in local.err) == (2, True)
-    added = cli(*web, "--client-id", "mine", "--client-secret", "secret-of-mine", "--scopes", "a b", "--json", options=options)
+    added = cli(
+        *web, "--client-id", "mine", "--client-secret", "secret-of-mine", "--scopes", "a b", "--json", options=options
+    )
     assert added.status == 0, added.err
     assert (added.json["config"]["client_id"], added.json["config"]["scopes"]) == ("mine", "a b")
     assert "secret-of-mine" not in added.out + added.err

@@ -76,7 +76,13 @@ def test_a_call_over_its_time_is_reported_in_french(cli: Cli, folder: Path) -> N
 
 @pytest.mark.parametrize(
     "argv",
-    [["confirm", "missing.py"], ["confirm", "../secret.py"], ["confirm", "shout.py", "--sha256", "0" * 64], ["revoke", "shout.py"], []],
+    [
+        ["confirm", "missing.py"],
+        ["confirm", "../secret.py"],
+        ["confirm", "shout.py", "--sha256", "0" * 64],
+        ["revoke", "shout.py"],
+        [],
+    ],
 )
 def test_what_makes_no_sense_is_status_2(cli: Cli, folder: Path, argv: list[str]) -> None:
     (folder / "shout.py").write_text(SHOUT)

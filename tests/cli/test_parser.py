@@ -1,4 +1,6 @@
-"""The grammar: what is offered, what is refused, where global options may stand, and that nothing heavy is loaded for it."""
+"""The grammar: what is offered, what is refused, where global options may stand, and that nothing heavy is loaded for
+it.
+"""
 
 from __future__ import annotations
 
@@ -174,7 +176,8 @@ def test_the_choices_are_the_domain_s() -> None:
 def test_nothing_heavy_is_loaded_to_say_so(argv: list[str]) -> None:
     code = (
         "import sys; from atelier_desk.__main__ import main; main(sys.argv[1:]);"
-        "print([m for m in ('pydantic','surrealdb','httpx','numpy','PySide6','keyring') if m in sys.modules], file=sys.stderr)"
+        "print([m for m in ('pydantic','surrealdb','httpx','numpy','PySide6','keyring') if m in sys.modules], "
+        "file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr.splitlines()[-1] == "[]"
@@ -244,7 +247,9 @@ def test_a_language_is_spoken_on_request_whatever_the_settings_say(cli: Cli) -> 
     assert i18n.language() == "en"
 
 
-def test_the_environment_names_the_language_and_the_option_is_stronger(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_names_the_language_and_the_option_is_stronger(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ATELIER_LANG", "fr")
     assert "demande est vide" in cli("run", " ").err
     assert "prompt is empty" in cli("run", " ", "--lang", "en").err

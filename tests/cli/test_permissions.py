@@ -42,14 +42,21 @@ def test_rules_are_listed_by_last_use_and_those_nobody_needs_are_marked(cli: Cli
         PermissionRule(id="a" * 32, text="old", action=Action.ALLOW, created_at=now - timedelta(days=31)),
         PermissionRule(id="b" * 32, text="new", action=Action.ASK, created_at=now - timedelta(days=2)),
         PermissionRule(
-            id="c" * 32, text="used(x:*)", action=Action.DENY, created_at=now - timedelta(days=90), last_matched_at=now - timedelta(days=1)
+            id="c" * 32, text="used(x:*)", action=Action.DENY, created_at=now - timedelta(days=90),
+            last_matched_at=now - timedelta(days=1)
         ),
         PermissionRule(
-            id="d" * 32, text="stale", action=Action.DENY, created_at=now - timedelta(days=90), last_matched_at=now - timedelta(days=40)
+            id="d" * 32, text="stale", action=Action.DENY, created_at=now - timedelta(days=90),
+            last_matched_at=now - timedelta(days=40)
         ),
     )  # fmt: skip
     listed = cli("permissions", "list", "--json").json
-    assert [(rule["text"], rule["unused"]) for rule in listed] == [("used(x:*)", False), ("new", False), ("old", True), ("stale", True)]
+    assert [(rule["text"], rule["unused"]) for rule in listed] == [
+        ("used(x:*)", False),
+        ("new", False),
+        ("old", True),
+        ("stale", True),
+    ]
     header, *rows = cli("permissions", "list").out.splitlines()
     assert header.split() == ["id", "action", "rule", "scope", "of", "last", "used"]
     used, new, old, stale = rows
@@ -61,21 +68,52 @@ def test_rules_are_listed_by_last_use_and_those_nobody_needs_are_marked(cli: Cli
 
 def test_rules_are_added_with_scope_and_examples_and_what_is_wrong_is_reported(cli: Cli) -> None:
     workflow = cli("run", "go", "--json", steps=["ok"]).events[0]["workflow_id"]
-    added = cli("permissions", "add", "run_command(git log:*)", "--action", "allow", "--match", "git log -1", "--not-match", "git push")
+    added = cli(
+        "permissions",
+        "add",
+        "run_command(git log:*)",
+        "--action",
+        "allow",
+        "--match",
+        "git log -1",
+        "--not-match",
+        "git push",
+    )
     assert (added.status, added.out.split()[1:]) == (0, ["allow", "run_command(git", "log:*)"])
     again = cli("permissions", "add", "run_command(git log:*)", "--action", "allow")
     assert again.out.split()[0] == added.out.split()[0], "one that says the same is that one"
-    narrow = cli("permissions", "add", "write_file", "--action", "ask", "--scope", "workflow", "--workflow", workflow[:8], "--json")
+    narrow = cli(
+        "permissions",
+        "add",
+        "write_file",
+        "--action",
+        "ask",
+        "--scope",
+        "workflow",
+        "--workflow",
+        workflow[:8],
+        "--json",
+    )
     [rule] = narrow.json
-    assert (rule["text"], rule["action"], rule["scope"], rule["scope_id"]) == ("write_file", "ask", "workflow", workflow)
+    assert (rule["text"], rule["action"], rule["scope"], rule["scope_id"]) == (
+        "write_file",
+        "ask",
+        "workflow",
+        workflow,
+    )
     [stored, *_more] = cli("agents", "list", "--json").json
     agent = {"id": stored["id"], "name": stored["config"]["name"]}
-    named = cli("permissions", "add", "ReportTool", "--action", "deny", "--scope", "agent", "--agent", agent["name"], "--json").json[0]
+    named = cli(
+        "permissions", "add", "ReportTool", "--action", "deny", "--scope", "agent", "--agent", agent["name"], "--json"
+    ).json[0]
     assert (named["scope"], named["scope_id"]) == ("agent", agent["id"])
     before = cli("permissions", "list", "--json").json
     for argv, said in (
         (["read file", "--action", "ask"], "is not a rule"),
-        (["run_command(git log:*)", "--action", "deny"], "There is already a rule “run_command(git log:*)”, with allow."),
+        (
+            ["run_command(git log:*)", "--action", "deny"],
+            "There is already a rule “run_command(git log:*)”, with allow.",
+        ),
         (["run_command(ls)", "--action", "ask", "--match", "rm x"], "does not cover “rm x”"),
         (["x", "--action", "ask", "--scope", "workflow"], "--workflow and --scope workflow belong together"),
         (["ReportTool", "--action", "ask", "--scope", "workflow", "--workflow", "nothing"], "nothing"),
@@ -99,21 +137,37 @@ def test_which_rule_decides_a_call_is_reported_and_nothing_is_run(cli: Cli, tmp_
     cli("permissions", "add", "run_command(git push:*)", "--action", "deny")
     cli("permissions", "add", "write_file(docs/**)", "--action", "allow")
     push = json.dumps({"command": "touch made && git push --force", "modifies_files": True})
-    assert cli("permissions", "test", "run_command", push).out == ("Deny: the rule “run_command(git push:*)” decides. (git push --force)\n")
+    assert cli("permissions", "test", "run_command", push).out == (
+        "Deny: the rule “run_command(git push:*)” decides. (git push --force)\n"
+    )
     assert not (tmp_path / "made").exists()
     said = cli("permissions", "test", "run_command", "-", "--json", piped=push).json
     assert (said["action"], said["reason"], said["rule"], said["about"]) == (
         "deny", "rule", "run_command(git push:*)", "git push --force"
     )  # fmt: skip
     write = json.dumps({"path": "docs/a.md", "content": ""})
-    assert cli("permissions", "test", "write_file", write, "--workspace", "ws").out.startswith("Allow: the rule “write_file(docs/**)”")
+    assert cli("permissions", "test", "write_file", write, "--workspace", "ws").out.startswith(
+        "Allow: the rule “write_file(docs/**)”"
+    )
     other = json.dumps({"path": "src/a.md", "content": ""})
     asks = cli("permissions", "test", "write_file", other, "--workspace", "ws").out
     assert asks == "Ask: no rule applies, so the profile “Ask” decides.\n"
-    french = cli("--lang", "fr", "permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "free").out
+    french = cli(
+        "--lang", "fr", "permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "free"
+    ).out
     assert french == "Autoriser\u00a0: aucune règle ne s’applique, le profil «\u00a0Libre\u00a0» décide.\n"
-    assert cli("permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "plan", "--json").json["action"] == "deny"
-    assert cli("permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "edit", "--json").json["action"] == "allow"
+    assert (
+        cli("permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "plan", "--json").json[
+            "action"
+        ]
+        == "deny"
+    )
+    assert (
+        cli("permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "edit", "--json").json[
+            "action"
+        ]
+        == "allow"
+    )
     for argv, said in (
         (["no_tool", "{}"], "There is no tool no_tool."),
         (["write_file", "{"], "JSON"),
@@ -128,7 +182,9 @@ def test_which_rule_decides_a_call_is_reported_and_nothing_is_run(cli: Cli, tmp_
 
 def test_rules_of_another_program_are_shown_line_by_line_and_then_imported(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
-    file.write_text(json.dumps({"permissions": {"allow": ["Bash(npm run lint)"], "deny": ["Read(./secret/**)", "Nonsense(x)"]}}))
+    file.write_text(
+        json.dumps({"permissions": {"allow": ["Bash(npm run lint)"], "deny": ["Read(./secret/**)", "Nonsense(x)"]}})
+    )
     shown = cli("permissions", "import", "settings.json", "--dry-run")
     assert shown.status == 0
     lint, secret, nonsense = shown.out.splitlines()
@@ -151,11 +207,16 @@ def test_rules_of_another_program_are_shown_line_by_line_and_then_imported(cli: 
         (b"no json", "JSON"),
         (b"{}", "rule"),
         (b"\xff\xfe{}", "cannot be read"),
-        (b'{"permissions": {"allow": ["Read"]}}' + b" " * limits.RULE_FILE, f"too long: at most {limits.RULE_FILE:,} bytes"),
+        (
+            b'{"permissions": {"allow": ["Read"]}}' + b" " * limits.RULE_FILE,
+            f"too long: at most {limits.RULE_FILE:,} bytes",
+        ),
         (None, "cannot be read"),
     ],
 )
-def test_a_file_that_holds_no_rules_or_too_much_is_refused_whole(cli: Cli, tmp_path: Path, content: bytes | None, said: str) -> None:
+def test_a_file_that_holds_no_rules_or_too_much_is_refused_whole(
+    cli: Cli, tmp_path: Path, content: bytes | None, said: str
+) -> None:
     if content is not None:
         (tmp_path / "rules.json").write_bytes(content)
     for more in ([], ["--dry-run"]):
@@ -180,7 +241,9 @@ def test_rules_are_removed_by_the_beginning_of_their_id(cli: Cli) -> None:
 
 def test_the_audit_trail_says_what_was_decided_about_each_call(cli: Cli, approvals: Configure, tmp_path: Path) -> None:
     approvals()
-    workflow = cli("run", "go", "--json", "--on-approval", "allow", steps=[calculate("12*7"), "84"]).events[0]["workflow_id"]
+    workflow = cli("run", "go", "--json", "--on-approval", "allow", steps=[calculate("12*7"), "84"]).events[0][
+        "workflow_id"
+    ]
     cli("run", "go", "--on-approval", "deny", steps=[calculate("=1+1"), "then not"])
     cli("permissions", "add", "CalculatorTool", "--action", "deny")
     cli("run", "go", steps=[calculate("3*3"), "then not"])
@@ -216,7 +279,9 @@ def test_the_audit_trail_says_what_was_decided_about_each_call(cli: Cli, approva
     assert [(row["decision"], row["decided_by"]) for row in rows_of] == [
         ("Denied", ""), ("Rejected", "Nobody available"), ("Approved", "You")
     ]  # fmt: skip
-    assert [(row["profile"], row["reason"], row["risk"]) for row in rows_of][1:] == [("Ask", "Profile “Ask”", "medium risk")] * 2
+    assert [(row["profile"], row["reason"], row["risk"]) for row in rows_of][1:] == [
+        ("Ask", "Profile “Ask”", "medium risk")
+    ] * 2
     assert cli("permissions", "audit", "--csv", "-", "--decision", "denied").out.count("\n") == 2
     for argv, said_wrong in (
         (["--since", "yesterday"], "it must be a day"),
@@ -236,7 +301,10 @@ def test_the_safe_commands_are_listed_as_the_policy_knows_them(cli: Cli) -> None
     assert len(listed) == len(ABOUT)
     header, *rows = cli("--lang", "fr", "permissions", "commands", "deletes").out.splitlines()
     assert header.split() == ["commande", "fichiers", "effet", "options"]
-    assert [row.split()[:4] for row in rows] == [["rm", "deletes", "Supprime", "des"], ["rmdir", "deletes", "Supprime", "des"]]
+    assert [row.split()[:4] for row in rows] == [
+        ["rm", "deletes", "Supprime", "des"],
+        ["rmdir", "deletes", "Supprime", "des"],
+    ]
 
 
 def test_a_moment_is_a_day_a_time_or_how_long_ago() -> None:
@@ -249,7 +317,9 @@ def test_a_moment_is_a_day_a_time_or_how_long_ago() -> None:
 
 def test_a_replay_says_what_the_rules_of_today_would_have_done(cli: Cli, approvals: Configure) -> None:
     approvals()
-    workflow = cli("run", "go", "--json", "--on-approval", "allow", steps=[calculate("12*7"), "84"]).events[0]["workflow_id"]
+    workflow = cli("run", "go", "--json", "--on-approval", "allow", steps=[calculate("12*7"), "84"]).events[0][
+        "workflow_id"
+    ]
     same = cli("permissions", "replay", workflow)
     assert (same.status, same.out.strip(), same.err) == (0, "Decisions: 1; different under today's rules: 0", "")
     assert "asked (Profile)" in cli("permissions", "replay", workflow, "--all").out
@@ -260,7 +330,12 @@ def test_a_replay_says_what_the_rules_of_today_would_have_done(cli: Cli, approva
     assert row.rstrip().endswith("denied (Rule “CalculatorTool”)")
     assert said.endswith("rules: 1")
     first, *_again = cli("permissions", "replay", workflow, "--json").json
-    assert (first["then"]["action"], first["today"]["action"], first["same"], first["differs"]) == ("ask", "deny", True, True)
+    assert (first["then"]["action"], first["today"]["action"], first["same"], first["differs"]) == (
+        "ask",
+        "deny",
+        True,
+        True,
+    )
     assert cli("permissions", "replay", "ffff").status != 0
 
 
@@ -278,7 +353,9 @@ def test_the_test_box_forbids_what_the_call_itself_is_refused(cli: Cli, tmp_path
 
 def test_a_rule_of_a_folder_is_added_and_listed(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
-    added = cli("permissions", "add", "run_command(make)", "--action", "allow", "--scope", "folder", "--folder", "ws", "--json").json
+    added = cli(
+        "permissions", "add", "run_command(make)", "--action", "allow", "--scope", "folder", "--folder", "ws", "--json"
+    ).json
     assert [(each["scope"], each["scope_id"]) for each in added] == [("folder", str(tmp_path / "ws"))]
     call = json.dumps({"command": "make", "modifies_files": True})
     for folder, action in ((["--workspace", "ws"], "allow"), ([], "ask")):

@@ -50,25 +50,41 @@ PROGRAM = textwrap.dedent(
     def opened(data_dir=None, **options):
         gate = asyncio.Event() if os.environ.get("TEST_GATE") else None
         model = ScriptedModel(steps, gate=gate)
-        return real(data_dir, model_factory=lambda agent: model, embedder=WordEmbedder(), vault=KeyVault(), fsync=False, **options)
+        parts = {"embedder": WordEmbedder(), "vault": KeyVault(), "fsync": False}
+        return real(data_dir, model_factory=lambda agent: model, **parts, **options)
 
     Atelier.open = opened
     sys.exit(main())
     """
 )
-ASK = [{"id": "q", "name": "UserQuestionTool", "arguments": {"operation": "ask", "question": "Colour?", "questionType": "text"}}]
+ASK = [
+    {
+        "id": "q",
+        "name": "UserQuestionTool",
+        "arguments": {"operation": "ask", "question": "Colour?", "questionType": "text"},
+    }
+]
 
 
 class Process:
     """A command line in a process of its own; ``events`` are read as they come."""
 
-    def __init__(self, folder: Path, *argv: str, steps: list[Any] | None = None, gate: bool = False, **env: str) -> None:
-        environ = {**os.environ, "ATELIER_DATA_DIR": str(folder), "TEST_STEPS": json.dumps(steps or []), "PYTHONPATH": str(ROOT), **env}
+    def __init__(
+        self, folder: Path, *argv: str, steps: list[Any] | None = None, gate: bool = False, **env: str
+    ) -> None:
+        environ = {
+            **os.environ,
+            "ATELIER_DATA_DIR": str(folder),
+            "TEST_STEPS": json.dumps(steps or []),
+            "PYTHONPATH": str(ROOT),
+            **env,
+        }
         if gate:
             environ["TEST_GATE"] = "1"
         self.process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, *argv],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ, cwd=folder.parent,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ,
+            cwd=folder.parent,
         )  # fmt: skip
         self.lines: list[str] = []
         self.errors = ""
@@ -151,7 +167,9 @@ def test_ctrl_c_ends_an_own_tool_that_hangs_and_the_program(folder: Path, tmp_pa
 
 
 def test_the_second_ctrl_c_kills_and_what_was_committed_is_there(folder: Path) -> None:
-    process = Process(folder, "run", "go", "--json", steps=["an answer that cannot be interrupted"], gate=True, TEST_HANG="1")
+    process = Process(
+        folder, "run", "go", "--json", steps=["an answer that cannot be interrupted"], gate=True, TEST_HANG="1"
+    )
     workflow = process.until("token")["workflow_id"]
     process.process.send_signal(signal.SIGINT)
     assert process.warned.wait(30)
@@ -207,7 +225,9 @@ def test_a_killed_holder_leaves_nothing_in_the_way(folder: Path) -> None:
 def test_a_reader_that_goes_away_ends_the_command_in_silence_and_the_run_can_continue(folder: Path) -> None:
     environ = {**os.environ, "ATELIER_DATA_DIR": str(folder), "TEST_STEPS": '["slow"]', "PYTHONPATH": str(ROOT)}
     for argv in (["tools", "list", "--json"], ["run", "go", "--json"]):
-        producer = subprocess.Popen([sys.executable, "-c", PROGRAM, *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ)
+        producer = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ
+        )
         assert producer.stdout is not None
         producer.stdout.close()
         _, errors = producer.communicate(timeout=60)
@@ -229,7 +249,17 @@ def test_a_closed_standard_stream_is_an_empty_one(folder: Path, closed: str, sta
 def test_a_key_is_in_no_output_and_no_file(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_KEY", SENTINEL)
     options = {"vault": KeyVault()}
-    add = ("providers", "add", "lab", "--kind", "openai", "--base-url", "http://127.0.0.1:9/v1", "--api-key-env", "LAB_KEY")
+    add = (
+        "providers",
+        "add",
+        "lab",
+        "--kind",
+        "openai",
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+        "--api-key-env",
+        "LAB_KEY",
+    )
     outputs = [
         cli(*add, options=options),
         cli("providers", "list", "--json", options=options),
@@ -257,7 +287,9 @@ def test_a_folder_with_a_very_long_path_is_served_too(tmp_path: Path) -> None:
     assert holder.end() == 130
 
 
-@pytest.mark.parametrize("words", [("permissions", "list"), ("commands", "list"), ("providers", "presets"), ("tools", "list"), ("doctor",)])
+@pytest.mark.parametrize(
+    "words", [("permissions", "list"), ("commands", "list"), ("providers", "presets"), ("tools", "list"), ("doctor",)]
+)
 def test_a_command_that_only_looks_loads_no_run_engine_and_no_model(tmp_path: Path, words: tuple[str, ...]) -> None:
     code = (
         "import sys; from atelier_desk.__main__ import main; main(sys.argv[1:]); "
@@ -266,7 +298,9 @@ def test_a_command_that_only_looks_loads_no_run_engine_and_no_model(tmp_path: Pa
         "print([name for name in sys.modules if name.startswith(engine) or name in costly], file=sys.stderr)"
     )
     environ = {**os.environ, "ATELIER_DATA_DIR": str(tmp_path / "data")}
-    done = subprocess.run([sys.executable, "-c", code, *words], env=environ, capture_output=True, text=True, timeout=90, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], env=environ, capture_output=True, text=True, timeout=90, check=True
+    )
     assert done.stderr.splitlines()[-1] == "[]"
 
 
@@ -274,4 +308,6 @@ def test_bringing_the_data_of_an_earlier_version_up_to_date_is_reported_step_by_
     unpack(13, tmp_path)
     process = Process(tmp_path / "data", "workflows", "list")
     assert process.end() == 0
-    assert [line for line in process.errors.splitlines() if "of 5" in line][3].startswith("Bringing your data to this version, step 4 of 5")
+    assert [line for line in process.errors.splitlines() if "of 5" in line][3].startswith(
+        "Bringing your data to this version, step 4 of 5"
+    )

@@ -75,7 +75,10 @@ def test_an_emptied_folder_is_believed_with_force_alone(cli: Cli, tmp_path: Path
 
 @pytest.mark.parametrize(
     ("action", "said"),
-    [("stop", "Paused. Run the same command to continue."), ("delete", "The project heron was deleted while it was being indexed.")],
+    [
+        ("stop", "Paused. Run the same command to continue."),
+        ("delete", "The project heron was deleted while it was being indexed."),
+    ],
 )
 def test_what_somebody_else_does_to_a_reading_is_reported(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, said: str
@@ -120,7 +123,9 @@ def test_folders_of_the_same_name_become_projects_of_their_own_and_are_distingui
         assert cli("projects", "ingest", str(code), "--no-vectors", "--no-watch").status == 0
     names = [each["name"] for each in cli("projects", "list", "--json").json]
     assert len(names) == 2
-    found = [re.split("  +", line) for line in cli("projects", "search", "count herons", "--kind", "scope").out.splitlines()]
+    found = [
+        re.split("  +", line) for line in cli("projects", "search", "count herons", "--kind", "scope").out.splitlines()
+    ]
     assert {(row[3], row[4]) for row in found if row[2] == "count"} == {(name, "count.py:1") for name in names}
 
 

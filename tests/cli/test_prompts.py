@@ -33,7 +33,12 @@ def test_prompts_are_added_listed_changed_and_removed(cli: Cli) -> None:
     assert cli("prompts", "edit", "greet", "--rename", "hail").out == "/hail\n"
     assert cli("prompts", "edit", "hail", "--text", "Hail {{who}}", "--json").json["description"] == "Greets"
     assert cli("prompts", "remove", "hail", "--json").json["removed"]["content"] == "Hail {{who}}"
-    for arguments in (("show", "hail"), ("edit", "read"), ("add", "Read", "--text", "x"), ("add", "a b", "--text", "x")):
+    for arguments in (
+        ("show", "hail"),
+        ("edit", "read"),
+        ("add", "Read", "--text", "x"),
+        ("add", "a b", "--text", "x"),
+    ):
         refused = cli("prompts", *arguments)
         assert refused.status == 2, arguments
         assert refused.err

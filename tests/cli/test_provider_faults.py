@@ -90,7 +90,11 @@ def test_add_and_test_say_the_same_and_where_the_server_is(atelier: Run, tmp_pat
         (FAR, {"ALL_PROXY": "foo:bar"}, ("ALL_PROXY", "foo:bar", "http://host:port", "NO_PROXY")),
         (FAR, {"http_proxy": "http://127.0.0.1:1"}, ("http_proxy", "http://127.0.0.1:1", "Connection refused")),
         (FAR, {"ALL_PROXY": "socks5://127.0.0.1:1"}, ("ALL_PROXY", "socks5://127.0.0.1:1")),
-        ("https://127.0.0.1:1/v1", {"SSL_CERT_FILE": "/nowhere/ca.pem"}, ("SSL_CERT_FILE", "/nowhere/ca.pem", "--ca-file")),
+        (
+            "https://127.0.0.1:1/v1",
+            {"SSL_CERT_FILE": "/nowhere/ca.pem"},
+            ("SSL_CERT_FILE", "/nowhere/ca.pem", "--ca-file"),
+        ),
     ],
 )
 def test_what_cannot_be_reached_says_why(atelier: Run, url: str, env: dict[str, str], words: tuple[str, ...]) -> None:
@@ -115,7 +119,9 @@ def test_a_run_through_a_proxy_of_an_odd_environment(atelier: Run, tmp_path: Pat
         done = atelier("run", "Hi", "--provider", "lab", "--model", "some/model:q4", **env)
         assert (done.status, done.out.strip()) == (0, "Hello there")
         assert proxy.asked
-        refused = atelier("run", "Hi", "--provider", "lab", "--model", "some/model:q4", **{**env, "ALL_PROXY": "foo:bar"})
+        refused = atelier(
+            "run", "Hi", "--provider", "lab", "--model", "some/model:q4", **{**env, "ALL_PROXY": "foo:bar"}
+        )
         assert refused.status == 1
         assert "ALL_PROXY" in refused.err
 
@@ -147,9 +153,24 @@ def test_claude_with_a_cache(atelier: Run) -> None:
     server = FakeAnthropic()
     env = {"CLAUDE_KEY": "sk-ant-" + "k" * 24}
     server.api_key = env["CLAUDE_KEY"]
-    usage = {"input_tokens": 50, "cache_creation_input_tokens": 200, "cache_read_input_tokens": 4000, "output_tokens": 30}
+    usage = {
+        "input_tokens": 50,
+        "cache_creation_input_tokens": 200,
+        "cache_read_input_tokens": 4000,
+        "output_tokens": 30,
+    }
     with serving(server):
-        add = ["providers", "add", "Claude", "--kind", "anthropic", "--base-url", server.root, "--api-key-env", "CLAUDE_KEY"]
+        add = [
+            "providers",
+            "add",
+            "Claude",
+            "--kind",
+            "anthropic",
+            "--base-url",
+            server.root,
+            "--api-key-env",
+            "CLAUDE_KEY",
+        ]
         assert atelier(*add, **env).status == 0
         assert "2" in atelier("providers", "test", "Claude", **env).out
         assert atelier("providers", "test", "Claude", CLAUDE_KEY="sk-ant-another-key").status == 1
@@ -179,9 +200,24 @@ def test_gemini_with_a_cache(atelier: Run) -> None:
     server = FakeGoogle()
     env = {"GEMINI_KEY": "AIza" + "k" * 24}
     server.api_key = env["GEMINI_KEY"]
-    usage = {"promptTokenCount": 4250, "cachedContentTokenCount": 4000, "candidatesTokenCount": 18, "thoughtsTokenCount": 12}
+    usage = {
+        "promptTokenCount": 4250,
+        "cachedContentTokenCount": 4000,
+        "candidatesTokenCount": 18,
+        "thoughtsTokenCount": 12,
+    }
     with serving(server):
-        add = ["providers", "add", "Gemini", "--kind", "google", "--base-url", server.root, "--api-key-env", "GEMINI_KEY"]
+        add = [
+            "providers",
+            "add",
+            "Gemini",
+            "--kind",
+            "google",
+            "--base-url",
+            server.root,
+            "--api-key-env",
+            "GEMINI_KEY",
+        ]
         assert atelier(*add, **env).status == 0
         assert "2" in atelier("providers", "test", "Gemini", **env).out
         assert atelier("providers", "test", "Gemini", GEMINI_KEY="sk-ant-another-key").status == 1
@@ -202,7 +238,9 @@ def test_gemini_with_a_cache(atelier: Run) -> None:
         gone = atelier("run", "Hi", "--provider", "Gemini", "--model", "gemini-0-gone", **env)
         assert gone.status == 1
         assert "does not have the model gemini-0-gone" in gone.err
-        refused = atelier("run", "Hi", "--provider", "Gemini", "--model", "gemini-3.5-flash", GEMINI_KEY="AIza-expired-key")
+        refused = atelier(
+            "run", "Hi", "--provider", "Gemini", "--model", "gemini-3.5-flash", GEMINI_KEY="AIza-expired-key"
+        )
         assert refused.status == 1
         assert "refused the API key" in refused.err
         assert "AIza-expired-key" not in refused.err
@@ -212,9 +250,23 @@ def test_responses_with_a_cache(atelier: Run) -> None:
     server = FakeResponses()
     env = {"OPENAI_KEY": "sk-" + "k" * 24}
     server.api_key, server.verified = env["OPENAI_KEY"], False
-    usage = {"input_tokens": 4250, "input_tokens_details": {"cached_tokens": 4000, "cache_write_tokens": 200}, "output_tokens": 30}
+    usage = {
+        "input_tokens": 4250,
+        "input_tokens_details": {"cached_tokens": 4000, "cache_write_tokens": 200},
+        "output_tokens": 30,
+    }
     with serving(server):
-        add = ["providers", "add", "Lab", "--kind", "responses", "--base-url", server.root, "--api-key-env", "OPENAI_KEY"]
+        add = [
+            "providers",
+            "add",
+            "Lab",
+            "--kind",
+            "responses",
+            "--base-url",
+            server.root,
+            "--api-key-env",
+            "OPENAI_KEY",
+        ]
         assert atelier(*add, **env).status == 0
         assert atelier("providers", "test", "Lab", OPENAI_KEY="AIza-another-key").status == 1
         listed = json.loads(atelier("models", "list", "--provider", "Lab", "--json", **env).out)
@@ -223,7 +275,9 @@ def test_responses_with_a_cache(atelier: Run) -> None:
         assert atelier("models", "edit", "Lab", "gpt-5.5", *prices, **env).status == 0
         server.script(Reply(text="Hello there", usage=usage))
         done = atelier("run", "Hi", "--provider", "Lab", "--model", "gpt-5.5", "--effort", "low", **env)
-        assert (done.status, done.out.strip()) == (0, "Hello there"), "also where neither streams nor summaries are allowed"
+        assert (done.status, done.out.strip()) == (0, "Hello there"), (
+            "also where neither streams nor summaries are allowed"
+        )
         assert server.chats[-1]["reasoning"] == {"effort": "low"}
         total = json.loads(atelier("usage", "--json").out)["total"]
         assert (total["tokens_input"], total["tokens_cached"], total["tokens_stored"]) == (4250, 4000, 200)
@@ -249,16 +303,28 @@ def test_azure_with_headers_of_ones_own(atelier: Run, tmp_path: Path) -> None:
         added = atelier(*add, *options, "--json", **env)
         assert added.status == 0
         shown = json.loads(added.out)
-        assert (shown["api_version"], shown["headers"], shown["key_style"]) == ("2024-10-21", {"X-Team": "$TEAM_TOKEN"}, "api-key")
+        assert (shown["api_version"], shown["headers"], shown["key_style"]) == (
+            "2024-10-21",
+            {"X-Team": "$TEAM_TOKEN"},
+            "api-key",
+        )
         done = atelier("run", "Hi", "--provider", "azure", "--model", "gpt", "--json", **env)
         assert done.status == 0
-        (request,) = [request for request in server.of("/openai/deployments/gpt/chat/completions") if "messages" in request.json]
-        assert (request.query, request.headers["x-team"], request.headers["api-key"]) == ("api-version=2024-10-21", "t" * 24, "k" * 24)
+        (request,) = [
+            request for request in server.of("/openai/deployments/gpt/chat/completions") if "messages" in request.json
+        ]
+        assert (request.query, request.headers["x-team"], request.headers["api-key"]) == (
+            "api-version=2024-10-21",
+            "t" * 24,
+            "k" * 24,
+        )
         unset = atelier("providers", "test", "azure", AZURE_KEY="k" * 24)
         assert unset.status == 1
         assert "TEAM_TOKEN" in unset.err
     assert not [
-        path for path in tmp_path.rglob("*") if path.is_file() and (b"k" * 24 in path.read_bytes() or b"t" * 24 in path.read_bytes())
+        path
+        for path in tmp_path.rglob("*")
+        if path.is_file() and (b"k" * 24 in path.read_bytes() or b"t" * 24 in path.read_bytes())
     ]
 
 

@@ -19,7 +19,9 @@ def stopped_with(*waiting: str) -> str:
     async def work() -> str:
         gate = asyncio.Event()
         factory: Callable[[object], ScriptedModel] = lambda agent: ScriptedModel(["never"], gate=gate)  # noqa: E731
-        async with Atelier.open(None, model_factory=factory, embedder=WordEmbedder(), vault=KeyVault(environ={}), fsync=False) as atelier:
+        async with Atelier.open(
+            None, model_factory=factory, embedder=WordEmbedder(), vault=KeyVault(environ={}), fsync=False
+        ) as atelier:
             seen = Recorder(atelier)
             workflow = await atelier.workflows.create()
             run_id = await atelier.runs.send(workflow.id, "hello")
@@ -36,9 +38,18 @@ def test_what_waits_is_listed_changed_removed_and_sent(cli: Cli) -> None:
     workflow = stopped_with("first", "second", "third")
     assert [each["content"] for each in cli("queue", "list", workflow, "--json").json] == ["first", "second", "third"]
     assert "second" in cli("queue", "list", workflow[:8]).out
-    assert [each["content"] for each in cli("queue", "move", workflow, "3", "1", "--json").json] == ["third", "first", "second"]
-    assert [each["content"] for each in cli("queue", "edit", workflow, "2", "first, better", "--json").json][1] == "first, better"
-    assert [each["content"] for each in cli("queue", "remove", workflow, "1", "--json").json] == ["first, better", "second"]
+    assert [each["content"] for each in cli("queue", "move", workflow, "3", "1", "--json").json] == [
+        "third",
+        "first",
+        "second",
+    ]
+    assert [each["content"] for each in cli("queue", "edit", workflow, "2", "first, better", "--json").json][
+        1
+    ] == "first, better"
+    assert [each["content"] for each in cli("queue", "remove", workflow, "1", "--json").json] == [
+        "first, better",
+        "second",
+    ]
     assert cli("queue", "remove", workflow, "9").status == 2
     sent = cli("queue", "send", workflow, "2", steps=["To the second.", "To the first."])
     assert sent.status == 0
@@ -56,8 +67,14 @@ def test_an_agent_and_a_model_are_chosen_for_good(cli: Cli) -> None:
     assert workflow["choices"]["model"] == "tiny"
     second = ScriptedModel(["two"])
     assert cli("run", "Say two", "--continue", steps=second).status == 0
-    chosen = cli("workflows", "choose", workflow["id"], "--model", "big", "--effort", "high", "--max-cost", "2", "--json").json
-    assert (chosen["choices"]["model"], chosen["choices"]["thinking"], chosen["choices"]["budget"]["max_cost"]) == ("big", "high", 2)
+    chosen = cli(
+        "workflows", "choose", workflow["id"], "--model", "big", "--effort", "high", "--max-cost", "2", "--json"
+    ).json
+    assert (chosen["choices"]["model"], chosen["choices"]["thinking"], chosen["choices"]["budget"]["max_cost"]) == (
+        "big",
+        "high",
+        2,
+    )
     third = ScriptedModel(["three"])
     assert cli("run", "Say three", "--continue", steps=third).status == 0
     assert [model.requests[0].model for model in (first, second, third)] == ["tiny", "tiny", "big"]

@@ -167,7 +167,8 @@ def test_an_agent_made_up_on_the_spot(cli: Cli, tmp_path: Path) -> None:
     model = ScriptedModel(["hi"])
     (tmp_path / "work").mkdir()
     result = cli(
-        "run", "go", "--json", "--model", "m-1", "--tools", "CalculatorTool", "--tool-mode", "invoke", "--tool-dialect", "xml",
+        "run", "go", "--json", "--model", "m-1", "--tools", "CalculatorTool", "--tool-mode", "invoke", "--tool-dialect",
+        "xml",
         "--approval", "free", "--max-cost", "0.5", "--timeout", "60", "--workspace", "work", steps=model,
     )  # fmt: skip
     assert result.status == 0

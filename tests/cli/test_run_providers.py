@@ -43,7 +43,18 @@ async def test_run_over_a_server(kind: str, tmp_path: Path) -> None:
         server.script(Reply(calls=[CALCULATE]), Reply(text="It is 84."))
         options = ["--kind", kind, "--base-url", server.url, "--api-key-env", "SERVER_KEY"]
         assert (await atelier(tmp_path, "providers", "add", "server", *options))[0] == 0
-        run = ["run", PROMPT, "--provider", "server", "--model", "test-model", "--tools", "CalculatorTool", "--tool-dialect", "native"]
+        run = [
+            "run",
+            PROMPT,
+            "--provider",
+            "server",
+            "--model",
+            "test-model",
+            "--tools",
+            "CalculatorTool",
+            "--tool-dialect",
+            "native",
+        ]
         status, out = await atelier(tmp_path, *run, "--json")
     events = [json.loads(line) for line in out.splitlines()]
     assert status == 0
@@ -54,7 +65,9 @@ async def test_run_over_a_server(kind: str, tmp_path: Path) -> None:
     used = [event for event in events if event["chunk_type"] == "usage"]
     # The price of a service's unknown model nobody knows, which is something else than free.
     known = 0.0 if kind == "ollama" else None
-    assert {each["cost"] for event in used for each in (event, event["own"], event["run"], event["team"], event["workflow"])} == {known}
+    assert {
+        each["cost"] for event in used for each in (event, event["own"], event["run"], event["team"], event["workflow"])
+    } == {known}
 
 
 async def test_an_agent_that_lists_no_control_tool_gives_up_and_the_program_says_so(tmp_path: Path) -> None:

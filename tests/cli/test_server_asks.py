@@ -1,4 +1,6 @@
-"""What an MCP server asks, answered from the command line: shown with who gets it, by options, typed field by field, and declined."""
+"""What an MCP server asks, answered from the command line: shown with who gets it, by options, typed field by field,
+and declined.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,21 @@ CALL = [ToolCall(id="c1", name="mcp__asks__book", arguments={})]
 def waiting(cli: Cli, tmp_path: Path) -> str:
     """A run that waits for what its server asks; the id of its question."""
     script = ("-m", "tests.support.servers.mcp_asks", str(tmp_path / "notes"))
-    assert cli("mcp", "add", "asks", "--agent", "Assistant", "--folder", str(Path.cwd()), "--command", sys.executable, *script).status == 0
+    assert (
+        cli(
+            "mcp",
+            "add",
+            "asks",
+            "--agent",
+            "Assistant",
+            "--folder",
+            str(Path.cwd()),
+            "--command",
+            sys.executable,
+            *script,
+        ).status
+        == 0
+    )
     assert cli("run", "Book", "--agent", "Assistant", "--on-approval", "allow", steps=[CALL]).status == 5
     (asked,) = cli("questions", "list", "--json").json
     return str(asked["id"])
@@ -36,7 +52,10 @@ def test_a_form_is_shown_filled_in_and_sent(cli: Cli, waiting: str, tmp_path: Pa
     ):
         refused = cli("questions", "answer", waiting, *wrong)
         assert (refused.status, said in refused.err) == (2, True), refused.err
-    assert cli("questions", "answer", waiting, "--set", "name=Ada", "--set", "class=First", "--set", "extras=bike").status == 0
+    assert (
+        cli("questions", "answer", waiting, "--set", "name=Ada", "--set", "class=First", "--set", "extras=bike").status
+        == 0
+    )
     workflow = cli("workflows", "list", "--json").json[0]["id"]
     assert cli("resume", workflow, steps=["Done."]).status == 0
     assert '"name": "Ada"' in (tmp_path / "notes").read_text()

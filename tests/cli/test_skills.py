@@ -40,7 +40,8 @@ def states(cli: Cli, project: Path) -> dict[str, str]:
 
 def test_skills_are_listed_trusted_and_switched(cli: Cli, home: Path, project: Path) -> None:
     mine, theirs, bad = (
-        str(folder / ".agents/skills" / name / "SKILL.md") for folder, name in ((home, "notes"), (project, "notes"), (project, "bad"))
+        str(folder / ".agents/skills" / name / "SKILL.md")
+        for folder, name in ((home, "notes"), (project, "notes"), (project, "bad"))
     )
     listed = cli("skills", "list", "--workspace", str(project))
     assert "folder not decided" in listed.out

@@ -11,7 +11,8 @@ ROOM = Path(atelier_desk.cli.__file__).parent
 LATE = {
     ("notices.py", "atelier_desk.tools.registry.builtin"),  # every tool, for a line that is seldom said
     ("output.py", "atelier_desk.engine.attachments.decoding"),  # pydantic, for piped input alone
-    ("session.py", "atelier_desk.cli.data_folder_server"),  # the engine, which a command that another process performs does without
+    # the engine, which a command that another process performs does without
+    ("session.py", "atelier_desk.cli.data_folder_server"),
     ("log_output.py", "atelier_desk.llm"),  # pydantic
 }
 """What may be imported within a function, and why it takes too long at the top."""
@@ -29,7 +30,9 @@ ASKS = {
 
 
 def modules() -> dict[str, ast.Module]:
-    return {path.relative_to(ROOM).as_posix(): ast.parse(path.read_text("utf-8")) for path in sorted(ROOM.rglob("*.py"))}
+    return {
+        path.relative_to(ROOM).as_posix(): ast.parse(path.read_text("utf-8")) for path in sorted(ROOM.rglob("*.py"))
+    }
 
 
 def test_commands_import_at_their_top() -> None:
@@ -48,6 +51,10 @@ def test_one_place_prints_json_or_words() -> None:
     asks: dict[str, int] = {}
     for name, tree in modules().items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute) and node.attr == "json" and ast.unparse(node.value) in ("out", "self._out"):
+            if (
+                isinstance(node, ast.Attribute)
+                and node.attr == "json"
+                and ast.unparse(node.value) in ("out", "self._out")
+            ):
                 asks[name] = asks.get(name, 0) + 1
     assert asks == ASKS

@@ -120,7 +120,12 @@ async def raises(atelier: Atelier, run_id: str) -> list[Any]:
 async def test_a_limit_is_raised_once_whoever_performs_the_command(opened: Opened) -> None:
     model = ScriptedModel([calculate("6*7"), calculate("6*7"), calculate("6*7"), "42"])
     async with opened(model) as atelier:
-        assert await execute(atelier, ["run", "go", "--tools", "CalculatorTool", "--max-tokens", "10"], RecordingTerminal()) == 4
+        assert (
+            await execute(
+                atelier, ["run", "go", "--tools", "CalculatorTool", "--max-tokens", "10"], RecordingTerminal()
+            )
+            == 4
+        )
         workflow = await atelier.workflows.latest()
         assert workflow.head_run_id is not None
         argv = ["resume", workflow.id, "--raise", "tokens=1"]
@@ -160,8 +165,12 @@ async def test_words_that_were_shown_before_the_holder_ended_are_not_shown_again
         assert second.out == "\nOne, two, three, four.\n"
 
 
-async def test_a_reply_read_from_the_journal_before_its_event_came_is_shown_once(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The journal has a reply a moment before its event is published: its words wait then, and nothing durable stands behind them."""
+async def test_a_reply_read_from_the_journal_before_its_event_came_is_shown_once(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal has a reply a moment before its event is published: its words wait then, and nothing durable stands
+    behind them.
+    """
     model = ScriptedModel(["One, two, three.", "One, two, three, four."], gate=asyncio.Event(), chunk=5)
     assert model.gate is not None
     async with opened(model) as atelier:

@@ -30,9 +30,9 @@ def test_json_carries_the_whole_team(cli: Cli) -> None:
     [complete] = result.of("sub_agent_complete")
     assert (start["run_id"], start["sub_agent_name"], complete["report"]) == (root, "Counter", "There are 42.")
     child = start["sub_agent_id"]
-    assert {(each["depth"], each["parent_run_id"], each["agent_name"]) for each in result.events if each["run_id"] == child} == {
-        (1, root, "Counter")
-    }
+    assert {
+        (each["depth"], each["parent_run_id"], each["agent_name"]) for each in result.events if each["run_id"] == child
+    } == {(1, root, "Counter")}
     assert {each["correlation_id"] for each in result.events} == {root}
     assert any(each["chunk_type"] == "tool_end" and each["run_id"] == child for each in result.events)
     assert any(each["chunk_type"] == "token" and each["run_id"] == child for each in result.events)
@@ -50,7 +50,10 @@ def test_for_people_the_team_is_indented_and_the_answer_stays_alone(cli: Cli) ->
     assert any(line.startswith("  [Counter] → Calculate ") for line in lines)
     at = lines.index("  [Counter] There are 42.")
     assert lines[at + 1] == " " * len("  [Counter] ") + "All red."
-    assert any(re.match(r"◂ Counter \((\d+\u202fms|\d+(\.\d)?\u202fs), \d+ tokens in, \d+ out\) There are 42\.", line) for line in lines)
+    assert any(
+        re.match(r"◂ Counter \((\d+\u202fms|\d+(\.\d)?\u202fs), \d+ tokens in, \d+ out\) There are 42\.", line)
+        for line in lines
+    )
 
 
 def test_totals_count_the_team(cli: Cli) -> None:
@@ -113,7 +116,10 @@ def gardener(request: ChatRequest) -> Step:
         return (
             "Counted."
             if done
-            else [*spawn("Beans", "s1", tools=["CalculatorTool"]), *spawn("Peas", "s2", tools=[], prompt="Count the peas.")]
+            else [
+                *spawn("Beans", "s1", tools=["CalculatorTool"]),
+                *spawn("Peas", "s2", tools=[], prompt="Count the peas."),
+            ]
         )
     if "beans" in asked and not done:
         return calculate("6*7")
@@ -138,7 +144,13 @@ def test_a_question_to_the_parent_is_shown_with_its_answer(cli: Cli) -> None:
         [child] = re.findall(r'"child_id": ?"(\w+)"', str(request.messages[-1].content)) or ["?"]
         return call("answer_child", "a1", child_id=child, message="The red ones.")
 
-    steps: list[Step] = [spawn(), call("wait_parent", "w1", message="Which beans?"), answer, "Counted the red ones.", "Done."]
+    steps: list[Step] = [
+        spawn(),
+        call("wait_parent", "w1", message="Which beans?"),
+        answer,
+        "Counted the red ones.",
+        "Done.",
+    ]
     model = ScriptedModel(steps)
     result = cli("run", "go", *TEAM, steps=model)
     assert result.status == 0, result.err
@@ -175,7 +187,9 @@ def test_a_team_survives_export_and_import(cli: Cli, tmp_path: Any) -> None:
     again = cli("workflows", "replay", copy, "--json").events
     assert [event["chunk_type"] for event in again] == [event["chunk_type"] for event in first]
     assert not {event["run_id"] for event in again} & {event["run_id"] for event in first}
-    assert not {event.get("sub_agent_id") for event in again if "sub_agent_id" in event} & {event["run_id"] for event in first}
+    assert not {event.get("sub_agent_id") for event in again if "sub_agent_id" in event} & {
+        event["run_id"] for event in first
+    }
 
 
 def test_step_by_step_on_a_terminal(cli: Cli) -> None:
@@ -189,7 +203,9 @@ def test_step_by_step_a_person_can_leave_or_let_it_go(cli: Cli) -> None:
     left = cli("run", "go", "--step", "--json", *TEAM, steps=[calculate("6*7"), "42"], typed="\nq\n")
     assert left.status == 5
     assert len(left.of("tool_start")) == 0
-    result = cli("run", "go", "--step", *TEAM, steps=[spawn(), calculate("6*7"), "42", "There are 42."], typed="\n\nc\n")
+    result = cli(
+        "run", "go", "--step", *TEAM, steps=[spawn(), calculate("6*7"), "42", "There are 42."], typed="\n\nc\n"
+    )
     assert (result.status, result.out) == (0, "There are 42.\n"), result.err
 
 
@@ -208,7 +224,9 @@ def test_without_a_terminal_one_step_is_taken(cli: Cli) -> None:
 
 
 def test_a_sub_agent_is_stepped_with_its_parent(cli: Cli) -> None:
-    result = cli("run", "go", "--step", *TEAM, steps=[spawn(), calculate("6*7"), "42", "There are 42."], typed="\n" * 12)
+    result = cli(
+        "run", "go", "--step", *TEAM, steps=[spawn(), calculate("6*7"), "42", "There are 42."], typed="\n" * 12
+    )
     assert (result.status, result.out) == (0, "There are 42.\n"), result.err
     assert "  Next: Counter calls CalculatorTool" in result.err
 
@@ -306,7 +324,9 @@ def test_a_called_plan_may_use_any_tool_and_agents_made_for_it(cli: Cli) -> None
         {"description": "Say what that means."},
     ]
     given = json.dumps({"goal": "Know", "actions": actions})
-    result = cli("tools", "call", "plan_actions", given, "--on-approval", "allow", "--json", steps=["It is the answer."])
+    result = cli(
+        "tools", "call", "plan_actions", given, "--on-approval", "allow", "--json", steps=["It is the answer."]
+    )
     assert (result.status, result.json["success"]) == (0, True), result.err
     assert "42" in result.out
     assert "It is the answer." in result.out

@@ -30,7 +30,11 @@ def test_a_cut_reply_is_reported_and_the_command_that_continues_works(cli: Cli) 
     again = cli(*command[1:], steps=model)
     assert (again.status, again.out) == (0, " three.\n")
     assert "cut" not in again.err
-    assert [message.content for message in model.requests[1].messages[-3:]] == ["count", "One, two,", "Continue exactly where you stopped."]
+    assert [message.content for message in model.requests[1].messages[-3:]] == [
+        "count",
+        "One, two,",
+        "Continue exactly where you stopped.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -45,10 +49,17 @@ def test_a_cut_reply_is_reported_and_the_command_that_continues_works(cli: Cli) 
             "The model was still thinking when",
             "Le modèle réfléchissait encore quand",
         ),
-        (ChatReply(content="No", finish_reason=FinishReason.CONTENT_FILTER), "content_filter", "The reply was filtered.", "filtrée."),
+        (
+            ChatReply(content="No", finish_reason=FinishReason.CONTENT_FILTER),
+            "content_filter",
+            "The reply was filtered.",
+            "filtrée.",
+        ),
     ],
 )
-def test_json_stays_json_and_standard_error_says_it(cli: Cli, reply: ChatReply, finish: str, english: str, french: str) -> None:
+def test_json_stays_json_and_standard_error_says_it(
+    cli: Cli, reply: ChatReply, finish: str, english: str, french: str
+) -> None:
     result = cli("run", "go", "--json", steps=[reply])
     assert result.status == 0
     assert result.of("message")[-1]["finish_reason"] == finish
@@ -82,7 +93,10 @@ def said(kind: ChunkType, **data: object) -> str:
 
 def test_notices_have_rounded_numbers_and_words() -> None:
     wait = {"reason": "rate_limited", "details": {"attempt": 2, "delay_s": 0.43172}}
-    assert said(ChunkType.RETRY, **wait) == "Trying the model again. Attempt 2 after 0.4\u202fs: the server limits the number of requests"
+    assert (
+        said(ChunkType.RETRY, **wait)
+        == "Trying the model again. Attempt 2 after 0.4\u202fs: the server limits the number of requests"
+    )
     limit = {"reason": "cost", "details": {"value": 0.1234567, "cap": 0.1}}
     assert said(ChunkType.LIMIT_REACHED, **limit) == "Cost limit reached: $0.12 of $0.10"
     short = {"reason": "cost", "details": {"value": 0.05, "cap": 0.1}}
@@ -98,7 +112,10 @@ def test_notices_have_rounded_numbers_and_words() -> None:
     )
     set_language("fr")
     try:
-        assert said(ChunkType.RIGHTS_NARROWED, details={"folders": ["/work"]}) == "Désormais non autorisé\u00a0: le dossier /work"
+        assert (
+            said(ChunkType.RIGHTS_NARROWED, details={"folders": ["/work"]})
+            == "Désormais non autorisé\u00a0: le dossier /work"
+        )
         assert said(ChunkType.RETRY, **wait) == (
             "Nouvel essai du modèle. Tentative 2 après 0,4\u202fs\u00a0: le serveur limite le nombre de requêtes"
         )

@@ -28,14 +28,20 @@ def test_a_search_is_made_chosen_and_switched_off(cli: Cli, monkeypatch: pytest.
     refused = cli("web", "use", "searxng")
     assert (refused.status, "address" in refused.err) == (2, True)
     strange = cli("web", "use", "searxng", "--address", "ftp://x")
-    assert (strange.status, "must be an address such as https://" in strange.err, "[^" in strange.err) == (2, True, False), strange.err
+    assert (strange.status, "must be an address such as https://" in strange.err, "[^" in strange.err) == (
+        2,
+        True,
+        False,
+    ), strange.err
     assert cli("web", "use", "brave", "--api-key-env", "BRAVE_KEY", "--json").json["key_env"] == "BRAVE_KEY"
     assert "BRAVE_KEY" in cli("web", "show").out
     priced = cli("web", "use", "brave", "--price", "0.005")
     assert (priced.status, "$0.005" in priced.out) == (0, True), priced.out
     cli("usage", "--limit", "0.001")
     refused = cli("web", "search", "words")
-    assert (refused.status, "no room for Brave Search" in refused.err, "$0.005" in refused.err) == (2, True, True), refused.err
+    assert (refused.status, "no room for Brave Search" in refused.err, "$0.005" in refused.err) == (2, True, True), (
+        refused.err
+    )
     french = cli("--lang", "fr", "web", "search", "words")
     assert "La limite de coût mensuelle ne suffit pas pour Brave Search" in french.err, french.err
     cli("web", "use", "brave")

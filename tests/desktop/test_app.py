@@ -154,12 +154,15 @@ def test_pydantic_is_fully_imported_before_a_second_thread_imports_it(tmp_path: 
     program = (
         "import os, sys\n"
         "from atelier_desk.desktop import app\n"
-        "started = lambda bridge: (print('whole' if 'pydantic.main' in sys.modules else 'missing', flush=True), os._exit(0))\n"
+        "started = lambda bridge: (print('whole' if 'pydantic.main' in sys.modules else 'missing', flush=True), "
+        "os._exit(0))\n"
         "app.Bridge.start_engine = started\n"
         "from pathlib import Path\n"
         "app.main(Path(sys.argv[1]), [])\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.stdout.split() == ["whole"], done.stderr
 
 
@@ -194,12 +197,16 @@ def test_an_engine_that_cannot_open_fills_the_window_and_can_be_tried_again(
     assert engine.closed
 
 
-def test_each_step_of_bringing_the_data_up_to_date_is_shown(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_step_of_bringing_the_data_up_to_date_is_shown(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On data of an earlier version, opened by the engine itself."""
     unpack(13, tmp_path)
     seen: list[str] = []
     real = OpeningPage.show_step
-    monkeypatch.setattr(OpeningPage, "show_step", lambda page, words: (real(page, words), seen.append(page.accessibleName())))
+    monkeypatch.setattr(
+        OpeningPage, "show_step", lambda page, words: (real(page, words), seen.append(page.accessibleName()))
+    )
     drive(monkeypatch, lambda program: program.bridge.ready)
     assert desktop.main(tmp_path / "data", []) == 0
     assert len(seen) == 5
@@ -207,7 +214,9 @@ def test_each_step_of_bringing_the_data_up_to_date_is_shown(qtbot: QtBot, tmp_pa
     assert "backup" in seen[3]
 
 
-def test_the_layout_is_saved_while_the_window_is_used(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_layout_is_saved_while_the_window_is_used(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = Engine()
     kept: list[str] = []
     opening: list[str] = []
@@ -238,7 +247,9 @@ def test_the_layout_is_saved_while_the_window_is_used(qtbot: QtBot, tmp_path: Pa
     assert kept[1]
 
 
-def test_while_it_opens_nothing_is_shown_as_empty_or_ready(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_it_opens_nothing_is_shown_as_empty_or_ready(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = Engine()
     seen: dict[str, set[str]] = {}
     may_open, may_list = threading.Event(), threading.Event()
@@ -247,7 +258,10 @@ def test_while_it_opens_nothing_is_shown_as_empty_or_ready(qtbot: QtBot, tmp_pat
     def words(program: desktop.Program) -> set[str]:
         """The texts of the footer and the empty panes."""
         found = [pane for name in panes if (pane := program.window.findChild(Pane, name)) is not None]
-        return {program.window.sidebar.foot._words.text(), *(pane._empty.title for pane in found if pane._empty is not None)}
+        return {
+            program.window.sidebar.foot._words.text(),
+            *(pane._empty.title for pane in found if pane._empty is not None),
+        }
 
     @asynccontextmanager
     async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
@@ -318,7 +332,9 @@ def test_a_broken_first_look_is_ignored(qtbot: QtBot, tmp_path: Path) -> None:
     program.window.deleteLater()
 
 
-def test_the_command_lines_language_wins_over_the_stored_one(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_lines_language_wins_over_the_stored_one(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine = Engine()
     seen: list[str] = []
 
@@ -337,7 +353,9 @@ def test_the_command_lines_language_wins_over_the_stored_one(qtbot: QtBot, tmp_p
     assert seen == ["fr"]
 
 
-def test_a_setting_that_changed_is_applied_by_its_subscribers_alone(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_that_changed_is_applied_by_its_subscribers_alone(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine, seen = Engine(), []
     told: list[tuple[str, ...]] = []
 
@@ -348,7 +366,9 @@ def test_a_setting_that_changed_is_applied_by_its_subscribers_alone(qtbot: QtBot
     def then(program: desktop.Program) -> bool:
         if program.bridge.ready and engine.calls("resume_pending") and not told:
             for key in ("shortcuts", "tray", "theme", "language"):
-                program.window.settings.subscribe(lambda value, key=key: told.append((key, str(value))), key, at_once=False)
+                program.window.settings.subscribe(
+                    lambda value, key=key: told.append((key, str(value))), key, at_once=False
+                )
             told.append(("begun",))
             engine.values = engine.values.model_copy(update={"font_scale": 150, "language": "fr"})
             program.bridge.changed.emit("settings", "font_scale")

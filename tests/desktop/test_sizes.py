@@ -16,9 +16,11 @@ import atelier_desk.desktop
 
 ROOM = Path(atelier_desk.desktop.__file__).parent
 ASKED = {"heightForWidth", "hasHeightForWidth", "sizeHint", "minimumSizeHint", "minimumSize"}
-CHANGES = {"show", "hide", "updateGeometry", "adjustSize", "resize", "addWidget", "invalidate", "setText", "setVisible", "setEnabled",
+CHANGES = {"show", "hide", "updateGeometry", "adjustSize", "resize", "addWidget", "invalidate", "setText", "setVisible",
+"setEnabled",
            "setFixedHeight", "setFixedWidth", "setFixedSize", "setMinimumWidth", "setMinimumHeight", "setMaximumWidth",
-           "setMaximumHeight", "setIcon", "setPixmap", "setFont", "setStyleSheet", "setContentsMargins", "setSpacing"}  # fmt: skip
+           "setMaximumHeight", "setIcon", "setPixmap", "setFont", "setStyleSheet", "setContentsMargins",
+           "setSpacing"}  # fmt: skip
 
 
 def called(function: ast.FunctionDef) -> Iterator[tuple[str, bool]]:
@@ -47,7 +49,9 @@ def changing(source: str) -> list[str]:
 
 
 def test_nothing_is_changed_while_a_size_is_asked_for() -> None:
-    found = {str(path.relative_to(ROOM)): changing(path.read_text(encoding="utf-8")) for path in sorted(ROOM.rglob("*.py"))}
+    found = {
+        str(path.relative_to(ROOM)): changing(path.read_text(encoding="utf-8")) for path in sorted(ROOM.rglob("*.py"))
+    }
     assert {path: calls for path, calls in found.items() if calls} == {}
 
 
@@ -75,7 +79,11 @@ def set_once(source: str) -> list[str]:
         if function.name != "__init__" and not function.name.startswith(("_build", "_add")):
             continue
         for node in ast.walk(function):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.func.attr.startswith(FOLLOWS):
+            if (
+                not isinstance(node, ast.Call)
+                or not isinstance(node.func, ast.Attribute)
+                or not node.func.attr.startswith(FOLLOWS)
+            ):
                 continue
             names = {each.id for part in node.args for each in ast.walk(part) if isinstance(each, ast.Name)}
             if "theme" in names:
@@ -85,5 +93,8 @@ def set_once(source: str) -> list[str]:
 
 def test_sizes_follow_the_text_while_what_they_belong_to_is_shown() -> None:
     """``bind(field.setFixedHeight, lambda: theme().px(84), on="look")``: otherwise an open form keeps its old size."""
-    found = {path.relative_to(ROOM).as_posix(): set_once(path.read_text(encoding="utf-8")) for path in sorted(ROOM.rglob("*.py"))}
+    found = {
+        path.relative_to(ROOM).as_posix(): set_once(path.read_text(encoding="utf-8"))
+        for path in sorted(ROOM.rglob("*.py"))
+    }
     assert {path: calls for path, calls in found.items() if calls} == {}

@@ -67,11 +67,15 @@ def test_the_registry_has_it_in_its_section_with_the_section_s_approval() -> Non
 
 
 def test_its_words_are_found_by_the_catalogue(garden: Path) -> None:
-    words = {each[1] for file in garden.glob("*.py") for each in extract_from_file("python", file, keywords={"N_": None})}
+    words = {
+        each[1] for file in garden.glob("*.py") for each in extract_from_file("python", file, keywords={"N_": None})
+    }
     assert words >= set(stranger.FRENCH)
 
 
-async def test_the_agent_form_and_the_list_of_tools_offer_it_in_both_languages(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_agent_form_and_the_list_of_tools_offer_it_in_both_languages(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     infos = await ToolService(cast(ServiceContext, SimpleNamespace(registry=create_default_tool_registry()))).list()
     parent = QWidget()
     boxes, listing = ToolBoxes(parent), ToolList(parent)
@@ -97,7 +101,9 @@ async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = ScriptedModel([call("c1", bed="roses"), call("c2", bed="beans", litres=2), "Done."])
-    agent = AgentConfig(name="Gardener", provider="test", model="m", tools=("WaterTool",), approval=ApprovalMode.SELECTIVE)
+    agent = AgentConfig(
+        name="Gardener", provider="test", model="m", tools=("WaterTool",), approval=ApprovalMode.SELECTIVE
+    )
     async with Atelier.open(temporary=True, model_factory=lambda _agent: model) as atelier:
         live, heard = Transcript(""), []
 
@@ -142,7 +148,10 @@ async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
         artefact = next(part for part in entry.calls[0].parts if isinstance(part, ArtefactPart))
         await atelier.workflows.save_artefact(workflow_id, artefact, tmp_path / "saved.bin")
         assert (tmp_path / "saved.bin").read_bytes() == b"\x00plan"
-        assert next(message.images for message in model.requests[1].messages if message.images)[0].media_type == "image/png"
+        assert (
+            next(message.images for message in model.requests[1].messages if message.images)[0].media_type
+            == "image/png"
+        )
 
         copy = await atelier.runs.fork(workflow_id, (await atelier.workflows.get(workflow_id)).stream_seq)
         await atelier.workflows.save_artefact(copy.id, artefact, tmp_path / "copied.bin")

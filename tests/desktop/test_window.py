@@ -26,7 +26,8 @@ from tests.support.projects import Projects
 from tests.support.wheel import changed_by_wheel, inputs
 
 NAMES = [
-    "workflow-list", "new-workflow", "agent-select", "model-select", "chat-view", "chat-input", "send-button", "stop-button", "task-pane",
+    "workflow-list", "new-workflow", "agent-select", "model-select", "chat-view", "chat-input", "send-button",
+    "stop-button", "task-pane",
     "memory-pane", "activity-pane", "reports-pane", "question-inbox", "search-field", "status-usage",
 ]  # fmt: skip
 
@@ -37,7 +38,15 @@ async def test_every_name_of_the_interfaces_is_there_and_speaks(program: Program
     for name in NAMES:
         found = program.window.findChild(QWidget, name)
         assert found is not None, name
-        if name not in {"status-usage", "workflow-list", "task-pane", "memory-pane", "activity-pane", "reports-pane", "question-inbox"}:
+        if name not in {
+            "status-usage",
+            "workflow-list",
+            "task-pane",
+            "memory-pane",
+            "activity-pane",
+            "reports-pane",
+            "question-inbox",
+        }:
             assert found.accessibleName(), name
 
 
@@ -111,7 +120,9 @@ async def test_the_wheel_changes_no_input_of_the_window(program: Program) -> Non
 )
 def test_each_startup_error_is_shown_with_what_to_do(program: Program, code: str, words: str) -> None:
     tried: list[int] = []
-    program.window.show_engine_error(StorageError("Because of {x}.", code=code, x="this"), "/data", lambda: tried.append(1))
+    program.window.show_engine_error(
+        StorageError("Because of {x}.", code=code, x="this"), "/data", lambda: tried.append(1)
+    )
     page = program.window.pages.currentWidget()
     shown = " ".join(label.text() for label in page.findChildren(QWidget) if hasattr(label, "text"))
     assert words in shown
@@ -187,7 +198,9 @@ SMALL, LARGE = (1024, 700), (1600, 1000)
     ],
 )
 async def test_window_and_left_column_are_as_in_a_fresh_start(program: Program, ways: tuple[Any, ...]) -> None:
-    """Panes that do not fit beside a narrow conversation were shown for a moment: the window grew, the left column shrank."""
+    """Panes that do not fit beside a narrow conversation were shown for a moment: the window grew, the left column
+    shrank.
+    """
     window = program.window
     await program.window.start(Settings(window={"workflow": "w1"}))
     for way in ways:
@@ -255,7 +268,9 @@ def test_the_first_view_is_what_works_then_what_was_seen_last_then_what_was_cut_
     assert first_view([*rows, cut_off], "done") == "done"
 
 
-async def test_a_message_covers_neither_the_composer_nor_the_step_bar_which_is_as_wide_as_it(program: Program, qtbot: QtBot) -> None:
+async def test_a_message_covers_neither_the_composer_nor_the_step_bar_which_is_as_wide_as_it(
+    program: Program, qtbot: QtBot
+) -> None:
     await program.start(workflow="w1")
     window, chat = program.window, program.window.chat
     window.resize(1500, 860)
@@ -343,7 +358,9 @@ async def test_a_granted_folder_is_offered_above_the_composer(program: Program, 
     assert [each.text() for each in toast_buttons(program).values()] == ["Show"]
 
 
-async def test_no_line_is_left_at_the_windows_edge_and_messages_stand_over_the_conversation(program: Program, qtbot: QtBot) -> None:
+async def test_no_line_is_left_at_the_windows_edge_and_messages_stand_over_the_conversation(
+    program: Program, qtbot: QtBot
+) -> None:
     await program.start(workflow="w1")
     window = program.window
     window.resize(1300, 800)
@@ -386,9 +403,15 @@ async def test_nothing_peeks_out_beside_the_card_of_the_first_guide(qtbot: QtBot
 
 async def test_a_long_reason_why_the_data_cannot_be_opened_is_read_to_its_end(program: Program) -> None:
     program.window.resize(1024, 700)
-    program.window.show_engine_error(StorageError("All of this went wrong with the data. " * 20, code="locked"), "/data", lambda: None)
+    program.window.show_engine_error(
+        StorageError("All of this went wrong with the data. " * 20, code="locked"), "/data", lambda: None
+    )
     await settle()
-    said = [each for each in program.window.findChildren(QLabel) if each.isVisible() and each.text().startswith("All of this")]
+    said = [
+        each
+        for each in program.window.findChildren(QLabel)
+        if each.isVisible() and each.text().startswith("All of this")
+    ]
     assert len(said) == 1
     assert said[0].height() >= said[0].heightForWidth(said[0].width())
 
@@ -407,7 +430,9 @@ async def test_on_a_sharper_screen_images_are_redrawn(program: Program, qtbot: Q
         QCoreApplication.sendEvent(program.window, QEvent(QEvent.Type.DevicePixelRatioChange))
 
 
-def test_the_first_paint_makes_neither_actions_nor_list_and_tab_goes_from_the_search_into_the_list_all_the_same(qtbot: QtBot) -> None:
+def test_the_first_paint_makes_neither_actions_nor_list_and_tab_goes_from_the_search_into_the_list_all_the_same(
+    qtbot: QtBot,
+) -> None:
     window = MainWindow(FakeBridge(FakeAtelier()))  # type: ignore[arg-type]
     qtbot.addWidget(window)
     window.show()

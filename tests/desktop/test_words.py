@@ -82,7 +82,9 @@ def own(widget: QWidget) -> bool:
     above = widget.parentWidget()
     inside = isinstance(above, QComboBox | QAbstractSpinBox) or widget.objectName().startswith("qt_")
     popup = type(widget) is QListView and type(above) is QFrame
-    return not (inside or popup or isinstance(above, QLineEdit | QTabBar) or isinstance(widget, QScrollBar | QHeaderView))
+    return not (
+        inside or popup or isinstance(above, QLineEdit | QTabBar) or isinstance(widget, QScrollBar | QHeaderView)
+    )
 
 
 def walked(windows: list[QWidget]) -> Iterator[QWidget]:
@@ -129,7 +131,11 @@ async def test_every_text_follows_the_language(windows: list[QWidget]) -> None:
         (type(widget).__name__, widget.objectName(), part, text)
         for widget in walked(windows)
         for part, text in texts(widget).items()
-        if widget in english and "«" not in text and re.search(r"[a-z]{3}", text) and text not in DATA and not NAMES.search(text)
+        if widget in english
+        and "«" not in text
+        and re.search(r"[a-z]{3}", text)
+        and text not in DATA
+        and not NAMES.search(text)
     }
     assert sorted(left) == []
     switch_language("en")
@@ -137,6 +143,20 @@ async def test_every_text_follows_the_language(windows: list[QWidget]) -> None:
     assert [text for widget in walked(windows) for text in texts(widget).values() if "«" in text] == []
 
 
-DATA = {"Atelier", "First", "diff", "starter", "local", "Ollama", "Ada", "English", "Français", "Assistant", "Researcher"}
-NAMES = re.compile(r"^\w+Tool$|^\w+_\w+$|^Ctrl|^Atelier \d|^/|^https?:|^$|^(Alt\+Haut|Espace|Suppr|Échap|Retour|starter ▾)$")
+DATA = {
+    "Atelier",
+    "First",
+    "diff",
+    "starter",
+    "local",
+    "Ollama",
+    "Ada",
+    "English",
+    "Français",
+    "Assistant",
+    "Researcher",
+}
+NAMES = re.compile(
+    r"^\w+Tool$|^\w+_\w+$|^Ctrl|^Atelier \d|^/|^https?:|^$|^(Alt\+Haut|Espace|Suppr|Échap|Retour|starter ▾)$"
+)
 """Texts that are equal in every language: names of tools, places and servers; and keys, which Qt translates."""

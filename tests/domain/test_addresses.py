@@ -24,7 +24,16 @@ from atelier_desk.domain.provider import ProviderConfig
         ("[::1]:8080", "http://[::1]:8080"),
         *(
             (same, same)
-            for same in ("", "nonsense", "http://x", "HTTPS://X.org", "me:secret@host.org", "two words.org", "ftp://host.org", "a..b@c")
+            for same in (
+                "",
+                "nonsense",
+                "http://x",
+                "HTTPS://X.org",
+                "me:secret@host.org",
+                "two words.org",
+                "ftp://host.org",
+                "a..b@c",
+            )
         ),
     ],
 )

@@ -13,7 +13,11 @@ from atelier_desk.domain import answers, limits
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.support.i18n import _, set_language
 
-PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name"]}
+PERSON = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+    "required": ["name"],
+}
 
 
 def test_a_schema_is_read_with_its_fields_in_order_and_written_as_it_was() -> None:
@@ -36,7 +40,10 @@ def test_a_schema_is_read_with_its_fields_in_order_and_written_as_it_was() -> No
         ('{"type": "object", "properties": 3}', "not a valid JSON Schema. At $.properties: 3 is not of type 'object'"),
         ('{"type": "object", "properties": {"a": {"type": "text"}}}', "At $.properties.a.type"),
         ('{"type": "object", "properties": {"a": {"pattern": "("}}}', "At $.properties.a.pattern"),
-        ('{"type": "object", "properties": {"a": {"$ref": "https://example.org/s.json"}}}', "not to https://example.org/s.json"),
+        (
+            '{"type": "object", "properties": {"a": {"$ref": "https://example.org/s.json"}}}',
+            "not to https://example.org/s.json",
+        ),
         ('{"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}}', "cannot be used"),
         ('{"type": "object", "$ref": "#"}', "without end"),
         ('{"type": "object", "x": ' + "[" * 6000 + "]" * 6000 + "}", "nested too deeply"),
@@ -98,7 +105,9 @@ def test_what_does_not_fit_is_named(text: str, said: str) -> None:
 
 
 def test_a_schema_nobody_checked_is_named_too() -> None:
-    assert "The schema itself" in answers.schema_mismatch({"type": "object", "properties": {"a": {"$ref": "#/nothing"}}}, '{"a": 1}')
+    assert "The schema itself" in answers.schema_mismatch(
+        {"type": "object", "properties": {"a": {"$ref": "#/nothing"}}}, '{"a": 1}'
+    )
 
 
 @given(st.text(max_size=200))
@@ -106,10 +115,14 @@ def test_any_text_is_judged(text: str) -> None:
     assert answers.schema_mismatch(PERSON, text) or answers.read(text) is not None
 
 
-@pytest.mark.parametrize("where", [{"properties": {"a": {"pattern": "^(a+)+$"}}}, {"patternProperties": {"^(a+)+$": {"type": "string"}}}])
+@pytest.mark.parametrize(
+    "where", [{"properties": {"a": {"pattern": "^(a+)+$"}}}, {"patternProperties": {"^(a+)+$": {"type": "string"}}}]
+)
 def test_patterns_are_refused_and_never_tried(where: dict[str, Any]) -> None:
     schema = {"type": "object", **where}
     with pytest.raises(UsageError, match="pattern"):
         answers.check(schema)
     long = "a" * 60 + "!"
-    assert "cannot be used" in answers.schema_mismatch(schema, json.dumps({"a": long, long: ""})), "of an agent that was imported"
+    assert "cannot be used" in answers.schema_mismatch(schema, json.dumps({"a": long, long: ""})), (
+        "of an agent that was imported"
+    )

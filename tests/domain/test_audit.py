@@ -32,20 +32,42 @@ def test_what_looks_like_a_secret_is_hidden(text: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["a", "-", "token-", "password", "eyJ", "password='", "basic ", "x://", "-----BEGIN ", "mysql -", "?key=", "a_token_"]
+    "piece",
+    [
+        "a",
+        "-",
+        "token-",
+        "password",
+        "eyJ",
+        "password='",
+        "basic ",
+        "x://",
+        "-----BEGIN ",
+        "mysql -",
+        "?key=",
+        "a_token_",
+    ],
 )
 def test_a_long_text_is_looked_through_once(piece: str) -> None:
     assert hide_secrets(piece * (LONG // len(piece)))
 
 
-@given(st.integers(min_value=MAX_SCANNED - 40, max_value=MAX_SCANNED + 40), st.sampled_from(["--token ", "password=", "TOKEN='"]))
+@given(
+    st.integers(min_value=MAX_SCANNED - 40, max_value=MAX_SCANNED + 40),
+    st.sampled_from(["--token ", "password=", "TOKEN='"]),
+)
 def test_a_secret_at_the_place_where_looking_ends_is_not_shown(before: int, name: str) -> None:
     said = detail_of(Subjects(command="x" * (before - len(name) - 1) + " " + name + "hunter2"), {})
     assert "hunter" not in said.split("x ")[-1]
 
 
 def test_arguments_of_any_size_give_a_short_detail() -> None:
-    arguments = {"note": "a" * LONG, "many": ["b" * 100] * LONG, "password": "hunter2", **{f"field_{n}": n for n in range(LONG // 100)}}
+    arguments = {
+        "note": "a" * LONG,
+        "many": ["b" * 100] * LONG,
+        "password": "hunter2",
+        **{f"field_{n}": n for n in range(LONG // 100)},
+    }
     said = cut(detail_of(Subjects(), arguments))
     assert len(said) <= DETAIL
     assert said.startswith('{"note": "aaa')
@@ -57,10 +79,14 @@ SECRET = "hunter2SECRETvalue99"
 @pytest.mark.parametrize(
     "text",
     [
-        "curl -u user:{} https://x.y", "curl -H 'Authorization: Token {}' h", "Authorization: Digest {}", "mysql -p{} db",
-        "sshpass -p {} ssh h", "docker login -u a -p {}", "redis-cli -a {}", "https://h/?sig={}&a=1", "https://h/?key={}",
-        "https://h/?X-Amz-Signature={}", "Server=a;Pwd={};", "SECRET_KEY={}", "secretKey: {}", "passwords={}", "PASSWORD_2={}",
-        "TOKEN_GH={}", "password1 = {}", '--password=\\"{}\\"', "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END", "npm_{}", "sk_live_{}",
+        "curl -u user:{} https://x.y", "curl -H 'Authorization: Token {}' h", "Authorization: Digest {}",
+        "mysql -p{} db",
+        "sshpass -p {} ssh h", "docker login -u a -p {}", "redis-cli -a {}", "https://h/?sig={}&a=1",
+        "https://h/?key={}",
+        "https://h/?X-Amz-Signature={}", "Server=a;Pwd={};", "SECRET_KEY={}", "secretKey: {}", "passwords={}",
+        "PASSWORD_2={}",
+        "TOKEN_GH={}", "password1 = {}", '--password=\\"{}\\"', "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END",
+        "npm_{}", "sk_live_{}",
     ],
 )  # fmt: skip
 def test_secrets_in_the_forms_of_other_programs_are_hidden(text: str) -> None:
@@ -68,5 +94,12 @@ def test_secrets_in_the_forms_of_other_programs_are_hidden(text: str) -> None:
 
 
 def test_what_only_speaks_of_tokens_and_keys_is_shown() -> None:
-    for text in ("max_tokens: 4096", "--max-tokens 100", "sort -k 2 -u a.txt", "git log -p src", "https://h/?page=2&monkey=1", "keys: 3"):
+    for text in (
+        "max_tokens: 4096",
+        "--max-tokens 100",
+        "sort -k 2 -u a.txt",
+        "git log -p src",
+        "https://h/?page=2&monkey=1",
+        "keys: 3",
+    ):
         assert hide_secrets(text) == text

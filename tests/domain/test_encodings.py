@@ -13,7 +13,9 @@ def test_a_mark_names_the_encoding_of_what_comes_after_it(encoding: str) -> None
     found = marked(data)
     assert found is not None
     mark, named = found
-    assert (named, data[len(mark) :].decode(named)) == (encoding, "été"), "the mark of UTF-32 begins with that of UTF-16"
+    assert (named, data[len(mark) :].decode(named)) == (encoding, "été"), (
+        "the mark of UTF-32 begins with that of UTF-16"
+    )
 
 
 def test_a_text_without_a_mark_names_none() -> None:

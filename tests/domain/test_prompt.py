@@ -9,12 +9,16 @@ from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.domain.prompt import PromptDraft
 
 
-@pytest.mark.parametrize("name", ["review", "Écrire-mail", "a.b_c-2", "/review", " review ", "x" * limits.PROMPT_NAME, "2fast", "日本"])
+@pytest.mark.parametrize(
+    "name", ["review", "Écrire-mail", "a.b_c-2", "/review", " review ", "x" * limits.PROMPT_NAME, "2fast", "日本"]
+)
 def test_names_that_can_be_called(name: str) -> None:
     assert PromptDraft(name=name, content="x").checked().name == name.strip().removeprefix("/")
 
 
-@pytest.mark.parametrize("name", ["", " ", "/", "two words", "a:b", "-a", ".a", "a/b", "a\nb", "a\u202eb", "{{a}}", "a@b", "//a"])
+@pytest.mark.parametrize(
+    "name", ["", " ", "/", "two words", "a:b", "-a", ".a", "a/b", "a\nb", "a\u202eb", "{{a}}", "a@b", "//a"]
+)
 def test_names_that_cannot_be_called_are_refused_with_what_is_allowed(name: str) -> None:
     with pytest.raises(UsageError, match="letters, digits"):
         PromptDraft(name=name, content="x").checked()

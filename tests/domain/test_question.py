@@ -7,7 +7,16 @@ from collections.abc import Iterator
 import pytest
 
 from atelier_desk.domain.form import FieldKind, Form, FormChoice, FormField
-from atelier_desk.domain.question import ACCEPT, DECLINE, Asker, QuestionOption, QuestionSpec, QuestionType, UserQuestion, form_text
+from atelier_desk.domain.question import (
+    ACCEPT,
+    DECLINE,
+    Asker,
+    QuestionOption,
+    QuestionSpec,
+    QuestionType,
+    UserQuestion,
+    form_text,
+)
 from atelier_desk.support import i18n
 
 CHOICES = (FormChoice(value="1", title="First"), FormChoice(value="2", title="Second"))
@@ -37,7 +46,9 @@ def answered() -> str:
         form=FORM,
     )
     given = form_text({"window": True, "class": "2", "also": ["1", "2"], "seats": 3, "gone": False})
-    return UserQuestion(workflow_id="w", run_id="r", call_id="c", spec=spec, selected_options=(ACCEPT,), text_response=given).answer
+    return UserQuestion(
+        workflow_id="w", run_id="r", call_id="c", spec=spec, selected_options=(ACCEPT,), text_response=given
+    ).answer
 
 
 def test_a_form_is_told_by_the_titles_of_its_choices() -> None:

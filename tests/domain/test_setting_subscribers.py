@@ -19,7 +19,12 @@ async def test_only_who_subscribed_to_what_changed_hears_of_it() -> None:
     subscribers.subscribe(lambda search: heard.append(("search", search)), "web.search")
     subscribers.subscribe(later, "max_depth", at_once=False)
     await subscribers.publish(Settings())
-    assert heard == [("theme", "system"), ("quick", False, "Ctrl+Alt+Space"), ("search", "ddgs"), ("later", Settings().max_depth)]
+    assert heard == [
+        ("theme", "system"),
+        ("quick", False, "Ctrl+Alt+Space"),
+        ("search", "ddgs"),
+        ("later", Settings().max_depth),
+    ]
     heard.clear()
     await subscribers.publish(Settings())
     assert heard == [], "nothing changed"

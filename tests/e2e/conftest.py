@@ -14,7 +14,8 @@ from tests.e2e.harness import Desk, scripted
 from tests.e2e.wire import ModelServer
 
 OpenDesk = Callable[..., Desk]
-"""``open_desk(steps, **options)``: open the test's data folder; after ``close`` it may be called again, as a restart."""
+"""``open_desk(steps, **options)``: open the test's data folder; after ``close`` it may be called again, as a
+restart."""
 
 
 @pytest.fixture

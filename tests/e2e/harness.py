@@ -1,8 +1,8 @@
 """One desk: the program with its real window, its engine on its own thread and a real database, driven by a test.
 
-The test function is ordinary synchronous code. Whenever it waits (``until``), Qt's events are processed, and with them the window's
-asyncio loop: the loop is told that it is running already and lives on Qt's timers, so that nothing here runs inside a coroutine of the
-program and no event loop is nested in another.
+The test function is ordinary synchronous code. Whenever it waits (``until``), Qt's events are processed, and with them
+the window's asyncio loop: the loop is told that it is running already and lives on Qt's timers, so that nothing here
+runs inside a coroutine of the program and no event loop is nested in another.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ class DrivenLoop(qasync.QEventLoop):  # type: ignore[misc]  # qasync tells nothi
 
 
 class Desk:
-    """The program, open. Made by the fixture ``open_desk``; closed at the end of the test, or by ``close`` for a restart.
+    """The program, open. Made by the fixture ``open_desk``; closed at the end of the test, or by ``close`` for a
+    restart.
 
     Attributes:
         window: the main window.
@@ -86,7 +87,13 @@ class Desk:
     """
 
     def __init__(
-        self, qtbot: QtBot, data: Path, model: ScriptedModel | None, *, first_start: bool = False, argv: Sequence[str] = ()
+        self,
+        qtbot: QtBot,
+        data: Path,
+        model: ScriptedModel | None,
+        *,
+        first_start: bool = False,
+        argv: Sequence[str] = (),
     ) -> None:
         self.qtbot: Any = qtbot  # the clicks and keys of pytest-qt have no types
         self.data, self.model = data, model
@@ -98,7 +105,8 @@ class Desk:
         self._hooks = sys.excepthook, threading.excepthook
         self._loop = DrivenLoop(qt)
         self.program = Program(qt, data, list(argv), self._open)
-        sys.excepthook, threading.excepthook = self._hooks  # pytest reports what reaches them as the failure of this test
+        # pytest reports what reaches them as the failure of this test
+        sys.excepthook, threading.excepthook = self._hooks
         assert sys.__stderr__ is not None
         faulthandler.enable(sys.__stderr__)
         self.program._crashed.connect(lambda text, _path: self.crashes.append(text))
@@ -114,13 +122,15 @@ class Desk:
 
     @asynccontextmanager
     async def _open(self, data_dir: Path | None) -> AsyncIterator[Atelier]:
-        """On the engine's thread: the real engine with a scripted model, answering other processes as the program does."""
+        """On the engine's thread: the real engine with a scripted model, answering other processes as the program
+        does."""
         model = self.model
         factory = None if model is None else lambda _agent: model
         async with Atelier.open(data_dir, model_factory=factory, vault=KeyVault(environ={}), fsync=False) as atelier:
             settings = await atelier.settings.get()
             if not settings.first_start_done:
-                await atelier.settings.update(name_by_model=False, memories_at_end="off")  # no script knows of such requests
+                # no script knows of such requests
+                await atelier.settings.update(name_by_model=False, memories_at_end="off")
             if not settings.first_start_done and not self._first_start:
                 await atelier.settings.update(first_start_done=True, language="en", theme="light")
             async with IpcServer(atelier, atelier.datadir, on_raise=self.program._on_raise):
@@ -132,7 +142,9 @@ class Desk:
         self.until(lambda: self.idle, "the window is filled")
 
     def under_way(self) -> list[object]:
-        """What the window still has to do: its tasks, events to be shown, and short timers that are about to reload or redraw."""
+        """What the window still has to do: its tasks, events to be shown, and short timers that are about to reload or
+        redraw.
+        """
         timers = [timer for timer in self.window.findChildren(QTimer) if timer.isSingleShot() and timer.isActive()]
         doing: list[object] = [timer.parent() for timer in timers if timer.interval() < LONG_MS]
         doing += [task for task in asyncio.all_tasks(self._loop) if not task.done()]
@@ -171,7 +183,9 @@ class Desk:
         gc.collect()
 
     def verify(self) -> None:
-        """Nothing went wrong that no screen showed: unhandled errors, failed tasks of the window, calls the script does not know."""
+        """Nothing went wrong that no screen showed: unhandled errors, failed tasks of the window, calls the script does
+        not know.
+        """
         assert self.crashes == []
         assert self.failures == []
         if self.model is not None:
@@ -233,7 +247,9 @@ class Desk:
 
     def until_shown(self, name: str, text: str) -> QWidget:
         """Until a visible widget of this object name shows ``text``; gives it."""
-        found = self.until(lambda: [widget for widget in self.all(name) if text in rendered(widget)], f"{name} shows {text!r}")
+        found = self.until(
+            lambda: [widget for widget in self.all(name) if text in rendered(widget)], f"{name} shows {text!r}"
+        )
         return found[-1]
 
     def click(self, target: str | QWidget) -> None:
@@ -247,7 +263,9 @@ class Desk:
         widget = self.find(target) if isinstance(target, str) else target
         self.qtbot.keyClicks(widget, text)
 
-    def press(self, target: str | QWidget, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    def press(
+        self, target: str | QWidget, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
+    ) -> None:
         widget = self.find(target) if isinstance(target, str) else target
         self.qtbot.keyClick(widget, key, modifiers)
 
@@ -270,16 +288,22 @@ class Desk:
 
     def click_row(self, view: QAbstractItemView, text: str) -> None:
         """Click the row of a list that shows ``text``."""
-        row = self.until(lambda: [number for number, words in enumerate(rows(view)) if text in words], f"a row shows {text!r}")[0]
+        row = self.until(
+            lambda: [number for number, words in enumerate(rows(view)) if text in words], f"a row shows {text!r}"
+        )[0]
         index = view.model().index(row, 0)
         view.scrollTo(index)
         self.qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(index).center())
 
     def until_row(self, name: str, text: str) -> str:
-        """Until the list of this object name has a row with ``text``; gives the row's words. The list may be behind another pane."""
+        """Until the list of this object name has a row with ``text``; gives the row's words. The list may be behind
+        another pane.
+        """
 
         def found() -> list[str]:
-            return [row for view in self.window.findChildren(QAbstractItemView, name) for row in rows(view) if text in row]
+            return [
+                row for view in self.window.findChildren(QAbstractItemView, name) for row in rows(view) if text in row
+            ]
 
         return self.until(found, f"{name} has a row with {text!r}")[0]
 
@@ -345,7 +369,11 @@ def rendered(widget: QWidget) -> str:
 
 def in_red(widget: QWidget) -> list[str]:
     """What a widget says in the colour of errors."""
-    found = [each for each in [widget, *widget.findChildren(QLabel)] if each.isVisible() and "err" in str(each.property("variant"))]
+    found = [
+        each
+        for each in [widget, *widget.findChildren(QLabel)]
+        if each.isVisible() and "err" in str(each.property("variant"))
+    ]
     return [rendered(each) for each in found]
 
 

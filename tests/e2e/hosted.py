@@ -1,4 +1,6 @@
-"""What a person does in the settings to use a hosted service: chosen from the list, a wrong key, the right one, its models."""
+"""What a person does in the settings to use a hosted service: chosen from the list, a wrong key, the right one, its
+models.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,11 @@ def picture(desk: Desk, of: QWidget, name: str) -> None:
         of.grab().save(str(Path(folder) / f"{name}.png"))
 
 
-def add_service(desk: Desk, words: str, title: str, root: str, *, wrong: str, key: str, page: str, models: int) -> tuple[Any, QTableWidget]:
-    """Add the service ``title``, found by ``words``, whose keys are made at ``page``, with the server at ``root`` in its place; the
-    window of the settings and the table of its models."""
+def add_service(
+    desk: Desk, words: str, title: str, root: str, *, wrong: str, key: str, page: str, models: int
+) -> tuple[Any, QTableWidget]:
+    """Add the service ``title``, found by ``words``, whose keys are made at ``page``, with the server at ``root`` in
+    its place; the window of the settings and the table of its models."""
     desk.action("settings")
     settings: Any = desk.find("settings-window")
     settings.show_page("providers")
@@ -41,7 +45,8 @@ def add_service(desk: Desk, words: str, title: str, root: str, *, wrong: str, ke
     desk.type(desk.find("provider-url"), root)
     desk.click(desk.find("provider-test"))
     said = desk.until(
-        lambda: [each for each in settings.findChildren(QLabel) if "refused the API key" in each.text()], "the key is refused"
+        lambda: [each for each in settings.findChildren(QLabel) if "refused the API key" in each.text()],
+        "the key is refused",
     )
     assert wrong not in said[0].text()
     desk.settle()
@@ -50,7 +55,9 @@ def add_service(desk: Desk, words: str, title: str, root: str, *, wrong: str, ke
     desk.find("provider-key", QLineEdit).clear()
     desk.type(desk.find("provider-key"), key)
     desk.click(desk.find("provider-test"))
-    desk.until(lambda: [each for each in settings.findChildren(QLabel) if "Works: answered" in each.text()], "the key is good")
+    desk.until(
+        lambda: [each for each in settings.findChildren(QLabel) if "Works: answered" in each.text()], "the key is good"
+    )
     desk.click(desk.find("provider-save"))
     table = desk.find("model-table", QTableWidget, settings)
     desk.until(lambda: table.rowCount() == models, "its models are listed")
@@ -59,7 +66,9 @@ def add_service(desk: Desk, words: str, title: str, root: str, *, wrong: str, ke
 
 
 def ask_for_a_sum(desk: Desk, provider: str, model: str) -> None:
-    """Let the usual agent use the model, at 2 dollars for a million tokens sent and 0.20 for those from the cache, and ask it 6*7."""
+    """Let the usual agent use the model, at 2 dollars for a million tokens sent and 0.20 for those from the cache, and
+    ask it 6*7.
+    """
     agent = desk.engine(lambda a: a.agents.default())
     fields = {"provider": provider, "model": model, "tools": ("CalculatorTool",), "tool_dialect": ToolDialect.NATIVE}
     desk.engine(lambda a: a.settings.update(name_by_model=False, memories_at_end="off"))
@@ -75,5 +84,8 @@ def see_savings(desk: Desk, name: str) -> None:
     desk.action("settings")
     settings = desk.find("settings-window")
     settings.show_page("usage")  # type: ignore[attr-defined]
-    desk.until(lambda: "the cache saved $0.01 ·" in desk.find("usage-summary", QLabel, settings).text(), "what the cache saved is shown")
+    desk.until(
+        lambda: "the cache saved $0.01 ·" in desk.find("usage-summary", QLabel, settings).text(),
+        "what the cache saved is shown",
+    )
     picture(desk, settings, f"usage-{name}")

@@ -2,12 +2,14 @@
 
     python -m tests.e2e.launcher DATA_DIR [--hold-at N] [--send TEXT] [--press NAME]
 
-Everything but the model is real: ``atelier_desk.__main__``, the window, the engine's thread, the database, the local socket. The model
-makes three tasks, one a reply, and then answers; it decides by the number of results it has seen, so that a resumed run continues where
-it was. With ``--hold-at N`` reply number N begins and never ends. With ``--send`` the text is typed into the window once it can be sent,
-with ``--press`` the button of this name is pressed once it is there.
+Everything but the model is real: ``atelier_desk.__main__``, the window, the engine's thread, the database, the local
+socket. The model makes three tasks, one a reply, and then answers; it decides by the number of results it has seen, so
+that a resumed run continues where it was. With ``--hold-at N`` reply number N begins and never ends. With ``--send``
+the text is typed into the window once it can be sent, with ``--press`` the button of this name is pressed once it is
+there.
 
-What happens is told on standard output, a line each: ``open``, ``ack CHUNK_TYPE`` for each committed event, ``holding``, ``raised``.
+What happens is told on standard output, a line each: ``open``, ``ack CHUNK_TYPE`` for each committed event,
+``holding``, ``raised``.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ def say(line: str) -> None:
 
 
 class Carpenter(ScriptedModel):
-    """Makes the tasks one by one. ``hold_at``: the number of results at which its reply stays unfinished, None never."""
+    """Makes the tasks one by one. ``hold_at``: the number of results at which its reply stays unfinished, None
+    never."""
 
     def __init__(self, hold_at: int | None) -> None:
         super().__init__([])
@@ -65,7 +68,9 @@ def use_model(model: ScriptedModel) -> None:
 
     @asynccontextmanager
     async def scripted(data_dir: Path | str | None = None, **options: Any) -> AsyncIterator[Atelier]:
-        async with opener(data_dir, model_factory=lambda _agent: model, vault=KeyVault(environ={}), **options) as atelier:
+        async with opener(
+            data_dir, model_factory=lambda _agent: model, vault=KeyVault(environ={}), **options
+        ) as atelier:
             await atelier.settings.update(first_start_done=True, language="en")
             atelier.bus.subscribe(lambda event: acknowledge(event))
             say("open")
@@ -81,7 +86,9 @@ def acknowledge(event: StreamEvent) -> None:
 
 
 class Hand(QObject):
-    """Sends one message, and presses one button, by the widgets' names as soon as the window takes it; tells when the window is raised."""
+    """Sends one message, and presses one button, by the widgets' names as soon as the window takes it; tells when the
+    window is raised.
+    """
 
     def __init__(self, text: str, press: str) -> None:
         super().__init__()
@@ -113,7 +120,11 @@ class Hand(QObject):
             self._timer.stop()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.WindowStateChange and self._window is not None and not self._window.isMinimized():
+        if (
+            event.type() == QEvent.Type.WindowStateChange
+            and self._window is not None
+            and not self._window.isMinimized()
+        ):
             say("raised")
         return False
 

@@ -36,16 +36,20 @@ STEPS: list[Step] = [
             report("r1", "shelf", "# Shelf\n\nThree boards of 84 cm."),
         ),
     ),
-    "Here is the plan:\n\n1. **Measure**, twice.\n2. Cut.\n\n```python\ndef boards(width):\n    return max(2, width // 30)\n```\n\n"
+    "Here is the plan:\n\n1. **Measure**, twice.\n2. Cut.\n\n```python\ndef boards(width):\n    return max(2, width "
+    "// 30)\n```\n\n"
     "| part | length | pieces |\n|---|---:|---:|\n| board | 84 cm | 3 |\n",
-    [ask("q1", "Which wood shall I plan with?", "mixed", options=WOODS, context="Oak is **dearer**.", textPlaceholder="Another wood")],
+    [ask("q1", "Which wood shall I plan with?", "mixed", options=WOODS, context="Oak is **dearer**.",
+    textPlaceholder="Another wood")],
     "Oak it is.",
     ChatReply(
         content="I change two files.",
-        tool_calls=(ToolCall(id="e1", name="edit_file", arguments=_EDIT), ToolCall(id="e2", name="write_file", arguments=_NOTE)),
+        tool_calls=(ToolCall(id="e1", name="edit_file", arguments=_EDIT),
+        ToolCall(id="e2", name="write_file", arguments=_NOTE)),
     ),
 ]  # fmt: skip
-"""A turn with tasks, a memory, a report, code and a table; a question; two changes of files that wait for an approval."""
+"""A turn with tasks, a memory, a report, code and a table; a question; two changes of files that wait for an
+approval."""
 Opener = Callable[[Desk], object]
 
 
@@ -118,7 +122,13 @@ def _settings(name: str, button: str = "") -> Opener:
 
 
 def _confirm(desk: Desk) -> None:
-    confirm(desk.window, "Undo changes to 3 files?", "What was changed since then is kept beside them.", "Undo changes", lambda: None)
+    confirm(
+        desk.window,
+        "Undo changes to 3 files?",
+        "What was changed since then is kept beside them.",
+        "Undo changes",
+        lambda: None,
+    )
 
 
 def _first_steps(step: int, desk: Desk) -> None:
@@ -129,13 +139,26 @@ def plain() -> Iterator[tuple[str, Opener]]:
     """What an empty program can show."""
     yield "start", _action("new-workflow")
     yield "gallery", lambda desk: desk.window.chat.empty._open_gallery()
-    for name in ("command-palette", "search-everywhere", "recently-deleted", "quick-ask", "user-guide", "projects", "choose-profile"):
+    for name in (
+        "command-palette",
+        "search-everywhere",
+        "recently-deleted",
+        "quick-ask",
+        "user-guide",
+        "projects",
+        "choose-profile",
+    ):
         yield name, _action(name)
     for step in range(3):
         yield f"first-steps-{step + 1}", partial(_first_steps, step)
     for entry in sections():
         yield f"settings-{entry.name}", _settings(entry.name)
-    for page, button in (("agents", "agent-gallery"), ("providers", "provider-add"), ("mcp", "mcp-add"), ("approvals", "rule-add")):
+    for page, button in (
+        ("agents", "agent-gallery"),
+        ("providers", "provider-add"),
+        ("mcp", "mcp-add"),
+        ("approvals", "rule-add"),
+    ):
         yield f"settings-{button}", _settings(page, button)
     yield "confirm", _confirm
 

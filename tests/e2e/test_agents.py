@@ -1,4 +1,6 @@
-"""Agents as a new user meets them: a ready one from the start page, answering at once, and the editor of its model and tools."""
+"""Agents as a new user meets them: a ready one from the start page, answering at once, and the editor of its model and
+tools.
+"""
 
 from __future__ import annotations
 

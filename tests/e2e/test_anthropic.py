@@ -1,4 +1,6 @@
-"""A person adds Anthropic in the settings, tries the key, and talks to Claude: thoughts, a call, and what the cache did."""
+"""A person adds Anthropic in the settings, tries the key, and talks to Claude: thoughts, a call, and what the cache
+did.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def test_a_person_adds_anthropic_and_asks(open_desk: OpenDesk) -> None:
     with serving(server):
         desk = open_desk(None)
         page = "console.anthropic.com/settings/keys"
-        settings, table = add_service(desk, "claude", "Anthropic", server.root, wrong="sk-ant-no", key=KEY, page=page, models=2)
+        settings, table = add_service(
+            desk, "claude", "Anthropic", server.root, wrong="sk-ant-no", key=KEY, page=page, models=2
+        )
         assert [table.model().index(0, column).data() for column in (1, 2)] == ["Claude Sonnet 5", "1,000,000"]
         settings.close()
         server.script(

@@ -1,4 +1,6 @@
-"""Calls that wait for a person's approval, and sub-agents that wait for an answer: in the transcript, in the inbox, over a restart."""
+"""Calls that wait for a person's approval, and sub-agents that wait for an answer: in the transcript, in the inbox,
+over a restart.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,11 @@ GOAL, MEASURE, CUT, CHECK = "Build the shelf", "Measure the wall", "Cut the boar
 def open_asking(open_desk: OpenDesk, server: ModelServer, **lead: Any) -> Desk:
     """The program with Ada, who must ask before she starts an agent, and Bea and Cid."""
     desk = open_desk(None)
-    agents = [config("Ada", **{"approval": ApprovalMode.SELECTIVE, **lead}), config("Bea", approval=ApprovalMode.SELECTIVE), config("Cid")]
+    agents = [
+        config("Ada", **{"approval": ApprovalMode.SELECTIVE, **lead}),
+        config("Bea", approval=ApprovalMode.SELECTIVE),
+        config("Cid"),
+    ]
     desk.engine(lambda a: hire(a, server.provider, *agents))
     desk.settle()
     return desk
@@ -32,7 +38,8 @@ def open_asking(open_desk: OpenDesk, server: ModelServer, **lead: Any) -> Desk:
 def card_in(desk: Desk, place: QWidget) -> QWidget:
     """The approval card in the conversation or the inbox, waited for."""
     found = desk.until(
-        lambda: [each for each in place.findChildren(QWidget, "approval-card") if each.isVisible()], f"a card in {place.objectName()}"
+        lambda: [each for each in place.findChildren(QWidget, "approval-card") if each.isVisible()],
+        f"a card in {place.objectName()}",
     )
     assert len(found) == 1
     return found[0]
@@ -103,7 +110,11 @@ def test_a_rejection_tells_the_agent_why(open_desk: OpenDesk, server: ModelServe
 
 def test_an_approval_for_the_run_is_asked_for_once(open_desk: OpenDesk, server: ModelServer) -> None:
     server.script(
-        GOAL, calls(spawn("s1", "Eve", CHECK)), calls(spawn("s2", "Fay", CUT)), "Both are done.", calls(spawn("s3", "Gus", MEASURE))
+        GOAL,
+        calls(spawn("s1", "Eve", CHECK)),
+        calls(spawn("s2", "Fay", CUT)),
+        "Both are done.",
+        calls(spawn("s3", "Gus", MEASURE)),
     )
     server.script(CHECK, "84 is right.")
     server.script(CUT, "Three boards.")
@@ -121,19 +132,28 @@ def test_an_approval_for_the_run_is_asked_for_once(open_desk: OpenDesk, server: 
 
 
 def test_several_that_wait_together_are_one_card_with_one_yes(open_desk: OpenDesk, server: ModelServer) -> None:
-    eve, fay, gus = (spawn(f"s{n}", name, task) for n, (name, task) in enumerate((("Eve", CHECK), ("Fay", CUT), ("Gus", MEASURE))))
+    eve, fay, gus = (
+        spawn(f"s{n}", name, task) for n, (name, task) in enumerate((("Eve", CHECK), ("Fay", CUT), ("Gus", MEASURE)))
+    )
     server.script(GOAL, calls(eve, fay, gus), "All three are at work.", "All done.", "All done.")
     for task, said in ((CHECK, "84 is right."), (CUT, "Three boards."), (MEASURE, "84 cm.")):
         server.script(task, said)
     desk = open_asking(open_desk, server)
     desk.send(GOAL)
-    card = desk.until(lambda: [each for each in desk.window.chat.findChildren(QWidget, "approval-group") if each.isVisible()], "the card")[
-        0
-    ]
+    card = desk.until(
+        lambda: [each for each in desk.window.chat.findChildren(QWidget, "approval-group") if each.isVisible()],
+        "the card",
+    )[0]
     assert not [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()]
     desk.until(lambda: "Allow all 3" in rendered(card), "all three are listed")
     said = rendered(card)
-    for name in ("Ada asks for 3 approvals", "Start the agent Eve", "Start the agent Fay", "Start the agent Gus", "Allow all 3"):
+    for name in (
+        "Ada asks for 3 approvals",
+        "Start the agent Eve",
+        "Start the agent Fay",
+        "Start the agent Gus",
+        "Allow all 3",
+    ):
         assert name in said
     assert waiting(desk) == 3
     yes = child(card, QAbstractButton, "approval-allow-all")
@@ -145,7 +165,11 @@ def test_several_that_wait_together_are_one_card_with_one_yes(open_desk: OpenDes
 
 
 def test_a_sub_agents_approval_says_who_stands_above_it(open_desk: OpenDesk, server: ModelServer) -> None:
-    server.script(GOAL, calls(Call("DelegateTaskTool", {"operation": "delegate", "agent_id": "Bea", "prompt": MEASURE}, id="d1")), "Done.")
+    server.script(
+        GOAL,
+        calls(Call("DelegateTaskTool", {"operation": "delegate", "agent_id": "Bea", "prompt": MEASURE}, id="d1")),
+        "Done.",
+    )
     server.script(MEASURE, calls(spawn("s1", "Eve", CHECK)), "The wall is 84 cm wide.")
     server.script(CHECK, "84 is right.")
     server.script("Something else", "A quick answer.")

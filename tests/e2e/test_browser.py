@@ -43,12 +43,18 @@ async def test_a_real_browser_runs_the_page_and_reaches_nothing_but_what_the_gat
     port = udp.getsockname()[1]
     listener = await asyncio.start_server(lambda _reader, _writer: reached.append("tcp"), "127.0.0.1", port)
     async with sites() as served:
-        served.pages["app.org/"] = Reply(b"<title>App</title><script src='http://cdn.org/app.js'></script><body><div id='root'></div>")
-        served.pages["cdn.org/app.js"] = Reply(PROGRAM.replace(b"PORT", str(port).encode()), headers={"content-type": "text/javascript"})
+        served.pages["app.org/"] = Reply(
+            b"<title>App</title><script src='http://cdn.org/app.js'></script><body><div id='root'></div>"
+        )
+        served.pages["cdn.org/app.js"] = Reply(
+            PROGRAM.replace(b"PORT", str(port).encode()), headers={"content-type": "text/javascript"}
+        )
         served.pages["app.org/api"] = Reply(b"Answer of the API,", headers={"content-type": "text/plain"})
         web = Web(tmp_path / "web", Hasty(), resolve=served.resolve, network=served)
         web.browser_flags = ("--no-sandbox",)  # the page is ours, and tests may be run by root
-        page = await web.page("http://app.org/", lambda host, port: False, barred=lambda host: "deny" if host == "barred.org" else "")
+        page = await web.page(
+            "http://app.org/", lambda host, port: False, barred=lambda host: "deny" if host == "barred.org" else ""
+        )
         assert (page.url, page.ran != "", page.scripts) == ("http://app.org/", True, False)
         # "opaque" is the gate's own refusal
         assert "Answer of the API, opaque refused refused refused." in page.markdown

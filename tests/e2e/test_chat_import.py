@@ -16,7 +16,9 @@ def test_an_export_of_chats_is_chosen_from_imported_shown_and_undone(open_desk: 
     file = zipped(tmp_path / "export.zip", {"conversations.json": [bread(), claude(), open_webui(), librechat()]})
     desk = open_desk([])
     desk.action("import-workflow")
-    dialog = desk.until(lambda: [each for each in desk.window.findChildren(QFileDialog) if each.isVisible()], "which file")[0]
+    dialog = desk.until(
+        lambda: [each for each in desk.window.findChildren(QFileDialog) if each.isVisible()], "which file"
+    )[0]
     dialog.fileSelected.emit(str(file))
     dialog.close()
     chats = desk.find("chats-list", QListWidget)

@@ -1,4 +1,6 @@
-"""What a person picks stays picked, and the keyboard is where they write: the real window, the real engine, a model server on the wire."""
+"""What a person picks stays picked, and the keyboard is where they write: the real window, the real engine, a model
+server on the wire.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def turn(desk: Desk, text: str, answer: str) -> None:
     desk.wait_done()
 
 
-def test_a_picked_model_holds_through_messages_edits_regeneration_and_a_restart(open_desk: OpenDesk, server: ModelServer) -> None:
+def test_a_picked_model_holds_through_messages_edits_regeneration_and_a_restart(
+    open_desk: OpenDesk, server: ModelServer
+) -> None:
     server.script("Please", *(f"Answer {number}." for number in range(1, 8)))
     desk = begin(open_desk, server)
     pick(desk, BIG)
@@ -73,7 +77,9 @@ def test_a_picked_model_holds_through_messages_edits_regeneration_and_a_restart(
     desk.wait_done()
     desk.close()
     again = open_desk(None)
-    again.until(lambda: again.all("model-select") and model_picker(again).full_text == BIG, "the picker shows what was chosen")
+    again.until(
+        lambda: again.all("model-select") and model_picker(again).full_text == BIG, "the picker shows what was chosen"
+    )
     again.settle()
     turn(again, "Once more", "Answer 6.")
     assert asked(server, "Please") == [BIG] * 6
@@ -114,7 +120,10 @@ def test_messages_that_wait_are_changed_undone_and_sent(open_desk: OpenDesk, ser
     desk.close()
     again = open_desk(None)
     strip = again.window.chat.queue.strip
-    again.until(lambda: [row.waiting.content for row in strip.rows] == ["third", "first, better"], "they are there after a restart")
+    again.until(
+        lambda: [row.waiting.content for row in strip.rows] == ["third", "first, better"],
+        "they are there after a restart",
+    )
     again.click(strip.send)
     again.until(lambda: "To the other." in rendered(again.find("chat-view")), "both are answered")
     again.wait_done()
@@ -175,13 +184,17 @@ def test_what_is_set_for_the_workflow_reaches_the_server(open_desk: OpenDesk, se
     desk.click(desk.find("form-submit", within=dialog))
     desk.gone("workflow-settings")
     turn(desk, "Please begin", "Answer 1.")
-    system = next(message["content"] for message in server.requests("Please")[0]["messages"] if message["role"] == "system")
+    system = next(
+        message["content"] for message in server.requests("Please")[0]["messages"] if message["role"] == "system"
+    )
     assert "Answer in verse." in str(system)
     assert desk.engine(lambda a: a.workflows.get(desk.workflow_id)).choices.instructions == "Answer in verse."
 
 
 def test_a_model_nobody_knows_answers_the_built_in_agent_at_once(open_desk: OpenDesk, server: ModelServer) -> None:
-    """The first thing a new person does: connect a server, pick a model of it, write. Nobody says how much such a model can take."""
+    """The first thing a new person does: connect a server, pick a model of it, write. Nobody says how much such a model
+    can take.
+    """
     server.models(BIG)
     server.script("Please", "Answer 1.")
     desk = open_desk(None)
@@ -190,5 +203,7 @@ def test_a_model_nobody_knows_answers_the_built_in_agent_at_once(open_desk: Open
     desk.settle()
     pick(desk, BIG)
     desk.send("Please begin")
-    desk.until(lambda: "Answer 1." in rendered(desk.find("chat-view")), "it is answered, and not refused for want of room")
+    desk.until(
+        lambda: "Answer 1." in rendered(desk.find("chat-view")), "it is answered, and not refused for want of room"
+    )
     desk.wait_done()

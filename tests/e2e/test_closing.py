@@ -1,4 +1,6 @@
-"""Closing the window while an agent works: it is asked about once, and nothing that costs money continues without that choice."""
+"""Closing the window while an agent works: it is asked about once, and nothing that costs money continues without that
+choice.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def status(desk: Desk) -> list[RunStatus]:
 
 
 @pytest.mark.parametrize("choice", ["closing-stop", "closing-next-start", "killed"])
-def test_what_works_continues_at_the_next_start_only_when_that_was_chosen(open_desk: OpenDesk, server: ModelServer, choice: str) -> None:
+def test_what_works_continues_at_the_next_start_only_when_that_was_chosen(
+    open_desk: OpenDesk, server: ModelServer, choice: str
+) -> None:
     desk = at_work(open_desk, server)
     if choice == "killed":
         desk.close()

@@ -1,4 +1,6 @@
-"""An agent running in a folder: what only reads runs, the rest waits for an approval, and its card shows what it prints while it runs."""
+"""An agent running in a folder: what only reads runs, the rest waits for an approval, and its card shows what it prints
+while it runs.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def test_a_command_is_allowed_seen_and_over(open_desk: OpenDesk, server: ModelSe
     work.mkdir()
     for name, text in (("app.py", "print(1)\n"), ("slow.sh", SLOW), ("gate", "")):
         (work / name).write_text(text)
-    server.script(GOAL, calls(command("c1", "ls && cat app.py")), calls(command("c2", "bash slow.sh")), "All tests pass.")
+    server.script(
+        GOAL, calls(command("c1", "ls && cat app.py")), calls(command("c2", "bash slow.sh")), "All tests pass."
+    )
     desk = open_desk(None)
     agent = config("Ada", tools=("run_command",), sections=(), approval=ApprovalMode.SELECTIVE)
     desk.engine(lambda a: hire(a, server.provider, agent))
@@ -50,7 +54,8 @@ def test_a_command_is_allowed_seen_and_over(open_desk: OpenDesk, server: ModelSe
     desk.click(child(card, QAbstractButton, "approval-approve"))
 
     live = desk.until(
-        lambda: [each for each in desk.all("tool-live", QLabel) if each.isVisible() and "step 3" in each.text()], "its output"
+        lambda: [each for each in desk.all("tool-live", QLabel) if each.isVisible() and "step 3" in each.text()],
+        "its output",
     )[0]
     assert live.text().split("\n") == ["step 1", "step 2", "step 3"]
     picture(desk.window, "running")

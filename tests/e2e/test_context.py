@@ -1,4 +1,6 @@
-"""What was sent to the model, against what the server received; pins and undone compactions; three workflows running at once."""
+"""What was sent to the model, against what the server received; pins and undone compactions; three workflows running at
+once.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,10 @@ def as_received(body: dict[str, Any]) -> list[tuple[str, str, list[tuple[str, An
         (
             message["role"],
             message.get("content") or "",
-            [(call["function"]["name"], json.loads(call["function"]["arguments"])) for call in message.get("tool_calls") or []],
+            [
+                (call["function"]["name"], json.loads(call["function"]["arguments"]))
+                for call in message.get("tool_calls") or []
+            ],
         )
         for message in body["messages"]
     ]
@@ -64,7 +69,11 @@ def as_received(body: dict[str, Any]) -> list[tuple[str, str, list[tuple[str, An
 
 def as_shown(copied: dict[str, Any]) -> list[tuple[str, str, list[tuple[str, Any]]]]:
     return [
-        (message["role"], message.get("content") or "", [(call["name"], call["arguments"]) for call in message.get("tool_calls") or []])
+        (
+            message["role"],
+            message.get("content") or "",
+            [(call["name"], call["arguments"]) for call in message.get("tool_calls") or []],
+        )
         for message in copied["messages"]
     ]
 
@@ -115,7 +124,9 @@ def results(body: dict[str, Any]) -> list[bool]:
 def pick_row(desk: Desk, text: str, last: bool = True) -> None:
     """Choose the last, or first, row of the request's parts whose words begin so."""
     items = desk.find("context-items", QListWidget)
-    found = desk.until(lambda: [row for row, words in enumerate(rows(items)) if words.startswith(text)], f"a row begins with {text!r}")
+    found = desk.until(
+        lambda: [row for row, words in enumerate(rows(items)) if words.startswith(text)], f"a row begins with {text!r}"
+    )
     items.setCurrentRow(found[-1 if last else 0])
 
 
@@ -124,7 +135,8 @@ def say(text: str) -> Reply:
 
 
 def test_a_pin_holds_and_a_compaction_is_undone(open_desk: OpenDesk, server: ModelServer) -> None:
-    # The window holds the instructions, the tools, the written report and three readings of it (some 7,250 tokens), not four (8,600).
+    # The window holds the instructions, the tools, the written report and three readings of it (some 7,250 tokens), not
+    # four (8,600).
     desk = open_alone(open_desk, server, window=9_368, max_tokens=1_024, tools=("ReportTool", "CalculatorTool"))
     write = Call("ReportTool", {"operation": "write", "name": "plan", "content": LONG}, id="w1")
     server.script(GOAL, calls(write, usage=None), read("r1"), say("Read."))
@@ -153,7 +165,10 @@ def test_a_pin_holds_and_a_compaction_is_undone(open_desk: OpenDesk, server: Mod
     desk.last_reply("Everything is here.")
     desk.wait_done()
     assert results(server.requests(GOAL)[-1]) == [True, True, True, True]
-    desk.until(lambda: as_shown(shown_request(desk)) == as_received(server.requests(GOAL)[-1]), "the pane shows the newest turn")
+    desk.until(
+        lambda: as_shown(shown_request(desk)) == as_received(server.requests(GOAL)[-1]),
+        "the pane shows the newest turn",
+    )
 
 
 def dot(desk: Desk, name: str) -> str:

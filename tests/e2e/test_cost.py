@@ -1,4 +1,6 @@
-"""One limit a month over everything that costs: what does not fit is said before it is sent, in the window, and goes on when it may."""
+"""One limit a month over everything that costs: what does not fit is said before it is sent, in the window, and goes on
+when it may.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def searches() -> Iterator[tuple[str, list[str]]]:
     class Service(Handler):
         def do_GET(self) -> None:
             asked.append(urlsplit(self.path).query)
-            self.answer_json(200, {"web": {"results": [{"title": "Bees", "url": "https://a.org/", "description": "They fly."}]}})
+            self.answer_json(
+                200, {"web": {"results": [{"title": "Bees", "url": "https://a.org/", "description": "They fly."}]}}
+            )
 
     with serving(Service) as place:
         yield f"http://{place}", asked
@@ -59,7 +63,14 @@ def test_a_request_beyond_the_month_says_what_it_may_cost_and_goes_when_the_limi
 ) -> None:
     usage = {"prompt_tokens": 90_000, "completion_tokens": 1_000, "total_tokens": 91_000}
     server.script(GOAL, Reply(text="They hum.", usage=usage), "Once more.")
-    priced = ModelInfo(provider=PROVIDER, name=MODEL, context_window=WINDOW, supports_tools=True, price_input=DOLLARS, price_output=DOLLARS)
+    priced = ModelInfo(
+        provider=PROVIDER,
+        name=MODEL,
+        context_window=WINDOW,
+        supports_tools=True,
+        price_input=DOLLARS,
+        price_output=DOLLARS,
+    )
     desk = open_desk(None)
     desk.engine(lambda a: hire(a, server.provider, config("Ada", tools=(), max_tokens=1_000)))
     desk.engine(lambda a: a.models.update(priced))
@@ -122,4 +133,6 @@ def test_a_search_without_a_known_price_waits_until_it_is_entered(
 
 
 def _free() -> ModelInfo:
-    return ModelInfo(provider=PROVIDER, name=MODEL, context_window=WINDOW, supports_tools=True, price_input=0, price_output=0)
+    return ModelInfo(
+        provider=PROVIDER, name=MODEL, context_window=WINDOW, supports_tools=True, price_input=0, price_output=0
+    )

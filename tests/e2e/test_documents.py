@@ -25,13 +25,17 @@ def shot(desk: Desk, name: str) -> None:
         desk.window.grab().save(str(Path(folder) / f"{name}.png"))
 
 
-def test_documents_are_sent_as_text_and_one_that_is_refused_stops_the_message(open_desk: OpenDesk, tmp_path: Path) -> None:
+def test_documents_are_sent_as_text_and_one_that_is_refused_stops_the_message(
+    open_desk: OpenDesk, tmp_path: Path
+) -> None:
     (tmp_path / "letter.docx").write_bytes(word("A letter of Ada"))
     (tmp_path / "sales.xlsx").write_bytes(sheets())
     (tmp_path / "locked.xlsx").write_bytes(COMPOUND + "EncryptedPackage".encode("utf-16-le"))
     desk = open_desk(["Read."])
     row = desk.window.chat.composer.attachments
-    desk.window.chat.composer.attach_files([str(tmp_path / name) for name in ("letter.docx", "sales.xlsx", "locked.xlsx")])
+    desk.window.chat.composer.attach_files(
+        [str(tmp_path / name) for name in ("letter.docx", "sales.xlsx", "locked.xlsx")]
+    )
     desk.until(lambda: len(row.ready) == 2 and any(item.problem for item in row.items), "two are read, one is refused")
     refused = next(chip for chip in desk.all("attachment", QWidget) if "has a password" in chip.accessibleName())
     shot(desk, "refused")
@@ -86,7 +90,9 @@ def test_a_reply_is_copied_with_its_table_and_exported_to_be_opened(
 
 def save(desk: Desk, path: Path) -> None:
     """Answer the dialog that asks where to."""
-    dialog = desk.until(lambda: [each for each in desk.window.findChildren(QFileDialog) if each.isVisible()], "where to")[0]
+    dialog = desk.until(
+        lambda: [each for each in desk.window.findChildren(QFileDialog) if each.isVisible()], "where to"
+    )[0]
     assert Path(dialog.selectedFiles()[0]).suffix == ".docx"
     assert dialog.nameFilters()[0] == "Word (*.docx)"
     dialog.fileSelected.emit(str(path))

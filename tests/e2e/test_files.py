@@ -56,7 +56,9 @@ def test_a_folder_an_edit_and_its_undo(open_desk: OpenDesk, tmp_path: Path) -> N
     desk.settle()
     assert not desk.window.findChildren(QWidget, "trust-question"), "there is nothing to trust in it"
     desk.send("Continue")
-    card = desk.until(lambda: [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()], "a card")[0]
+    card = desk.until(
+        lambda: [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()], "a card"
+    )[0]
     assert "shelf.py" in rendered(card)
     keep(desk, "files-asks.png")
     assert "max" not in (project / "shelf.py").read_text()
@@ -64,7 +66,9 @@ def test_a_folder_an_edit_and_its_undo(open_desk: OpenDesk, tmp_path: Path) -> N
     desk.last_reply("At least two")
     desk.wait_done()
     assert "max(2" in (project / "shelf.py").read_text()
-    ended = desk.until(lambda: [each for each in desk.window.chat.findChildren(QWidget, "changed-files") if each.isVisible()], "named")[0]
+    ended = desk.until(
+        lambda: [each for each in desk.window.chat.findChildren(QWidget, "changed-files") if each.isVisible()], "named"
+    )[0]
     assert "shelf.py" in rendered(ended)
     keep(desk, "files-card.png")
     changes = desk.find("file-changes", ChangeTree)
@@ -83,7 +87,10 @@ def test_a_folder_an_edit_and_its_undo(open_desk: OpenDesk, tmp_path: Path) -> N
     desk.until(lambda: pane.diff.side_by_side, "both sides are shown")
     keep(desk, "files-diff-side.png")
     desk.click("file-undo")
-    desk.until(lambda: (project / "shelf.py").read_text() == "def boards(width):\n    return width // 30\n", "the change is undone")
+    desk.until(
+        lambda: (project / "shelf.py").read_text() == "def boards(width):\n    return width // 30\n",
+        "the change is undone",
+    )
     desk.until(lambda: not pane._undo_all.isEnabled(), "nothing is left to undo")
 
 

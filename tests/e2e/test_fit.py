@@ -1,4 +1,6 @@
-"""Every screen in both languages, at two sizes of text and in windows of three sizes: all of it can be read and reached."""
+"""Every screen in both languages, at two sizes of text and in windows of three sizes: all of it can be read and
+reached.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A person adds Google in the settings, tries the key, and talks to Gemini: thoughts, a signed call, and what the cache did."""
+"""A person adds Google in the settings, tries the key, and talks to Gemini: thoughts, a signed call, and what the cache
+did.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from tests.support.servers.base import Reply
 from tests.support.servers.google import FakeGoogle
 
 KEY = "AIza-k1"
-USAGE = {"promptTokenCount": 4250, "cachedContentTokenCount": 4000, "candidatesTokenCount": 20, "thoughtsTokenCount": 10}
+USAGE = {
+    "promptTokenCount": 4250,
+    "cachedContentTokenCount": 4000,
+    "candidatesTokenCount": 20,
+    "thoughtsTokenCount": 10,
+}
 
 
 def test_a_person_adds_google_and_asks(open_desk: OpenDesk) -> None:
@@ -19,7 +26,9 @@ def test_a_person_adds_google_and_asks(open_desk: OpenDesk) -> None:
     with serving(server):
         desk = open_desk(None)
         page = "aistudio.google.com/apikey"
-        settings, table = add_service(desk, "google", "Google Gemini", server.root, wrong="AIza-no", key=KEY, page=page, models=2)
+        settings, table = add_service(
+            desk, "google", "Google Gemini", server.root, wrong="AIza-no", key=KEY, page=page, models=2
+        )
         assert [table.model().index(0, column).data() for column in (1, 2)] == ["Gemini 3.5 Flash", "1,048,576"]
         settings.close()
         server.script(

@@ -1,4 +1,6 @@
-"""Habits that a person brings along: typing while something opens, digits and Enter, one control for permissions, folders used before."""
+"""Habits that a person brings along: typing while something opens, digits and Enter, one control for permissions,
+folders used before.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,9 @@ def test_a_high_risk_says_what_can_be_undone_offers_no_accent_and_shows_the_reas
     desk.window.chat.folders.grant([str(folder)])
     desk.settle()
     desk.send(GOAL)
-    card = desk.until(lambda: [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()], "a card")[0]
+    card = desk.until(
+        lambda: [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()], "a card"
+    )[0]
     said = rendered(card)
     assert "high risk" in said.lower()
     assert "30 days" in said, "what can be undone is said"
@@ -115,7 +119,9 @@ def test_one_control_at_the_composer_says_what_is_asked_first_and_recent_folders
     call = Call("write_file", {"path": "new.txt", "content": "x"}, id="w1")
     server.script(GOAL, calls(call), "I may not.")
     desk = open_desk(None)
-    desk.engine(lambda a: hire(a, server.provider, config("Ada", tools=("write_file",), approval=ApprovalMode.SELECTIVE)))
+    desk.engine(
+        lambda a: hire(a, server.provider, config("Ada", tools=("write_file",), approval=ApprovalMode.SELECTIVE))
+    )
     desk.engine(lambda a: a.workflows.create("Earlier", workspace=(str(folder),)))
     desk.settle()
     desk.action("new-workflow")
@@ -124,7 +130,9 @@ def test_one_control_at_the_composer_says_what_is_asked_first_and_recent_folders
     desk.settle()
     control = desk.find("profile-select", Picker)
     assert control.full_text == "Ask"
-    assert [each for each in desk.window.findChildren(QAbstractButton) if each.isVisible() and each.text() == "Ask"] in ([], [control])
+    assert [
+        each for each in desk.window.findChildren(QAbstractButton) if each.isVisible() and each.text() == "Ask"
+    ] in ([], [control])
     assert desk.window.chat.composer.isAncestorOf(control)
     desk.click(control)
     menu = control.menu_open
@@ -163,7 +171,9 @@ def test_what_export_writes_import_takes(open_desk: OpenDesk, tmp_path: Path) ->
 
 
 def _answer(desk: Desk, file: Path) -> None:
-    dialog = desk.until(lambda: [each for each in desk.window.findChildren(QFileDialog) if each.isVisible()], "which file")[0]
+    dialog = desk.until(
+        lambda: [each for each in desk.window.findChildren(QFileDialog) if each.isVisible()], "which file"
+    )[0]
     dialog.fileSelected.emit(str(file))
     dialog.close()
     dialog.deleteLater()
@@ -173,7 +183,10 @@ def _answer(desk: Desk, file: Path) -> None:
 def test_the_starter_says_what_it_is_good_for_and_leads_to_better_ones(open_desk: OpenDesk, language: str) -> None:
     desk = open_desk(None)
     desk.action(f"language-{language}")
-    words = {"english": ("simple questions", "Choose a better model"), "french": ("questions simples", "Choisir un meilleur modèle")}
+    words = {
+        "english": ("simple questions", "Choose a better model"),
+        "french": ("questions simples", "Choisir un meilleur modèle"),
+    }
     line = desk.find("starter-notice")
     for each in words[language]:
         assert each in rendered(line)

@@ -54,7 +54,16 @@ WORK: list[Step] = [
             call(6, "run_command", command=f"echo {turned('ok')} >&2; false", modifies_files=True),
         ),
     ),
-    [ask("q1", turned("question"), "mixed", options=OPTIONS, context=turned("context"), textPlaceholder=turned("hint"))],
+    [
+        ask(
+            "q1",
+            turned("question"),
+            "mixed",
+            options=OPTIONS,
+            context=turned("context"),
+            textPlaceholder=turned("hint"),
+        )
+    ],
     "Done.",
     "Nothing else.",
 ]

@@ -1,4 +1,6 @@
-"""A key that was lost with the program is asked for where it is missed, and one that a file keeps is there at the second start."""
+"""A key that was lost with the program is asked for where it is missed, and one that a file keeps is there at the
+second start.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,11 @@ def test_a_lost_key_is_asked_for_and_can_be_kept(open_desk: OpenDesk, server: Mo
     field = desk.find("provider-key", QLineEdit)
     desk.until(lambda: QApplication.focusWidget() is field, "the keyboard is in the field of the key")
     assert field.placeholderText() == "API key required"
-    assert [row for row in rows(desk.find("provider-list", QListWidget, window)) if PROVIDER in row and "API key required" in row]
+    assert [
+        row
+        for row in rows(desk.find("provider-list", QListWidget, window))
+        if PROVIDER in row and "API key required" in row
+    ]
     assert "lost when Atelier closes" in desk.find("provider-key-note", QLabel).text()
     desk.type(field, KEY)
     desk.click("provider-save")
@@ -54,7 +60,9 @@ def test_a_lost_key_is_asked_for_and_can_be_kept(open_desk: OpenDesk, server: Mo
     assert desk.engine(lambda a: a.keys.states())[PROVIDER] == "saved"
 
 
-def test_a_key_the_server_refuses_is_reported_where_the_program_says_how_it_is(open_desk: OpenDesk, server: ModelServer) -> None:
+def test_a_key_the_server_refuses_is_reported_where_the_program_says_how_it_is(
+    open_desk: OpenDesk, server: ModelServer
+) -> None:
     gate = asyncio.Event()
     server.script("Hello", held("Good morning.", gate))
     server._server.api_key = RIGHT

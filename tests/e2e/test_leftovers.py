@@ -1,4 +1,6 @@
-"""Text and windows that change their size while a screen is open leave nothing behind: it is as it was before, and as a new one is."""
+"""Text and windows that change their size while a screen is open leave nothing behind: it is as it was before, and as a
+new one is.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ pytestmark = pytest.mark.timeout(1800)  # most of the time is waiting for the wi
 
 
 def shown(desk: Desk, folder: Path) -> Iterator[tuple[str, screens.Opener, bool]]:
-    """Each screen with its name, how it is opened, and whether it can be opened once more; without ``ATELIER_FIT=all``, few of them."""
+    """Each screen with its name, how it is opened, and whether it can be opened once more; without ``ATELIER_FIT=all``,
+    few of them.
+    """
     again = dict(screens.plain())
     for name, opener in chain(again.items(), screens.at_work(desk, folder) if ALL else ()):
         if ALL or name in FEW:

@@ -21,7 +21,8 @@ from tests.e2e.harness import Desk, child
 
 REPLY = """## Moving the reports to the new store
 
-The script `migrate.py` reads every file below **`reports/`** and writes one row a file. Nothing is deleted before `--commit` is given; see
+The script `migrate.py` reads every file below **`reports/`** and writes one row a file. Nothing is deleted before
+`--commit` is given; see
 `config/store.toml` for the address.
 
 1. Prepare the folder
@@ -86,7 +87,9 @@ def desk(open_desk: OpenDesk) -> Desk:
     desk.window.resize(1360, 1000)
     desk.send("How do I move the reports?")
     desk.wait_done()
-    desk.until(lambda: any(each.isVisible() for each in desk.window.chat.findChildren(DiagramPicture)), "the diagram is drawn")
+    desk.until(
+        lambda: any(each.isVisible() for each in desk.window.chat.findChildren(DiagramPicture)), "the diagram is drawn"
+    )
     return desk
 
 
@@ -135,7 +138,9 @@ def test_code_in_a_line_has_a_ground_lists_an_indent_and_tables_room(desk: Desk)
     assert grounds["migrate.py"] == QColor(look.tokens.inline_code)
     assert "reports" not in grounds
     assert indents["Prepare the folder"] < indents["check the free space"] < indents["at least 2 GB on the system disk"]
-    tables = [each for part in desk.window.chat.findChildren(ProseBlock) for each in part.document().rootFrame().childFrames()]
+    tables = [
+        each for part in desk.window.chat.findChildren(ProseBlock) for each in part.document().rootFrame().childFrames()
+    ]
     assert [each.format().cellPadding() for each in tables if isinstance(each, QTextTable)] == [look.px(8)]
 
 

@@ -132,6 +132,8 @@ def test_what_can_be_pressed_in_a_row_has_one_height(open_desk: OpenDesk, scale:
     for row in (desk.window.chat.header, desk.window.chat.composer):
         found = [each for each in row.findChildren(QAbstractButton) if each.isVisible()]
         # Who answers is one control with two parts: its frame is in the row.
-        shown = {each.parentWidget() if each.objectName() in ("agent-select", "model-select") else each for each in found}
+        shown = {
+            each.parentWidget() if each.objectName() in ("agent-select", "model-select") else each for each in found
+        }
         assert len(shown) > 2
         assert len({each.height() for each in shown if each is not None}) == 1, [each.objectName() for each in found]

@@ -1,4 +1,6 @@
-"""The main job: in a small repository an agent mends a failing test, asks where it must, and all of it can be taken back."""
+"""The main job: in a small repository an agent mends a failing test, asks where it must, and all of it can be taken
+back.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,13 @@ GOAL = "The tests of the shelf fail. Mend it."
 TOOLS = ("read_file", "edit_file", "run_command", "git_status", "git_diff")
 BEFORE = "def boards(width):\n    return width // 30\n"
 AFTER = "def boards(width):\n    return max(2, width // 30)\n"
-# It also tries what the code of a stranger would: to leave something next to its folder, and to read the program's own data.
+# It also tries what the code of a stranger would: to leave something next to its folder, and to read the program's own
+# data.
 CHECKS = """import os, pathlib, unittest
 from shelf import boards
 
-for attempt in (lambda: pathlib.Path("../escaped").write_text("out"), lambda: print("LEAKED", os.listdir("../../data"))):
+attempts = [lambda: pathlib.Path("../escaped").write_text("out"), lambda: print("LEAKED", os.listdir("../../data"))]
+for attempt in attempts:
     try:
         attempt()
     except OSError:
@@ -62,7 +66,9 @@ def project(tmp_path: Path) -> Path:
 
 def git(root: Path, *arguments: str) -> str:
     environ = {"PATH": os.environ["PATH"], "HOME": str(root.parent), "GIT_CONFIG_NOSYSTEM": "1"}
-    done = subprocess.run(["git", *arguments], cwd=root, env=environ, check=True, capture_output=True, text=True, timeout=20)
+    done = subprocess.run(
+        ["git", *arguments], cwd=root, env=environ, check=True, capture_output=True, text=True, timeout=20
+    )
     return done.stdout
 
 
@@ -72,7 +78,9 @@ def cards(desk: Desk) -> list[QWidget]:
 
 def allow(desk: Desk, expected: str) -> None:
     """Wait for the card about ``expected`` and say yes to it."""
-    card = desk.until(lambda: [each for each in cards(desk) if expected in rendered(each)], f"a card about {expected}")[0]
+    card = desk.until(lambda: [each for each in cards(desk) if expected in rendered(each)], f"a card about {expected}")[
+        0
+    ]
     keep(desk, "asks")
     desk.click(child(card, QAbstractButton, "approval-approve"))
     desk.until(lambda: not cards(desk), "the card is answered")
@@ -116,10 +124,18 @@ def test_a_failing_test_is_repaired_and_undone(open_desk: OpenDesk, server: Mode
         GOAL,
         "Grant me the folder first.",
         calls(
-            Call("read_file", {"path": "shelf.py"}, id="r1"), Call("git_status", {}, id="g1"), command("c0", "cat test_shelf.py | head -5")
+            Call("read_file", {"path": "shelf.py"}, id="r1"),
+            Call("git_status", {}, id="g1"),
+            command("c0", "cat test_shelf.py | head -5"),
         ),
         calls(command("c1", TESTS), text="I run the tests."),
-        calls(Call("edit_file", {"path": "shelf.py", "old_string": "width // 30", "new_string": "max(2, width // 30)"}, id="e1")),
+        calls(
+            Call(
+                "edit_file",
+                {"path": "shelf.py", "old_string": "width // 30", "new_string": "max(2, width // 30)"},
+                id="e1",
+            )
+        ),
         calls(command("c2", TESTS), text="Once more."),
         calls(Call("git_diff", {}, id="g2")),
         "A narrow shelf has two boards now, and the test passes.",
@@ -136,7 +152,9 @@ def test_a_failing_test_is_repaired_and_undone(open_desk: OpenDesk, server: Mode
 
     # Reading, the state of the repository and a line of safe commands ran unasked; running the project's code did not.
     allow(desk, TESTS)
-    looked = " ".join(str(message["content"]) for message in server.requests(GOAL)[2]["messages"] if message["role"] == "tool")
+    looked = " ".join(
+        str(message["content"]) for message in server.requests(GOAL)[2]["messages"] if message["role"] == "tool"
+    )
     assert "width // 30" in looked
     assert "import os" in looked
     assert '"clean": true' in looked.lower()
@@ -170,7 +188,9 @@ def test_a_failing_test_is_repaired_and_undone(open_desk: OpenDesk, server: Mode
     assert git(project, "status", "--porcelain") == ""
 
 
-def test_a_command_in_the_background_is_seen_and_stopped(open_desk: OpenDesk, server: ModelServer, project: Path) -> None:
+def test_a_command_in_the_background_is_seen_and_stopped(
+    open_desk: OpenDesk, server: ModelServer, project: Path
+) -> None:
     (project / "serve.sh").write_text("echo listening; sleep 300; echo over > late.txt\n")
     serve = Call("run_command", {"command": "bash serve.sh", "modifies_files": False, "background": True}, id="b1")
     server.script(GOAL, "Grant me the folder first.", calls(serve), "It runs.")

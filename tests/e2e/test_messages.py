@@ -1,4 +1,5 @@
-"""What is done to one message is kept: pins over a restart, a deleted branch until Undo, another model for one answer."""
+"""What is done to one message is kept: pins over a restart, a deleted branch until Undo, another model for one
+answer."""
 
 from __future__ import annotations
 
@@ -96,6 +97,8 @@ def test_a_message_that_waited_is_edited_in_its_own_place(open_desk: OpenDesk) -
     desk.wait_done()
     desk.settle()
     assert desk.model is not None
-    said = [message.content for message in desk.model.requests[-1].messages if message.role in {Role.USER, Role.ASSISTANT}]
+    said = [
+        message.content for message in desk.model.requests[-1].messages if message.role in {Role.USER, Role.ASSISTANT}
+    ]
     assert said == ["First", "One again.", "Second, please"]
     assert len(desk.all("branch-switch")) == 1, "the turn has versions, not each message in it"

@@ -10,7 +10,9 @@ from tests.e2e.harness import rendered
 
 
 def test_a_task_appears_in_the_task_pane(open_desk: OpenDesk) -> None:
-    desk = open_desk([[task("t1", "Buy the paint", priority=1), task("t2", "Paint the door")], "Planned.", "Nothing else."])
+    desk = open_desk(
+        [[task("t1", "Buy the paint", priority=1), task("t2", "Paint the door")], "Planned.", "Nothing else."]
+    )
     desk.send("Plan it")
     desk.until_row("task-list", "Buy the paint")
     desk.until_row("task-list", "Paint the door")

@@ -1,4 +1,6 @@
-"""A picture is made by a service that a person set up in the settings: shown in the transcript, opened large, saved, dragged out."""
+"""A picture is made by a service that a person set up in the settings: shown in the transcript, opened large, saved,
+dragged out.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def test_a_picture_is_made_shown_opened_saved_and_dragged(
     for name, text in (("media-images", painter), ("media-images-model", "painter"), ("media-images-key", "paint-key")):
         desk.type(desk.find(name, within=settings), text)
     desk.click(desk.find("media-test-images", within=settings))
-    desk.until(lambda: page.busy.text.text() == "It answers, and has painter.", "the endpoint is tried by what is typed")
+    desk.until(
+        lambda: page.busy.text.text() == "It answers, and has painter.", "the endpoint is tried by what is typed"
+    )
     desk.click(desk.find("media-apply", within=settings))
     desk.until(lambda: desk.engine(lambda a: a.settings.get()).media.images == painter, "it is stored")
     desk.until(lambda: page.form.controls["images_key"].text() == "", "the key is in no field any more")
@@ -87,7 +91,9 @@ def test_a_picture_is_made_shown_opened_saved_and_dragged(
     desk.click_row(desk.window.sidebar.list, "Art")
     desk.settle()
     desk.send("Paint a bicycle")
-    card = desk.until(lambda: [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()], "a card")[0]
+    card = desk.until(
+        lambda: [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()], "a card"
+    )[0]
     desk.click(child(card, QAbstractButton, "approval-approve"))
     desk.last_reply("Here it is.")
     desk.wait_done()

@@ -1,4 +1,6 @@
-"""The program as processes: killed and started again, started twice, and used from the command line while its window is open."""
+"""The program as processes: killed and started again, started twice, and used from the command line while its window is
+open.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,11 @@ class Program:
 
     def __init__(self, *arguments: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.e2e.launcher", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment()
+            [sys.executable, "-m", "tests.e2e.launcher", *arguments],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment(),
         )
         self._lines: queue.Queue[str | None] = queue.Queue()
         self.said: list[str] = []
@@ -75,7 +81,9 @@ def environment() -> dict[str, str]:
 def atelier(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A command as a user types it: the real program, with no scripted model in its process."""
     command = [sys.executable, "-m", "atelier_desk", "--data-dir", str(data), *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S, env=environment(), check=False)
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S, env=environment(), check=False
+    )
 
 
 @pytest.fixture
@@ -113,7 +121,9 @@ def test_a_killed_program_continues_where_it_was(start: Callable[..., Program], 
 
 @pytest.mark.usefixtures("hang_ups")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_program_that_is_asked_to_end_does_and_the_next_start_continues(start: Callable[..., Program], number: signal.Signals) -> None:
+def test_a_program_that_is_asked_to_end_does_and_the_next_start_continues(
+    start: Callable[..., Program], number: signal.Signals
+) -> None:
     first = start("--hold-at", "2", "--send", "Build the shelf")
     first.until("holding")
     began = time.monotonic()
@@ -126,7 +136,9 @@ def test_a_program_that_is_asked_to_end_does_and_the_next_start_continues(start:
     assert second.end() == 0
 
 
-def test_what_the_command_line_sets_is_seen_in_the_open_window(open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_command_line_sets_is_seen_in_the_open_window(
+    open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Another process sets it, the window's own engine serves it; the settings page that is open follows too."""
     monkeypatch.setattr("atelier_desk.engine.ipc.commands._handler", execute)
     desk = open_desk()
@@ -163,8 +175,11 @@ def test_a_second_start_raises_the_window_of_the_first(start: Callable[..., Prog
     assert first.end() == 0
 
 
-def test_what_is_asked_of_a_window_that_is_still_opening_waits_for_it(start: Callable[..., Program], tmp_path: Path) -> None:
-    """Impatient presses of a key: each of them once opened a window of its own, which said that the data were in use."""
+def test_what_is_asked_of_a_window_that_is_still_opening_waits_for_it(
+    start: Callable[..., Program], tmp_path: Path
+) -> None:
+    """Impatient presses of a key: each of them once opened a window of its own, which said that the data were in
+    use."""
     data = tmp_path / "data"
     first = start()
     waiting = time.monotonic() + WAIT_S
@@ -188,7 +203,9 @@ def test_commands_are_served_by_the_open_window(start: Callable[..., Program], t
     ran = atelier(tmp_path / "data", "run", "Build the shelf", "--json")
     assert ran.returncode == 0, ran.stderr
     events = [json.loads(line) for line in ran.stdout.splitlines()]
-    assert [event["content"] for event in events if event["chunk_type"] == "message" and event["role"] == "assistant"][-1] == ANSWER
+    assert [event["content"] for event in events if event["chunk_type"] == "message" and event["role"] == "assistant"][
+        -1
+    ] == ANSWER
     assert events[-1]["chunk_type"] == "workflow_complete"
     first.until("ack workflow_complete completed")
     listed = atelier(tmp_path / "data", "workflows", "list", "--json")

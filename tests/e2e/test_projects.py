@@ -1,4 +1,6 @@
-"""A person makes a project of a folder, finds a function by what it does, reads its source at its line, and looks around it."""
+"""A person makes a project of a folder, finds a function by what it does, reads its source at its line, and looks
+around it.
+"""
 
 from __future__ import annotations
 
@@ -53,11 +55,16 @@ def test_a_folder_is_read_searched_and_looked_around_in(open_desk: OpenDesk, tmp
     desk.click("form-submit")
     desk.until(lambda: window.overview.figures["files"].text() == "2", "both files are read")
     desk.until(lambda: "Up to date" in window.overview.progress.words.text(), "the reading is over")
-    desk.until(lambda: any(each.path == "server.pem" for each in window.overview.problems.problems), "the secret is named")
+    desk.until(
+        lambda: any(each.path == "server.pem" for each in window.overview.problems.problems), "the secret is named"
+    )
 
     window.open_search()
     window.search.field.setText("write note disk")
-    desk.until(lambda: bool(window.search.found) and window.search.chosen and window.search.chosen.name == "save", "the method is found")
+    desk.until(
+        lambda: bool(window.search.found) and window.search.chosen and window.search.chosen.name == "save",
+        "the method is found",
+    )
     desk.press(window.search.field, Qt.Key.Key_Return)
     code = window.code
     desk.until(lambda: code.entity is not None and code.text.first == 5, "its source, at its line")
@@ -67,7 +74,10 @@ def test_a_folder_is_read_searched_and_looked_around_in(open_desk: OpenDesk, tmp
 
     desk.click(code.graph)
     graph = window.graph
-    desk.until(lambda: graph.view.chosen >= 0 and graph.model.entities[graph.view.chosen].name == "save", "the node in the graph")
+    desk.until(
+        lambda: graph.view.chosen >= 0 and graph.model.entities[graph.view.chosen].name == "save",
+        "the node in the graph",
+    )
     names = {each.name for each in graph.model.entities}
     assert {"save", "Store", "check", "main"} <= names
     main = next(number for number, each in enumerate(graph.model.entities) if each.name == "main")

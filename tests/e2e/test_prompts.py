@@ -1,4 +1,6 @@
-"""A prompt's whole way: written in the settings, chosen with / in the composer, filled in, read, sent, and deleted with a way back."""
+"""A prompt's whole way: written in the settings, chosen with / in the composer, filled in, read, sent, and deleted with
+a way back.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a person relies on in the window: one number everywhere, the mark of the open workflow, where a file goes, what a search marks, and
-that looking changes nothing."""
+"""What a person relies on in the window: one number everywhere, the mark of the open workflow, where a file goes, what
+a search marks, and that looking changes nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def spent(text: str) -> str:
 
 
 def test_header_tree_and_cards_have_the_same_numbers(open_desk: OpenDesk, server: ModelServer) -> None:
-    server.script(GOAL, calls(batch("p1", ("Bea", MEASURE), ("Cid", CUT)), text="I share the work."), "The shelf stands.")
+    server.script(
+        GOAL, calls(batch("p1", ("Bea", MEASURE), ("Cid", CUT)), text="I share the work."), "The shelf stands."
+    )
     server.script(MEASURE, "The wall is 84 cm wide.")
     server.script(CUT, calls(spawn("s1", "Eve", CHECK)), "Three boards were cut.")
     server.script(CHECK, "84 is right.")
@@ -65,7 +67,10 @@ def agree(desk: Desk) -> None:
 def test_an_agent_that_answers_twice_says_why_it_was_asked_again(open_desk: OpenDesk) -> None:
     desk = open_desk([[task("a", "Measure"), task("b", "Cut")], "All is done.", "All is done."])
     desk.send("Build it")
-    desk.until(lambda: len([each for each in desk.all("assistant-message") if "All is done." in rendered(each)]) == 2, "both answers")
+    desk.until(
+        lambda: len([each for each in desk.all("assistant-message") if "All is done." in rendered(each)]) == 2,
+        "both answers",
+    )
     desk.wait_done()
     notice = desk.find("notice-card")
     assert "2 tasks" in rendered(notice)
@@ -87,7 +92,11 @@ def test_turns_stand_apart_by_no_more_than_they_have_to(open_desk: OpenDesk) -> 
 
     def span(text: str) -> tuple[int, int]:
         """Where a text of the transcript begins and ends on the screen."""
-        [block] = [each for each in desk.find("chat-view").findChildren(ProseBlock) if each.isVisible() and each.toPlainText() == text]
+        [block] = [
+            each
+            for each in desk.find("chat-view").findChildren(ProseBlock)
+            if each.isVisible() and each.toPlainText() == text
+        ]
         top = block.mapToGlobal(QPoint(0, 0)).y()
         return top, top + block.height()
 
@@ -135,10 +144,16 @@ def test_the_open_workflow_stays_marked_whatever_is_inspected(open_desk: OpenDes
         return [name for name, colour in grounds().items() if colour == mark]
 
     assert marked() == ["Pears"]
-    other = next(index for number in range(view.model().rowCount()) if (index := view.model().index(number, 0)).data() == "Apples")
+    other = next(
+        index
+        for number in range(view.model().rowCount())
+        if (index := view.model().index(number, 0)).data() == "Apples"
+    )
     at = view.visualRect(other).center()
     desk.qtbot.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=at)
-    QApplication.sendEvent(view.viewport(), QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, view.viewport().mapToGlobal(at)))
+    QApplication.sendEvent(
+        view.viewport(), QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, view.viewport().mapToGlobal(at))
+    )
     menu = desk.until(lambda: [each for each in desk.window.findChildren(QMenu) if each.isVisible()], "its menu")[0]
     assert marked() == ["Pears"]
     menu.close()
@@ -168,7 +183,9 @@ def test_an_export_begins_in_the_documents_and_not_where_the_program_was_started
     desk = open_desk(["One."])
     converse(desk, ("Apples", "One."))
     desk.action("export-workflow")
-    dialog = desk.until(lambda: [each for each in desk.window.findChildren(QFileDialog) if each.isVisible()], "where to")[0]
+    dialog = desk.until(
+        lambda: [each for each in desk.window.findChildren(QFileDialog) if each.isVisible()], "where to"
+    )[0]
     assert Path(dialog.directory().absolutePath()) == documents
     dialog.fileSelected.emit(str(documents / "Apples.json"))
     dialog.close()

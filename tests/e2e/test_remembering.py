@@ -1,4 +1,6 @@
-"""What an agent wants remembered is asked about at once, in the card of its call; until then nothing says that it was remembered."""
+"""What an agent wants remembered is asked about at once, in the card of its call; until then nothing says that it was
+remembered.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def test_a_memory_is_asked_about_at_once_and_kept_with_one_click(open_desk: Open
     desk.engine(lambda a: hire(a, server.provider, config("Ada", tools=("MemoryTool",))))
     desk.settle()
     desk.send(GOAL)
-    card = desk.until(lambda: [each for each in desk.window.chat.findChildren(QWidget, "remembered") if each.isVisible()], "the card")[0]
+    card = desk.until(
+        lambda: [each for each in desk.window.chat.findChildren(QWidget, "remembered") if each.isVisible()], "the card"
+    )[0]
     chat = desk.window.chat
     assert "1 thing to remember?" in rendered(card)
     assert "Suggested to remember" in rendered(chat)
@@ -48,7 +52,9 @@ def test_only_here_holds_in_this_workflow(open_desk: OpenDesk, server: ModelServ
     desk.settle()
     desk.send(GOAL)
     desk.wait_done()
-    card = desk.until(lambda: [each for each in desk.window.chat.findChildren(QWidget, "remembered") if each.isVisible()], "the card")[0]
+    card = desk.until(
+        lambda: [each for each in desk.window.chat.findChildren(QWidget, "remembered") if each.isVisible()], "the card"
+    )[0]
     desk.click(child(card, QAbstractButton, "memory-keep-here"))
     desk.until(lambda: "1 thing remembered" in rendered(card), "it is kept")
     assert desk.engine(lambda a: a.memories.list()) == []

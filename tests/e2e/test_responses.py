@@ -1,4 +1,6 @@
-"""A person adds OpenAI in the settings, tries the key, and talks to GPT: encrypted reasoning, a call, and what the cache did."""
+"""A person adds OpenAI in the settings, tries the key, and talks to GPT: encrypted reasoning, a call, and what the
+cache did.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,11 @@ from tests.support.servers.base import Reply
 from tests.support.servers.responses import FakeResponses
 
 KEY = "sk-k1"
-USAGE = {"input_tokens": 4250, "input_tokens_details": {"cached_tokens": 4000, "cache_write_tokens": 200}, "output_tokens": 30}
+USAGE = {
+    "input_tokens": 4250,
+    "input_tokens_details": {"cached_tokens": 4000, "cache_write_tokens": 200},
+    "output_tokens": 30,
+}
 
 
 def test_a_person_adds_openai_and_asks(open_desk: OpenDesk) -> None:
@@ -19,7 +25,9 @@ def test_a_person_adds_openai_and_asks(open_desk: OpenDesk) -> None:
     with serving(server):
         desk = open_desk(None)
         page = "platform.openai.com/api-keys"
-        settings, table = add_service(desk, "openai", "OpenAI", server.root, wrong="sk-no", key=KEY, page=page, models=2)
+        settings, table = add_service(
+            desk, "openai", "OpenAI", server.root, wrong="sk-no", key=KEY, page=page, models=2
+        )
         assert [table.model().index(0, column).data() for column in (1, 2)] == ["gpt-5.5", "400,000"]
         settings.close()
         server.script(
@@ -29,5 +37,9 @@ def test_a_person_adds_openai_and_asks(open_desk: OpenDesk) -> None:
         ask_for_a_sum(desk, "OpenAI", "gpt-5.5")
         picture(desk, desk.window, "talk-openai")
         assert server.refusals == []
-        assert [item["type"] for item in server.chats[-1]["input"]][1:] == ["reasoning", "function_call", "function_call_output"]
+        assert [item["type"] for item in server.chats[-1]["input"]][1:] == [
+            "reasoning",
+            "function_call",
+            "function_call_output",
+        ]
         see_savings(desk, "openai")

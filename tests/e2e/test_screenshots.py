@@ -1,6 +1,7 @@
 """Pictures of the program running, in both themes and languages; each is also a check that the screen was painted.
 
-``make screenshots`` keeps them in the folder that ``ATELIER_SCREENSHOTS`` names; without it they are thrown away with the test's folder.
+``make screenshots`` keeps them in the folder that ``ATELIER_SCREENSHOTS`` names; without it they are thrown away with
+the test's folder.
 """
 
 from __future__ import annotations
@@ -51,7 +52,16 @@ STEPS: list[Step] = [
         ),
     ),
     PLAN,
-    [ask("q1", "Which wood shall I plan with?", "mixed", options=WOODS, context="Oak is **dearer**.", textPlaceholder="Another wood")],
+    [
+        ask(
+            "q1",
+            "Which wood shall I plan with?",
+            "mixed",
+            options=WOODS,
+            context="Oak is **dearer**.",
+            textPlaceholder="Another wood",
+        )
+    ],
     "Oak it is.",
 ]
 """The second reply leaves tasks open: the engine asks whether the agent is done, and the third asks the person."""

@@ -1,4 +1,6 @@
-"""Signing in to an MCP server in the settings: what a person reads before, after, and when the server wants more, in both languages."""
+"""Signing in to an MCP server in the settings: what a person reads before, after, and when the server wants more, in
+both languages.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class Guarded:
         self.url = ""
         self._loop = asyncio.new_event_loop()
         self._ready, self._over = threading.Event(), asyncio.Event()
-        self._thread = threading.Thread(target=lambda: self._loop.run_until_complete(self._serve()), name="guarded", daemon=True)
+        self._thread = threading.Thread(
+            target=lambda: self._loop.run_until_complete(self._serve()), name="guarded", daemon=True
+        )
 
     async def _serve(self) -> None:
         async with guarded(self.accounts) as self.url:
@@ -81,14 +85,20 @@ def test_what_is_reported_of_a_sign_in(open_desk: OpenDesk, monkeypatch: pytest.
         page.after("mcp-sign-in", "running · 1 tool", "en cours · 1 outil", note=False)
         accounts.wants = "files"
         more = "sign-in required · The MCP server mail wants more rights for this (files). Sign in again to give them."
-        plus = "connexion requise · Le serveur MCP mail demande des droits supplémentaires (files). Reconnectez-vous pour les accorder."
+        plus = (
+            "connexion requise · Le serveur MCP mail demande des droits supplémentaires (files). Reconnectez-vous "
+            "pour les accorder."
+        )
         page.after("mcp-restart", more, plus)
         assert len(opened) == 1
         page.after("mcp-sign-in", "running · 1 tool", "en cours · 1 outil", note=False)
         assert len(opened) == 3, "once as the client that was not registered for this, once as a new one"
         accounts.access.clear()
         accounts.token_status = 503
-        later = "failed · The sign-in of the MCP server mail is not reachable now (HTTP 503). Nothing was lost: try again later."
+        later = (
+            "failed · The sign-in of the MCP server mail is not reachable now (HTTP 503). Nothing was lost: try "
+            "again later."
+        )
         tard = (
             "échec · Le service de connexion du serveur MCP mail est injoignable pour le moment (HTTP 503). "
             "Rien n’est perdu\u00a0: réessayez plus tard."

@@ -15,7 +15,11 @@ from tests.e2e.harness import Desk
 
 PANES = ("tasks", "activity", "memory", "reports", "questions")
 PLAIN: Sequence[Step] = ["Hello."]
-TASKS: Sequence[Step] = [ChatReply(content="", tool_calls=(task("t1", "Measure the wall"), task("t2", "Saw"))), "Planned.", "Later."]
+TASKS: Sequence[Step] = [
+    ChatReply(content="", tool_calls=(task("t1", "Measure the wall"), task("t2", "Saw"))),
+    "Planned.",
+    "Later.",
+]
 
 
 def begin(open_desk: OpenDesk, steps: Sequence[Step], width: int = 1360) -> Desk:
@@ -104,7 +108,10 @@ def test_who_answers_can_be_read_in_a_small_window_with_large_text(open_desk: Op
     desk.window.chat.folders.grant([str(tmp_path / "Dossier Martin")])
     desk.engine(lambda a: a.settings.update(language="fr", font_scale=150))
     header = desk.window.chat.header
-    desk.until(lambda: header.agents.text() == "Relectrice ·" and header.models.text().startswith("SmolLM2"), "the names are whole")
+    desk.until(
+        lambda: header.agents.text() == "Relectrice ·" and header.models.text().startswith("SmolLM2"),
+        "the names are whole",
+    )
     assert header.width() < 660
     assert header.models.text() == f"{header.models.full_text} ▾"
     assert {each.objectName() for each in header.findChildren(QAbstractButton) if each.isVisible()} == {

@@ -17,7 +17,9 @@ MODEL_MS = 90_000
 def test_the_starter_calculates(open_desk: OpenDesk) -> None:
     desk = open_desk(None)
     desk.send("What is 12*7? Use the calculator.")
-    desk.until(lambda: [card for card in desk.all("tool-card") if "✓" in rendered(card)], "the calculator ran", MODEL_MS)
+    desk.until(
+        lambda: [card for card in desk.all("tool-card") if "✓" in rendered(card)], "the calculator ran", MODEL_MS
+    )
     desk.until(lambda: not desk.all("stop-button"), "the answer is complete", MODEL_MS)
     card = desk.until_shown("tool-card", "Calculated")
     head = card.findChild(QPushButton)

@@ -39,7 +39,9 @@ def test_a_sub_agent_stopped_by_its_person_has_not_failed(open_desk: OpenDesk, s
         assert in_red(card) == []
 
 
-def test_an_agent_in_the_background_is_at_work_when_its_call_has_ended(open_desk: OpenDesk, server: ModelServer) -> None:
+def test_an_agent_in_the_background_is_at_work_when_its_call_has_ended(
+    open_desk: OpenDesk, server: ModelServer
+) -> None:
     gate = asyncio.Event()
     server.script(GOAL, calls(spawn("s1", "Eve", CHECK, wait=False)), "Eve is at it.", "Done.")
     server.script(CHECK, held("84 is right.", gate))

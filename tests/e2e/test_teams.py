@@ -1,4 +1,6 @@
-"""A team running in the window: its lanes, tree and transcripts; stopped, paused, spoken to, limited, stepped and replayed."""
+"""A team running in the window: its lanes, tree and transcripts; stopped, paused, spoken to, limited, stepped and
+replayed.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,13 @@ from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, rendered
 from tests.e2e.wire import ModelServer, batch, calculate, calls, config, held, hire, spawn, told
 
-GOAL, MEASURE, CUT, GLUE, CHECK = "Build the shelf", "Measure the wall", "Cut the boards", "Glue the parts", "Check the figures"
+GOAL, MEASURE, CUT, GLUE, CHECK = (
+    "Build the shelf",
+    "Measure the wall",
+    "Cut the boards",
+    "Glue the parts",
+    "Check the figures",
+)
 
 
 def open_team(open_desk: OpenDesk, server: ModelServer, **lead: Any) -> Desk:
@@ -29,7 +37,9 @@ def open_team(open_desk: OpenDesk, server: ModelServer, **lead: Any) -> Desk:
 
 def lane(desk: Desk, name: str) -> QWidget:
     """The lane of a sub-agent, waited for."""
-    return desk.until(lambda: [each for each in desk.all("agent-lane") if name in rendered(each).splitlines()], f"{name} has a lane")[0]
+    return desk.until(
+        lambda: [each for each in desk.all("agent-lane") if name in rendered(each).splitlines()], f"{name} has a lane"
+    )[0]
 
 
 def lane_says(desk: Desk, name: str, text: str) -> bool:
@@ -46,7 +56,9 @@ def row(desk: Desk, name: str) -> QWidget:
 
 
 def press(desk: Desk, within: QWidget, name: str) -> None:
-    """A click on a widget's button; those of a row are painted while the pointer has ended it and take clicks all the time."""
+    """A click on a widget's button; those of a row are painted while the pointer has ended it and take clicks all the
+    time.
+    """
     button = desk.until(lambda: within.findChildren(QAbstractButton, name), name)[0]
     desk.click(button)
 
@@ -101,7 +113,9 @@ def test_a_team_is_seen_at_work(open_desk: OpenDesk, server: ModelServer) -> Non
 def test_a_sub_agent_opens_as_a_transcript_of_its_own(open_desk: OpenDesk, server: ModelServer) -> None:
     gate = asyncio.Event()
     server.script(GOAL, calls(spawn("s1", "Eve", CHECK, system_prompt="You check.")), "The figures are right.")
-    server.script(CHECK, calls(calculate("c1", "12*7"), text="I calculate."), held("84 is right, whatever one does.", gate))
+    server.script(
+        CHECK, calls(calculate("c1", "12*7"), text="I calculate."), held("84 is right, whatever one does.", gate)
+    )
     desk = open_team(open_desk, server)
     desk.send(GOAL)
     desk.click(desk.until(lambda: lane(desk, "Eve").findChildren(QAbstractButton, "lane-open"), "the lane opens")[0])
@@ -200,7 +214,9 @@ def test_a_message_reaches_a_sub_agent(open_desk: OpenDesk, server: ModelServer)
     desk.type(field, "Leave out the skirting")
     desk.press(field, Qt.Key.Key_Return)
     press(desk, line, "agent-open")
-    desk.until(lambda: "Leave out the skirting" in rendered(desk.find("agent-page")), "the message is in its transcript")
+    desk.until(
+        lambda: "Leave out the skirting" in rendered(desk.find("agent-page")), "the message is in its transcript"
+    )
     server.free(bea)
     desk.until(lambda: "83 cm" in rendered(desk.find("agent-page")), "it answers")
     assert told(server.requests(MEASURE)[1], "user") == "Leave out the skirting"
@@ -270,7 +286,9 @@ def test_a_team_goes_step_by_step(open_desk: OpenDesk, server: ModelServer) -> N
 
 
 def test_a_finished_run_is_replayed_and_forked(open_desk: OpenDesk, server: ModelServer) -> None:
-    server.script(GOAL, calls(spawn("s1", "Eve", CHECK), text="I have it checked."), "All checked.", "Checked once more.")
+    server.script(
+        GOAL, calls(spawn("s1", "Eve", CHECK), text="I have it checked."), "All checked.", "Checked once more."
+    )
     server.script(CHECK, calls(calculate("c1", "12*7")), "84 is right.", "84 it is.")
     desk = open_team(open_desk, server)
     desk.send(GOAL)
@@ -282,12 +300,16 @@ def test_a_finished_run_is_replayed_and_forked(open_desk: OpenDesk, server: Mode
     scrubber = desk.find("replay-scrubber", QSlider)
     desk.until(lambda: "All checked." in rendered(view), "the end is shown")
     desk.press(scrubber, Qt.Key.Key_Home)
-    desk.until(lambda: "event 1 of" in rendered(view) and "All checked." not in rendered(view), "the beginning is shown")
+    desk.until(
+        lambda: "event 1 of" in rendered(view) and "All checked." not in rendered(view), "the beginning is shown"
+    )
     told_of = []
     while scrubber.value() < scrubber.maximum():
         desk.press(scrubber, Qt.Key.Key_Right)
         desk.settle()
-        told_of.append((rendered(desk.find("replay-event")), "Eve" in rendered(view), rendered(view).count("running") > 1))
+        told_of.append(
+            (rendered(desk.find("replay-event")), "Eve" in rendered(view), rendered(view).count("running") > 1)
+        )
     assert ("Reply of Ada", False, False) in told_of
     assert ("Eve · Calculator ended", True, True) in told_of
     assert ("Eve is done", True, False) in told_of

@@ -110,7 +110,9 @@ def test_what_a_person_told_of_themselves_is_asked_about_and_kept(open_desk: Ope
     desk.until_shown("remembered", "1 thing to remember?")
     desk.click("memory-keep")
     desk.until_shown("remembered", "1 thing remembered")
-    assert [each.content for each in desk.engine(lambda atelier: atelier.memories.list())] == ["The user lives in Lyon."]
+    assert [each.content for each in desk.engine(lambda atelier: atelier.memories.list())] == [
+        "The user lives in Lyon."
+    ]
 
 
 def test_everything_is_searched_and_a_hit_is_opened(open_desk: OpenDesk) -> None:
@@ -123,7 +125,9 @@ def test_everything_is_searched_and_a_hit_is_opened(open_desk: OpenDesk) -> None
     field.clear()
     desk.type(field, "ferry")
     desk.until_row("search-everywhere-list", "ferry")
-    desk.until(lambda: "2468" not in "".join(rows(desk.find("search-everywhere-list", QListView))), "the old hits are gone")
+    desk.until(
+        lambda: "2468" not in "".join(rows(desk.find("search-everywhere-list", QListView))), "the old hits are gone"
+    )
     desk.press(field, Qt.Key.Key_Return)
     desk.last_reply("The ferry leaves at nine.")
 

@@ -1,7 +1,7 @@
 """A model server on loopback for tests of the window: it runs on a thread of its own and keeps a script for each agent.
 
-Whose turn a request is says its first message of the user: for the agent a person talks to what was written, for a sub-agent its prompt.
-Everything between the window and the bytes on the wire is real.
+Whose turn a request is says its first message of the user: for the agent a person talks to what was written, for a
+sub-agent its prompt. Everything between the window and the bytes on the wire is real.
 """
 
 from __future__ import annotations

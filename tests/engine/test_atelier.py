@@ -40,7 +40,13 @@ async def test_a_fresh_folder_has_an_agent_on_the_built_in_model(open_atelier: O
     async with open_atelier() as atelier:
         assistant = await atelier.agents.default()
         assert assistant.config.provider == "local"
-        assert set(assistant.config.tools) >= {"TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool"}
+        assert set(assistant.config.tools) >= {
+            "TodoTool",
+            "MemoryTool",
+            "CalculatorTool",
+            "UserQuestionTool",
+            "ReportTool",
+        }
 
 
 async def test_agents_are_found_by_name_and_unknown_ones_are_named_in_the_error(open_atelier: Opener) -> None:
@@ -82,7 +88,9 @@ async def test_a_second_opener_is_reported_that_the_folder_is_in_use(open_atelie
         "asyncio.run(main())"
     )
     async with open_atelier():
-        done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "data")], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "data")], capture_output=True, text=True, check=True
+        )
     assert done.stdout.strip() == "locked"
 
 
@@ -115,7 +123,9 @@ async def test_an_embedder_whose_server_no_longer_exists_does_not_hold_up_the_st
 
 async def test_no_vectors_when_they_are_switched_off(tmp_path: Path) -> None:
     async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={}), fsync=False) as atelier:
-        await atelier.use_embedder((await atelier.settings.get()).model_copy(update={"embedder": EmbedderSettings(kind="none")}))
+        await atelier.use_embedder(
+            (await atelier.settings.get()).model_copy(update={"embedder": EmbedderSettings(kind="none")})
+        )
         assert atelier.embedder is None
 
 
@@ -129,7 +139,9 @@ async def test_damaged_folder_is_a_human_error(tmp_path: Path) -> None:
     assert caught.value.code == "missing_manifest"
 
 
-async def test_a_part_that_cannot_be_closed_does_not_keep_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_part_that_cannot_be_closed_does_not_keep_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def stuck() -> None:
         raise StorageError("The disk is full.", code="disk_full")
 
@@ -167,7 +179,9 @@ def test_images_have_limits() -> None:
         check_message("look", (ImagePart(media_type="image/png", data="x" * (8 * 1024 * 1024 + 1)),))
 
 
-async def test_continuing_loads_the_memory_search_in_the_background(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_continuing_loads_the_memory_search_in_the_background(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_atelier() as atelier:
         warmed = asyncio.Event()
 
@@ -203,7 +217,9 @@ async def test_purging_a_workflow_forgets_its_unanswered_questions(open_atelier:
         assert await atelier.gate.refusal(workflow.id) is None
 
 
-async def test_the_wish_not_to_wait_for_the_disk_holds_from_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_wish_not_to_wait_for_the_disk_holds_from_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from atelier_desk.storage import engine
     from atelier_desk.storage.folder import lock
 
@@ -222,13 +238,17 @@ async def test_the_wish_not_to_wait_for_the_disk_holds_from_the_next_start(tmp_p
     async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={})) as atelier:
         assert (await atelier.settings.get()).fsync is False
         assert len(released) == 1, "the folder was free for others between the two openings"
-        assert json.loads((atelier.datadir.database / "atelier-commits.json").read_text())["fsync"] is True, "the last commit was synced"
+        assert json.loads((atelier.datadir.database / "atelier-commits.json").read_text())["fsync"] is True, (
+            "the last commit was synced"
+        )
         await atelier.settings.update(theme="dark")
         assert json.loads((atelier.datadir.database / "atelier-commits.json").read_text())["fsync"] is False
     assert opened == [False, True, True, False], "the new folder is made, opened, then opened twice more"
 
 
-async def test_a_loss_is_accepted_under_the_lock_of_the_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_loss_is_accepted_under_the_lock_of_the_opening(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from atelier_desk.storage.folder import lock
 
     vault = KeyVault(environ={})

@@ -1,4 +1,5 @@
-"""Rules for commands, from a model's call to what ran: no star covers another program, and a rule holds in its folder."""
+"""Rules for commands, from a model's call to what ran: no star covers another program, and a rule holds in its
+folder."""
 
 from __future__ import annotations
 
@@ -249,12 +250,14 @@ async def test_what_a_rule_covers_and_what_asks(open_atelier: Opener, places: di
 VERDICTS = {
     "allow": ("allow rule",),
     "ask": ("ask manual", "ask opaque"),
-    "refuse": ("allow mode", "allow rule"),  # it seems to read the workspace alone, until links are followed as it starts
+    # it seems to read the workspace alone, until links are followed as it starts
+    "refuse": ("allow mode", "allow rule"),
 }
 
 
 async def test_nothing_of_it_runs_unasked(open_atelier: Opener, places: dict[str, str]) -> None:
-    """In one run, with the rules of the table together: who asks waits, and what is refused tells of nothing outside."""
+    """In one run, with the rules of the table together: who asks waits, and what is refused tells of nothing
+    outside."""
     rules = {rule for rule, *_rest in rows() if not re.search(r" -|&&|\{|^\*", rule)}
     lines = [row[1:] for row in rows() if row[0] in rules and row[3] != "allow" and row[:2] != ("make", "make x")]
     each = enumerate(lines)

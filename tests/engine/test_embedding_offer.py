@@ -1,4 +1,6 @@
-"""At a start, vectors that may cost something wait for the person's word; those that cost nothing are made by themselves."""
+"""At a start, vectors that may cost something wait for the person's word; those that cost nothing are made by
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ async def begun(atelier: Atelier) -> list[str]:
 
 
 @pytest.mark.parametrize(("price", "cost"), [(0.1, True), (None, False)])
-async def test_what_may_cost_something_is_offered(open_atelier: Opener, tmp_path: Path, price: float | None, cost: bool) -> None:
+async def test_what_may_cost_something_is_offered(
+    open_atelier: Opener, tmp_path: Path, price: float | None, cost: bool
+) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     async with FakeOpenAI() as server:

@@ -1,4 +1,5 @@
-"""Atelier as an MCP server: other programs have agents work under the same permissions, and read memories and reports."""
+"""Atelier as an MCP server: other programs have agents work under the same permissions, and read memories and
+reports."""
 
 from __future__ import annotations
 

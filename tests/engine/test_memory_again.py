@@ -15,7 +15,11 @@ AGENT = agent(tools=("MemoryTool",))
 
 
 def remember(content: str, **fields: Any) -> list[ToolCall]:
-    return [ToolCall(id="m", name="MemoryTool", arguments={"operation": "add", "type": "user_pref", "content": content, **fields})]
+    return [
+        ToolCall(
+            id="m", name="MemoryTool", arguments={"operation": "add", "type": "user_pref", "content": content, **fields}
+        )
+    ]
 
 
 async def answered(atelier: Atelier, workflow_id: str, text: str = "Remember it") -> str:
@@ -48,7 +52,12 @@ async def test_the_same_words_are_imported_by_the_new_answer(open_atelier: Opene
 
 async def test_other_words_another_type_and_a_later_turn_are_other_memories(open_atelier: Opener) -> None:
     steps: list[Step] = []
-    for words, fields in (("I like tea", {}), ("I like green tea", {}), ("I like tea", {"type": "knowledge"}), ("I like tea", {})):
+    for words, fields in (
+        ("I like tea", {}),
+        ("I like green tea", {}),
+        ("I like tea", {"type": "knowledge"}),
+        ("I like tea", {}),
+    ):
         steps += [remember(words, **fields), "Noted."]
     async with open_atelier(steps) as atelier:
         workflow_id = (await atelier.workflows.create("w")).id
@@ -56,7 +65,12 @@ async def test_other_words_another_type_and_a_later_turn_are_other_memories(open
         await answered(atelier, workflow_id)
         second = await answered(atelier, workflow_id)
         await answered(atelier, workflow_id)
-        assert [memory.content for memory in await kept(atelier)] == ["I like tea", "I like green tea", "I like tea", "I like tea"]
+        assert [memory.content for memory in await kept(atelier)] == [
+            "I like tea",
+            "I like green tea",
+            "I like tea",
+            "I like tea",
+        ]
         assert len({run_id, second}) == 2
 
 

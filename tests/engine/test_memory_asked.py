@@ -1,4 +1,6 @@
-"""What an agent wants remembered for all workflows waits for a person's approval, and holds in its own workflow until then."""
+"""What an agent wants remembered for all workflows waits for a person's approval, and holds in its own workflow until
+then.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,10 @@ async def test_it_holds_in_its_workflow_until_a_person_says_yes(open_atelier: Op
         assert (kept.proposed, kept.workflow_id) == (False, None)
         assert [each.id for each in await atelier.memories.list()] == [memory.id]
         assert await atelier.memories.proposed() == []
-        assert await atelier.memories.written_in(memory.id) == (workflow_id, (await atelier.repos.messages.page(workflow_id))[-1].id)
+        assert await atelier.memories.written_in(memory.id) == (
+            workflow_id,
+            (await atelier.repos.messages.page(workflow_id))[-1].id,
+        )
         back = await atelier.memories.propose_again(memory.id, workflow_id)
         assert (back.proposed, back.workflow_id) == (True, workflow_id)
 
@@ -81,7 +86,9 @@ async def test_what_a_person_wrote_comes_from_nowhere(open_atelier: Opener) -> N
             await atelier.memories.written_in(memory.id)
 
 
-async def test_what_holds_for_all_workflows_is_neither_changed_nor_deleted_behind_a_persons_back(open_atelier: Opener) -> None:
+async def test_what_holds_for_all_workflows_is_neither_changed_nor_deleted_behind_a_persons_back(
+    open_atelier: Opener,
+) -> None:
     async with open_atelier() as atelier:
         memory = await atelier.memories.add("Bills are paid after a call.")
         workflow_id = (await atelier.workflows.create("w")).id
@@ -92,20 +99,27 @@ async def test_what_holds_for_all_workflows_is_neither_changed_nor_deleted_behin
             assert isinstance(result, ToolResult)
             return result.data
 
-        changed = await call(("evil.example",), operation="update", memory_id=memory.id, content="Bills are paid at once.")
+        changed = await call(
+            ("evil.example",), operation="update", memory_id=memory.id, content="Bills are paid at once."
+        )
         assert f"{memory.id} stays as it is" in changed["message"]
         assert [each.content for each in await atelier.memories.list()] == ["Bills are paid after a call."]
         [asked] = await atelier.memories.proposed(workflow_id)
         assert (asked.content, asked.tainted, asked.source) == ("Bills are paid at once.", ("evil.example",), "agent")
         assert (await call(operation="update", memory_id=memory.id, importance=0.2))["memory_id"] == memory.id
-        for gone in ({"operation": "delete", "memory_id": memory.id}, {"operation": "clear_by_type", "type": memory.type, "scope": "both"}):
+        for gone in (
+            {"operation": "delete", "memory_id": memory.id},
+            {"operation": "clear_by_type", "type": memory.type, "scope": "both"},
+        ):
             assert (await call(("evil.example",), **gone))["code"] == "needs_user"
         assert len(await atelier.memories.list()) == 1
         assert (await call(operation="delete", memory_id=memory.id))["success"]
 
 
 async def test_another_workflows_memories_are_its_own(open_atelier: Opener) -> None:
-    """Neither is what was switched off there read from here, nor does a team that read something from outside take anything away."""
+    """Neither is what was switched off there read from here, nor does a team that read something from outside take
+    anything away.
+    """
     async with open_atelier() as atelier:
         here, there = await atelier.workflows.create("here"), await atelier.workflows.create("there")
         memory = await atelier.memories.add("The vault is on the third floor.", "decision", there.id)

@@ -1,4 +1,6 @@
-"""What a model server wants back, through everything that can happen to a conversation: its server refuses it changed or missing."""
+"""What a model server wants back, through everything that can happen to a conversation: its server refuses it changed
+or missing.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,13 @@ TOOLS = ("CalculatorTool", "SpawnAgentTool", "TodoTool")
 
 
 def agent(**changes: Any) -> AgentConfig:
-    base = {"name": "A", "provider": "server", "model": "test-model", "tools": TOOLS, "tool_dialect": ToolDialect.NATIVE}
+    base = {
+        "name": "A",
+        "provider": "server",
+        "model": "test-model",
+        "tools": TOOLS,
+        "tool_dialect": ToolDialect.NATIVE,
+    }
     return AgentConfig(**{**base, **changes})
 
 
@@ -82,7 +90,11 @@ def returned(messages: list[dict[str, Any]]) -> list[Any]:
     found = []
     for message in messages:
         found += [message[field] for field in ("reasoning_details", "reasoning_content") if field in message]
-        found += [call["extra_content"]["google"]["thought_signature"] for call in message.get("tool_calls", ()) if "extra_content" in call]
+        found += [
+            call["extra_content"]["google"]["thought_signature"]
+            for call in message.get("tool_calls", ())
+            if "extra_content" in call
+        ]
     return found
 
 
@@ -96,7 +108,10 @@ async def test_restarts_copies_forks_and_files(server: SigningServer, tmp_path: 
         before = returned(sent(server))
         assert len(before) >= 2, "after a restart, in the next run, all of it"
         stream_seq = (await atelier.workflows.get(workflow.id)).stream_seq
-        copies = [(await atelier.workflows.duplicate(workflow.id)).id, (await atelier.runs.fork(workflow.id, at=stream_seq)).id]
+        copies = [
+            (await atelier.workflows.duplicate(workflow.id)).id,
+            (await atelier.runs.fork(workflow.id, at=stream_seq)).id,
+        ]
         for copy in copies:
             server.script(*turn(4))
             await say(atelier, copy, "four")
@@ -125,7 +140,8 @@ async def test_restarts_copies_forks_and_files(server: SigningServer, tmp_path: 
 async def test_thinking_goes_back_to_kinds_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, model: str, kept: bool
 ) -> None:
-    """Also in the next run; without it they refuse the request, so that a conversation that lost it cannot pass here."""
+    """Also in the next run; without it they refuse the request, so that a conversation that lost it cannot pass
+    here."""
     servers: dict[str, Any] = {
         "mistral": FakeMistral,
         "ollama": FakeOllama,
@@ -144,7 +160,9 @@ async def test_thinking_goes_back_to_kinds_of_their_own(
             place = f"{kind}.turns" if kind in ("anthropic", "google", "responses") else kind
             monkeypatch.setattr(f"atelier_desk.llm.{place}.returned", lambda data: {})
         server.script(*turn(2), *turn(3))
-        async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={"MISTRAL_API_KEY": "k"})) as atelier:
+        async with Atelier.open(
+            tmp_path / "data", fsync=False, vault=KeyVault(environ={"MISTRAL_API_KEY": "k"})
+        ) as atelier:
             await atelier.providers.save(ProviderConfig(name="server", kind=kind, base_url=server.url))
             workflow = await atelier.workflows.create("W")
             for text in ("two", "three"):
@@ -155,15 +173,34 @@ async def test_thinking_goes_back_to_kinds_of_their_own(
 
 @pytest.mark.parametrize("server", ["gemini"], indirect=True)
 async def test_a_kill_between_the_call_and_the_next_request(server: SigningServer, tmp_path: Path) -> None:
-    """A real ``kill -9`` while the second request is under way; the next process takes the run up. One kind stands for all."""
+    """A real ``kill -9`` while the second request is under way; the next process takes the run up. One kind stands for
+    all.
+    """
     first, second = turn(2)
     second.hold_after, second.gate = 1, asyncio.Event()
     async with world(server, tmp_path / "data"):
         pass
     server.script(first, second)
-    command = [sys.executable, "-m", "atelier_desk", "run", "--data-dir", str(tmp_path / "data"), "--provider", "server"]
+    command = [
+        sys.executable,
+        "-m",
+        "atelier_desk",
+        "run",
+        "--data-dir",
+        str(tmp_path / "data"),
+        "--provider",
+        "server",
+    ]
     worker = await asyncio.create_subprocess_exec(
-        *command, "--model", "test-model", "--tools", "CalculatorTool", "--tool-dialect", "native", "two", stdout=asyncio.subprocess.DEVNULL
+        *command,
+        "--model",
+        "test-model",
+        "--tools",
+        "CalculatorTool",
+        "--tool-dialect",
+        "native",
+        "two",
+        stdout=asyncio.subprocess.DEVNULL,
     )
     try:
         async with asyncio.timeout(60):
@@ -193,7 +230,9 @@ async def test_a_dropped_connection_and_a_failure(server: SigningServer, tmp_pat
     async with world(server, tmp_path / "data") as atelier:
         workflow = await atelier.workflows.create("W")
         run_id = await say(atelier, workflow.id, "two")
-        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.ERROR, "tried again after the drop, and refused"
+        assert (await atelier.repos.runs.get(run_id)).status is RunStatus.ERROR, (
+            "tried again after the drop, and refused"
+        )
         await atelier.runs.steering.resume(run_id)
         await atelier.runs.wait(run_id)
         assert (await atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED
@@ -229,7 +268,9 @@ async def test_sub_agents_have_their_own(server: SigningServer, tmp_path: Path) 
         spawn.arguments["agent_id"] = made.id  # type: ignore[index]
         server.script(*turn(3, "child says 21"), Reply(text="21", reasoning="told"))
         workflow = await atelier.workflows.create("W")
-        run_id = await say(atelier, workflow.id, "ask the child", tools=("DelegateTaskTool",), approval=ApprovalMode.AUTO)
+        run_id = await say(
+            atelier, workflow.id, "ask the child", tools=("DelegateTaskTool",), approval=ApprovalMode.AUTO
+        )
         assert (await atelier.repos.runs.get(run_id)).status is RunStatus.COMPLETED
     bodies = [request.json["messages"] for request in server.of("/v1/chat/completions")]
     assert len(bodies) == 4
@@ -256,7 +297,9 @@ async def test_the_inspector_says_that_it_is_there_and_how_large(tmp_path: Path)
         assert server.issued[0] not in exported
 
 
-async def test_too_much_is_reported_and_the_run_continues(server: SigningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_much_is_reported_and_the_run_continues(
+    server: SigningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(limits, "PROVIDER_DATA", 10)
     server.script(*turn(2))
     async with world(server, tmp_path / "data") as atelier:
@@ -274,10 +317,16 @@ async def test_too_much_is_reported_and_the_run_continues(server: SigningServer,
 async def test_a_key_in_it_reaches_no_file(tmp_path: Path) -> None:
     vault = KeyVault(environ={"THE_KEY": "sk-secret-and-long"})
     async with SIGNING["deepseek"]() as server, Atelier.open(tmp_path / "data", fsync=False, vault=vault) as atelier:
-        await atelier.providers.save(ProviderConfig(name="server", kind="openai", base_url=server.url, api_key_env="THE_KEY"))
+        await atelier.providers.save(
+            ProviderConfig(name="server", kind="openai", base_url=server.url, api_key_env="THE_KEY")
+        )
         server.script(Reply(text="ok", reasoning="my key is sk-secret-and-long"))
         workflow = await atelier.workflows.create("W")
         run_id = await say(atelier, workflow.id, "go")
-        reply = next(event.body.reply for event in await run_events(atelier.repos, run_id) if isinstance(event.body, ModelReplied))
+        reply = next(
+            event.body.reply
+            for event in await run_events(atelier.repos, run_id)
+            if isinstance(event.body, ModelReplied)
+        )
         assert reply.provider_data is not None
         assert reply.provider_data.data == ""

@@ -39,7 +39,9 @@ async def world(kind: str, tmp_path: Path) -> AsyncIterator[tuple[Any, Atelier]]
         SERVERS[kind]() as server,
         Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={"KEY": "k" * 20})) as atelier,
     ):
-        config = ProviderConfig(name="server", kind=kind, base_url=server.url, api_key_env="" if kind == "ollama" else "KEY")
+        config = ProviderConfig(
+            name="server", kind=kind, base_url=server.url, api_key_env="" if kind == "ollama" else "KEY"
+        )
         await atelier.providers.save(config)
         yield server, atelier
 
@@ -52,7 +54,9 @@ async def events_of(atelier: Atelier, agent: AgentConfig) -> list[StreamEvent]:
 async def test_native_calls(kind: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Reply(calls=[CALCULATE]), Reply(text="It is 84."))
-        agent = AgentConfig(name="A", provider="server", model="test-model", tools=("CalculatorTool",), tool_dialect="native")
+        agent = AgentConfig(
+            name="A", provider="server", model="test-model", tools=("CalculatorTool",), tool_dialect="native"
+        )
         events = await events_of(atelier, agent)
         end = next(event for event in events if event.chunk_type is ChunkType.TOOL_END)
         assert end.data["result"]["result"] == 84
@@ -65,7 +69,9 @@ async def test_xml_dialect_gives_the_same_calls(kind: str, tmp_path: Path) -> No
     async with world(kind, tmp_path) as (server, atelier):
         written = '<tool_call name="CalculatorTool">{"operation": "eval", "expression": "12*7"}</tool_call>'
         server.script(Reply(text=f"I will calculate. {written}"), Reply(text="It is 84."))
-        agent = AgentConfig(name="A", provider="server", model="test-model", tools=("CalculatorTool",), tool_dialect="xml")
+        agent = AgentConfig(
+            name="A", provider="server", model="test-model", tools=("CalculatorTool",), tool_dialect="xml"
+        )
         events = await events_of(atelier, agent)
         end = next(event for event in events if event.chunk_type is ChunkType.TOOL_END)
         assert end.data["result"]["result"] == 84
@@ -74,7 +80,9 @@ async def test_xml_dialect_gives_the_same_calls(kind: str, tmp_path: Path) -> No
         assert events[-1].data["status"] == "completed"
 
 
-async def test_a_server_that_went_away_is_tried_again_and_then_fails_visibly(tmp_path: Path, clock: ManualClock) -> None:
+async def test_a_server_that_went_away_is_tried_again_and_then_fails_visibly(
+    tmp_path: Path, clock: ManualClock
+) -> None:
     async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={}), clock=clock) as atelier:
         agent = AgentConfig(name="A", provider="server", model="test-model")
         async with FakeOpenAI() as server:
@@ -111,7 +119,9 @@ async def test_a_sub_agents_request_is_sent_three_times_in_all(tmp_path: Path) -
         Atelier.open(tmp_path / "data", fsync=False, clock=clock, vault=KeyVault(environ={"KEY": "k" * 20})) as atelier,
     ):
         server.script(Reply(calls=lead_calls), *(Failure(503) for _ in range(3)), Reply(text="I did it myself."))
-        await atelier.providers.save(ProviderConfig(name="server", kind="openai", base_url=server.url, api_key_env="KEY"))
+        await atelier.providers.save(
+            ProviderConfig(name="server", kind="openai", base_url=server.url, api_key_env="KEY")
+        )
         config = agent(provider="server", model="m", tool_dialect="native", approval="auto", tools=("SpawnAgentTool",))
         workflow = await atelier.workflows.create()
         run_id = await atelier.runs.send(workflow.id, "go", agent=config)

@@ -1,4 +1,5 @@
-"""A model that obeys all it reads reaches nothing that no person allowed: a sample of ``tests/chaos/test_worst_case``."""
+"""A model that obeys all it reads reaches nothing that no person allowed: a sample of
+``tests/chaos/test_worst_case``."""
 
 from __future__ import annotations
 

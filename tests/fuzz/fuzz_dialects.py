@@ -1,8 +1,8 @@
 """Fuzz the reading of tool calls: ``python -m tests.fuzz.fuzz_dialects [--replies N] [--seed S] [--json FILE]``.
 
-Every reply is streamed through the xml dialect in random pieces. Counted: uncaught errors, calls that were invented (in no good or
-damaged call of the reply), good calls that were lost or changed, and the processor milliseconds a kilobyte takes (threads counted; a
-reply under one kilobyte counts as one). The status is 1 when any of the first three is not 0.
+Every reply is streamed through the xml dialect in random pieces. Counted: uncaught errors, calls that were invented (in
+no good or damaged call of the reply), good calls that were lost or changed, and the processor milliseconds a kilobyte
+takes (threads counted; a reply under one kilobyte counts as one). The status is 1 when any of the first three is not 0.
 """
 
 from __future__ import annotations
@@ -107,7 +107,10 @@ def judge(reply: Reply, seen: ChatReply, figures: Figures) -> str | None:
     figures.lost += missing
     figures.invented += surplus
     if missing or surplus or good != reply.calls:
-        return f"invented {surplus}, lost {missing}: expected {reply.calls} and {reply.damaged} damaged, got {seen.tool_calls}"
+        return (
+            f"invented {surplus}, lost {missing}: expected {reply.calls} and {reply.damaged} damaged, got "
+            f"{seen.tool_calls}"
+        )
     return None
 
 

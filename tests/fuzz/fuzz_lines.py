@@ -1,6 +1,8 @@
-"""100 000 random command lines through the parser and the table: no exception, and what is allowed means the same words when read again.
+"""100 000 random command lines through the parser and the table: no exception, and what is allowed means the same words
+when read again.
 
-Run by hand: ``python -m tests.fuzz.fuzz_lines [COUNT]``. The suite runs a sample (``tests/workspace/commands/test_judge.py``).
+Run by hand: ``python -m tests.fuzz.fuzz_lines [COUNT]``. The suite runs a sample
+(``tests/workspace/commands/test_judge.py``).
 """
 
 from __future__ import annotations

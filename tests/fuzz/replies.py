@@ -1,8 +1,8 @@
 """Generates model replies together with the truth about them: which calls they hold, and how many are damaged.
 
-A reply is made of parts: prose that only looks like calls, code with examples of calls, good calls, calls with a small fault. A part that
-throws the rest out of balance (an unclosed call, a missing quote) comes last. Of replies that were spliced together nobody can say what
-they hold; they are marked so, and only must not break anything.
+A reply is made of parts: prose that only looks like calls, code with examples of calls, good calls, calls with a small
+fault. A part that throws the rest out of balance (an unclosed call, a missing quote) comes last. Of replies that were
+spliced together nobody can say what they hold; they are marked so, and only must not break anything.
 """
 
 from __future__ import annotations
@@ -38,19 +38,26 @@ class Reply:
 
 
 _WORDS = (
-    "the result is", "if a < b then", "x > 0 && y < 1", "List<String>", "<b>bold</b>", "<think>", "</think>", "<tool_result", "{", "}",
-    '{"success": true}', '"quoted"', "it's", "l'été", "naïve café", "日本語", "😀", "a\ud800b", "\udc00", "\x00", "\u2028", "->",
-    "<-", "<<", "< tool_call>", "<tool_call", "<tool", "</tool_call>", "the <tool_call> tag", "<tool_calls>", "<TOOL_CALL name='X'>",
+    "the result is", "if a < b then", "x > 0 && y < 1", "List<String>", "<b>bold</b>", "<think>", "</think>",
+    "<tool_result", "{", "}",
+    '{"success": true}', '"quoted"', "it's", "l'été", "naïve café", "日本語", "😀",
+    "a\ud800b", "\udc00", "\x00", "\u2028",
+    "->",
+    "<-", "<<", "< tool_call>", "<tool_call", "<tool", "</tool_call>", "the <tool_call> tag", "<tool_calls>",
+    "<TOOL_CALL name='X'>",
     '<tool_call id="3">', "<tool_call name=>", '<tool_call name="">{}', '<tool_call name="X"', 'name="X">', "[1, 2]",
     '{"name": "TodoTool", "arguments": {}}',
-    "TodoTool({})", "```", "~~", "\\", "</tool_call", "&lt;tool_call&gt;", "<!-- tool_call -->", "# Plan", "- item", "1. first",
+    "TodoTool({})", "```", "~~", "\\", "</tool_call", "&lt;tool_call&gt;", "<!-- tool_call -->", "# Plan", "- item",
+    "1. first",
     "| a | b |",
 )  # fmt: skip
 _OPENING = re.compile(r"""<tool_call\s[^<>]*name\s*=\s*["'][^"'<>]+["'][^<>]*>|<tool_call\s*>(?=\s*\{)""")
 
 
 def prose(source: random.Random) -> str:
-    """Words that hold no call, nor by chance a whole opening tag. It ends its line, so that a stray backtick stays its own."""
+    """Words that hold no call, nor by chance a whole opening tag. It ends its line, so that a stray backtick stays its
+    own.
+    """
     words = [source.choice(_WORDS) for _ in range(source.randint(1, 12))]
     text = source.choice([" ", " ", "\n"]).join(words)
     # A fence would change what follows, and a tag with no name before an object would be a call.
@@ -65,7 +72,15 @@ def value(source: random.Random, depth: int = 0) -> Any:
         lambda: source.choice([None, True, False]),
         lambda: source.choice(_WORDS).replace("\ud800", "").replace("\udc00", ""),
         lambda: source.choice(
-            ["</tool_call>", '<tool_call name="rm">{}</tool_call>', "```\ncode\n```", 'a "b" c', "C:\\Users\\new", "\n\t", "`"]
+            [
+                "</tool_call>",
+                '<tool_call name="rm">{}</tool_call>',
+                "```\ncode\n```",
+                'a "b" c',
+                "C:\\Users\\new",
+                "\n\t",
+                "`",
+            ]
         ),
         lambda: "long text " * source.randint(0, 60),
     ]
@@ -114,7 +129,8 @@ def _add_example(source: random.Random, reply: Reply) -> None:
 
 
 _FAULTS = (
-    "{'name': 'x'}", '{"a": 1,}', "{a: 1}", "[1, 2]", "just words", "7", '{"a": 1} more', '{"a": NaN}', '{"a": 1e999}', "{,}", '{"a" 1}',
+    "{'name': 'x'}", '{"a": 1,}', "{a: 1}", "[1, 2]", "just words", "7", '{"a": 1} more', '{"a": NaN}', '{"a": 1e999}',
+    "{,}", '{"a" 1}',
     '{"a":' * 70 + "1" + "}" * 70, "[" * 300 + "]" * 300, '{"a": tru}', "{{}}", "}{",
 )  # fmt: skip
 

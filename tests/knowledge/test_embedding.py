@@ -20,7 +20,8 @@ async def test_an_unknown_embedder_says_which_there_are(clock: ManualClock) -> N
     vault = KeyVault(session=True)
     for kind in ("acme", "local"):
         with pytest.raises(
-            UsageError, match=rf"{kind}; allowed: builtin, none, ollama, mistral, google, responses, openai, sentence-transformers"
+            UsageError,
+            match=rf"{kind}; allowed: builtin, none, ollama, mistral, google, responses, openai, sentence-transformers",
         ):
             await create_embedder(EmbedderSettings(kind=kind), no_server, vault, clock)
     assert await create_embedder(EmbedderSettings(kind="none"), no_server, vault, clock) is None

@@ -40,7 +40,9 @@ async def matching(search: MemorySearch, wanted: MemoryFilter) -> set[str]:
     return (await search.loaded()).matching(wanted, 0.0)
 
 
-async def test_the_list_and_the_search_see_the_same(repos: Repositories, words: MemorySearch, workflow: Workflow) -> None:
+async def test_the_list_and_the_search_see_the_same(
+    repos: Repositories, words: MemorySearch, workflow: Workflow
+) -> None:
     other = await repos.workflows.create(Workflow(name="other"))
     await repos.memories.save(fact("general", tags=("a", "b")))
     await repos.memories.save(fact("mine", workflow, type=MemoryType.DECISION))
@@ -51,7 +53,10 @@ async def test_the_list_and_the_search_see_the_same(repos: Repositories, words: 
         MemoryFilter(workflow.id, MemoryScope.WORKFLOW),
         MemoryFilter(scope=None, tags=("a",)),
     ):
-        ids = {each.id for each in await repos.memories.list(workflow_id=wanted.workflow_id, scope=wanted.scope, tags=wanted.tags)}
+        ids = {
+            each.id
+            for each in await repos.memories.list(workflow_id=wanted.workflow_id, scope=wanted.scope, tags=wanted.tags)
+        }
         assert await matching(words, wanted) == ids
 
 
@@ -113,9 +118,16 @@ async def test_reload_reads_what_was_written_by_other_ways(repos: Repositories, 
 
 
 @pytest.mark.parametrize("version", [0, 0x8000_0000])
-async def test_what_earlier_versions_did_not_keep_is_found_too(repos: Repositories, words: MemorySearch, version: int) -> None:
+async def test_what_earlier_versions_did_not_keep_is_found_too(
+    repos: Repositories, words: MemorySearch, version: int
+) -> None:
     await repos.memories.save(fact("Trains leave at nine", tags=("commute", "vélo")))
-    assert await found(words, "commuting") == await found(words, "velos") == await found(words, "at") == ["Trains leave at nine"]
+    assert (
+        await found(words, "commuting")
+        == await found(words, "velos")
+        == await found(words, "at")
+        == ["Trains leave at nine"]
+    )
     terms = (await repos.store.query("SELECT VALUE terms FROM memory"))[0]
     bare = (int.from_bytes(terms[:4], "little") & 0x3FFF_FFFF | version).to_bytes(4, "little") + terms[4:28]
     from atelier_desk.storage.store import Statement
@@ -171,7 +183,9 @@ async def test_a_whole_file_of_the_newest_change_is_taken(kept: Opened, no_rows:
     assert len(await found(search, "chat")) == 2, "it is changed like any other"
 
 
-async def test_an_old_file_is_not_taken_and_written_again(kept: Opened, no_rows: list[str], repos: Repositories) -> None:
+async def test_an_old_file_is_not_taken_and_written_again(
+    kept: Opened, no_rows: list[str], repos: Repositories
+) -> None:
     before = repos.datadir.memory_index.read_bytes()
     await Repositories(repos.store, repos.datadir).memories.save(fact("the cat eats"))
     search = kept()
@@ -183,14 +197,18 @@ async def test_an_old_file_is_not_taken_and_written_again(kept: Opened, no_rows:
     assert no_rows == ["rows"]
 
 
-async def test_a_deletion_and_a_purge_make_a_file_old(kept: Opened, no_rows: list[str], repos: Repositories, workflow: Workflow) -> None:
+async def test_a_deletion_and_a_purge_make_a_file_old(
+    kept: Opened, no_rows: list[str], repos: Repositories, workflow: Workflow
+) -> None:
     await repos.workflows.purge(workflow.id)
     assert len((await kept().loaded()).rows) == 3
     assert no_rows == ["rows"]
 
 
 @pytest.mark.parametrize("place", ["magic", "head", "first part", "last part", "end", "empty"])
-async def test_a_damaged_file_is_never_trusted(kept: Opened, no_rows: list[str], repos: Repositories, place: str) -> None:
+async def test_a_damaged_file_is_never_trusted(
+    kept: Opened, no_rows: list[str], repos: Repositories, place: str
+) -> None:
     path = repos.datadir.memory_index
     data = bytearray(path.read_bytes())
     head = int.from_bytes(data[23:31], "little") + 35
@@ -207,8 +225,15 @@ async def test_a_damaged_file_is_never_trusted(kept: Opened, no_rows: list[str],
     assert await found(kept(), "chat") == ["the cat sleeps"]
 
 
-async def test_a_file_of_another_embedder_is_not_taken(kept: Opened, no_rows: list[str], repos: Repositories, clock: ManualClock) -> None:
-    other = MemorySearch(Repositories(repos.store, repos.datadir).memories, WordEmbedder("x", id="y:8"), clock, repos.datadir.memory_index)
+async def test_a_file_of_another_embedder_is_not_taken(
+    kept: Opened, no_rows: list[str], repos: Repositories, clock: ManualClock
+) -> None:
+    other = MemorySearch(
+        Repositories(repos.store, repos.datadir).memories,
+        WordEmbedder("x", id="y:8"),
+        clock,
+        repos.datadir.memory_index,
+    )
     assert await found(other, "cat") == ["the cat sleeps"]
     assert no_rows == ["rows"]
 

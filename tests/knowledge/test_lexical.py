@@ -24,7 +24,9 @@ def stems(text: str) -> list[tuple[str, str]]:
 
 
 def entry(number: int, text: str, run: str = "", workflow: str | None = None) -> MemoryTerms:
-    return MemoryTerms(f"{number:032x}", pack(stems(text)), workflow, "knowledge", frozenset(), run_id=run, created=number)
+    return MemoryTerms(
+        f"{number:032x}", pack(stems(text)), workflow, "knowledge", frozenset(), run_id=run, created=number
+    )
 
 
 def index_of(*texts: str, run: str = "") -> MemoryIndex:
@@ -42,7 +44,9 @@ def scores(index: MemoryIndex, query: str, wanted: MemoryFilter = ANY) -> tuple[
     if told is None:
         return {}, {}
     named = [(int(rows.ids[row], 16), row) for row in np.flatnonzero(scope)]
-    return tuple({number: float(part[row]) for number, row in named if part[row] > 0} for part in (told.own, told.around))  # type: ignore[return-value]
+    return tuple(
+        {number: float(part[row]) for number, row in named if part[row] > 0} for part in (told.own, told.around)
+    )  # type: ignore[return-value]
 
 
 def found(index: MemoryIndex, query: str) -> list[int]:
@@ -84,7 +88,9 @@ def test_scores_are_shares_of_bm25(texts: list[str], query: str) -> None:
 
 
 @given(TEXTS, TEXTS, st.sets(st.integers(0, 11)))
-def test_adding_and_removing_one_by_one_is_the_same_as_loading(first: list[str], second: list[str], removed: set[int]) -> None:
+def test_adding_and_removing_one_by_one_is_the_same_as_loading(
+    first: list[str], second: list[str], removed: set[int]
+) -> None:
     grown = index_of(*first)
     grown.prepare()
     for number, text in enumerate(second):

@@ -26,14 +26,27 @@ def unit(*numbers: float) -> np.ndarray:
 
 
 def put(
-    index: MemoryIndex, name: str, text: str = "word", vector: np.ndarray | None = None, age_days: float = 0.0, **fields: object
+    index: MemoryIndex,
+    name: str,
+    text: str = "word",
+    vector: np.ndarray | None = None,
+    age_days: float = 0.0,
+    **fields: object,
 ) -> None:
     stems = [(word, word) for word in text.split()]
-    values = {"workflow_id": None, "type": "knowledge", "tags": frozenset[str](), "created": NOW - age_days * DAY, **fields}
+    values = {
+        "workflow_id": None,
+        "type": "knowledge",
+        "tags": frozenset[str](),
+        "created": NOW - age_days * DAY,
+        **fields,
+    }
     index.put(MemoryTerms(id=name, terms=pack(stems), **values), vector)  # type: ignore[arg-type]
 
 
-def ask(index: MemoryIndex, text: str, vector: np.ndarray | None = None, least: float = 0.0, language: str = "") -> list[ranking.Ranked]:
+def ask(
+    index: MemoryIndex, text: str, vector: np.ndarray | None = None, least: float = 0.0, language: str = ""
+) -> list[ranking.Ranked]:
     question = Question([(word, word) for word in text.split()], vector, language, frozenset(text.split()))
     return index.search(question, ANY, NOW, 20, least)
 
@@ -103,7 +116,12 @@ def test_the_threshold_asks_whether_a_memory_is_about_the_question_at_all() -> N
 
 def test_a_turn_is_found_through_those_next_to_it_and_by_its_speaker() -> None:
     index = MemoryIndex(RowVectors("e", 2))
-    turns = {"t1": ("anna", unit(0, 1)), "t2": ("ben", unit(1, 0.1)), "t3": ("anna", unit(0.2, 1)), "far": ("ben", unit(0.3, 1))}
+    turns = {
+        "t1": ("anna", unit(0, 1)),
+        "t2": ("ben", unit(1, 0.1)),
+        "t3": ("anna", unit(0.2, 1)),
+        "far": ("ben", unit(0.3, 1)),
+    }
     for number, (name, (speaker, vector)) in enumerate(turns.items()):
         run = "r" if name != "far" else "s"
         put(index, name, "x", vector, run_id=run, turn=True, speaker=speaker, type="context", age_days=9 - number)

@@ -80,7 +80,9 @@ async def test_every_part_of_the_score_comes_back(search: MemorySearch, clock: M
     assert hit.score == pytest.approx(hit.relevance + 0.016)
 
 
-async def test_without_an_embedder_words_alone_are_searched_and_it_says_so(repos: Repositories, clock: ManualClock) -> None:
+async def test_without_an_embedder_words_alone_are_searched_and_it_says_so(
+    repos: Repositories, clock: ManualClock
+) -> None:
     search = MemorySearch(repos.memories, None, clock)
     stored = await add(search, clock, "the cat sleeps")
     assert stored.embedder == ""
@@ -91,7 +93,9 @@ async def test_without_an_embedder_words_alone_are_searched_and_it_says_so(repos
     assert "full text alone" in found.note
 
 
-async def test_an_embedder_that_fails_leaves_words_and_says_why(search: MemorySearch, embedder: WordEmbedder, clock: ManualClock) -> None:
+async def test_an_embedder_that_fails_leaves_words_and_says_why(
+    search: MemorySearch, embedder: WordEmbedder, clock: ManualClock
+) -> None:
     await add(search, clock, "the cat sleeps")
     embedder.failing = True
     stored = await add(search, clock, "another cat")
@@ -106,7 +110,9 @@ async def test_an_embedder_that_fails_leaves_words_and_says_why(search: MemorySe
     assert contents(found) == ["the cat sleeps"]
 
 
-async def test_an_embedder_that_hangs_is_not_waited_for(repos: Repositories, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_embedder_that_hangs_is_not_waited_for(
+    repos: Repositories, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Hanging(WordEmbedder):
         async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
             if query:
@@ -134,7 +140,9 @@ async def test_stored_vectors_are_loaded_at_the_first_search(
     assert embedder.asked == ["feline"]
 
 
-async def test_changes_are_followed_without_loading_again(search: MemorySearch, repos: Repositories, clock: ManualClock) -> None:
+async def test_changes_are_followed_without_loading_again(
+    search: MemorySearch, repos: Repositories, clock: ManualClock
+) -> None:
     memory = await add(search, clock, "the cat sleeps")
     await search.search("cat")
     await search.index(memory.model_copy(update={"content": "the car is red"}))
@@ -144,7 +152,9 @@ async def test_changes_are_followed_without_loading_again(search: MemorySearch, 
     assert contents(await search.search("voiture", threshold=0)) == []
 
 
-async def test_what_was_deleted_behind_its_back_is_skipped(search: MemorySearch, repos: Repositories, clock: ManualClock) -> None:
+async def test_what_was_deleted_behind_its_back_is_skipped(
+    search: MemorySearch, repos: Repositories, clock: ManualClock
+) -> None:
     gone = [await add(search, clock, f"cat {number}") for number in range(40)]
     kept = await add(search, clock, "feline")
     await search.search("cat", threshold=0)
@@ -154,7 +164,9 @@ async def test_what_was_deleted_behind_its_back_is_skipped(search: MemorySearch,
     assert [hit.memory.id for hit in found.hits] == [kept.id]
 
 
-async def test_filters_by_home_type_and_tags(search: MemorySearch, repos: Repositories, workflow: Workflow, clock: ManualClock) -> None:
+async def test_filters_by_home_type_and_tags(
+    search: MemorySearch, repos: Repositories, workflow: Workflow, clock: ManualClock
+) -> None:
     other = Workflow(name="Other")
     await repos.workflows.create(other)
     await add(search, clock, "cat general", tags=("pets", "home"))
@@ -189,7 +201,9 @@ async def test_what_has_expired_is_not_found(search: MemorySearch, clock: Manual
     assert (await search.search("cat")).hits == []
 
 
-async def test_what_is_cleared_is_not_found(search: MemorySearch, repos: Repositories, workflow: Workflow, clock: ManualClock) -> None:
+async def test_what_is_cleared_is_not_found(
+    search: MemorySearch, repos: Repositories, workflow: Workflow, clock: ManualClock
+) -> None:
     await add(search, clock, "cat one", workflow_id=workflow.id)
     await add(search, clock, "cat two", workflow_id=workflow.id, type=MemoryType.DECISION)
     await add(search, clock, "cat three")
@@ -211,12 +225,16 @@ async def test_another_embedder_embeds_again_and_the_old_one_searches_until_it_i
         async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
             if not query and len(during) < 2:
                 during.append(contents(await search.search("feline", threshold=0, limit=100)))
-                await search.index(Memory(type=MemoryType.KNOWLEDGE, content=f"late cat {len(during)}", created_at=clock.now()))
+                await search.index(
+                    Memory(type=MemoryType.KNOWLEDGE, content=f"late cat {len(during)}", created_at=clock.now())
+                )
             return await super().embed(texts, query=query)
 
     search.change_to(Late("cat kitten", id="newer:8"))
     seen: list[tuple[int, int]] = []
-    assert await search.reembed(lambda done, total: seen.append((done, total))) == 72, "what came meanwhile is embedded too"
+    assert await search.reembed(lambda done, total: seen.append((done, total))) == 72, (
+        "what came meanwhile is embedded too"
+    )
     assert [len(each) for each in during] == [70, 71]
     assert seen[0] == (64, 70)
     assert search.embedder is not None
@@ -304,7 +322,9 @@ async def test_bounds_are_checked(search: MemorySearch) -> None:
             await search.search("x", limit=limit, threshold=threshold)
 
 
-async def test_an_empty_store_and_a_query_without_words(search: MemorySearch, repos: Repositories, clock: ManualClock) -> None:
+async def test_an_empty_store_and_a_query_without_words(
+    search: MemorySearch, repos: Repositories, clock: ManualClock
+) -> None:
     assert (await search.search("anything")).hits == []
     await add(search, clock, "the cat sleeps")
     assert (await MemorySearch(repos.memories, None, clock).search("?!", threshold=0)).hits == []

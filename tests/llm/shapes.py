@@ -1,5 +1,5 @@
-"""Conversations in every order that compaction, interrupted runs, injected notes and other models produce: what a provider must bring into
-a form its server accepts."""
+"""Conversations in every order that compaction, interrupted runs, injected notes and other models produce: what a
+provider must bring into a form its server accepts."""
 
 from __future__ import annotations
 
@@ -26,11 +26,15 @@ def conversation(kinds: Sequence[str], model: str, thought: dict[str, Any]) -> l
         "assistant": ChatMessage(role=Role.ASSISTANT, content="a"),
         "thought": ChatMessage(role=Role.ASSISTANT, content="a", provider_data=data),
         "call": called("call_1", expression="1"),
-        "two calls": ChatMessage(role=Role.ASSISTANT, tool_calls=(ToolCall(id="call_1", name="a"), ToolCall(id="9", name="b"))),
+        "two calls": ChatMessage(
+            role=Role.ASSISTANT, tool_calls=(ToolCall(id="call_1", name="a"), ToolCall(id="9", name="b"))
+        ),
         "result": result("call_1"),
         "other result": result("9"),
         "image": ChatMessage(role=Role.USER, images=(ImagePart(media_type="image/png", data="aGk="),)),
-        "odd call": ChatMessage(role=Role.ASSISTANT, tool_calls=(ToolCall(id="?", name="functions.a b", raw="{x", error="bad"),)),
+        "odd call": ChatMessage(
+            role=Role.ASSISTANT, tool_calls=(ToolCall(id="?", name="functions.a b", raw="{x", error="bad"),)
+        ),
     }
     return [made[kind].model_copy() for kind in kinds]
 

@@ -37,14 +37,58 @@ ADD = ToolSpec(
 
 
 NAMES = (
-    *("choices", "delta", "message", "content", "tool_calls", "function", "name", "arguments", "index", "id", "finish_reason", "usage"),
-    *("prompt_tokens", "prompt_tokens_details", "cost", "timings", "predicted_n", "error", "code", "type", "text", "thinking", "reasoning"),
-    *("object", "model", "done", "done_reason", "eval_count", "prompt_eval_count", "detail", "status", "loc", "msg", "n_ctx"),
+    *(
+        "choices",
+        "delta",
+        "message",
+        "content",
+        "tool_calls",
+        "function",
+        "name",
+        "arguments",
+        "index",
+        "id",
+        "finish_reason",
+        "usage",
+    ),
+    *(
+        "prompt_tokens",
+        "prompt_tokens_details",
+        "cost",
+        "timings",
+        "predicted_n",
+        "error",
+        "code",
+        "type",
+        "text",
+        "thinking",
+        "reasoning",
+    ),
+    *(
+        "object",
+        "model",
+        "done",
+        "done_reason",
+        "eval_count",
+        "prompt_eval_count",
+        "detail",
+        "status",
+        "loc",
+        "msg",
+        "n_ctx",
+    ),
 )
 
 
 def provider(
-    kind: str, url: str, clock: Clock, *, key: str = "", name: str = "Server", environ: dict[str, str] | None = None, **fields: Any
+    kind: str,
+    url: str,
+    clock: Clock,
+    *,
+    key: str = "",
+    name: str = "Server",
+    environ: dict[str, str] | None = None,
+    **fields: Any,
 ) -> HttpProvider:
     """A provider for a fake server; waits before retries are exact. ``fields`` are more of its configuration."""
     vault = KeyVault(environ=environ or {})
@@ -63,7 +107,9 @@ def ask(*messages: ChatMessage | str, **fields: Any) -> ChatRequest:
 
 
 def called(id: str, name: str = "CalculatorTool", content: str = "", **arguments: Any) -> ChatMessage:
-    return ChatMessage(role=Role.ASSISTANT, content=content, tool_calls=(ToolCall(id=id, name=name, arguments=arguments),))
+    return ChatMessage(
+        role=Role.ASSISTANT, content=content, tool_calls=(ToolCall(id=id, name=name, arguments=arguments),)
+    )
 
 
 def result(id: str, content: str = "2", name: str = "CalculatorTool") -> ChatMessage:
@@ -73,7 +119,9 @@ def result(id: str, content: str = "2", name: str = "CalculatorTool") -> ChatMes
 def said(reply: ChatReply) -> ChatMessage:
     """A reply as the engine puts it back, after its way through the journal."""
     stored = ChatReply.model_validate_json(reply.model_dump_json())
-    return ChatMessage(role=Role.ASSISTANT, content=stored.content, tool_calls=stored.tool_calls, provider_data=stored.provider_data)
+    return ChatMessage(
+        role=Role.ASSISTANT, content=stored.content, tool_calls=stored.tool_calls, provider_data=stored.provider_data
+    )
 
 
 JSON = st.recursive(

@@ -31,9 +31,15 @@ def error(status: int, body: Any, **headers: str) -> ProviderError:
         ({"error": {"code": 500, "message": "broken", "type": "server_error"}}, "broken"),
         ({"error": {"message": "broken", "type": "t", "param": None, "code": None}}, "broken"),
         ({"message": "broken", "request_id": "1"}, "broken"),
-        ({"object": "error", "message": {"detail": [{"loc": ["body", "x"], "msg": "broken", "type": "t"}]}}, "x: broken"),
+        (
+            {"object": "error", "message": {"detail": [{"loc": ["body", "x"], "msg": "broken", "type": "t"}]}},
+            "x: broken",
+        ),
         ({"detail": "broken"}, "broken"),
-        ({"detail": [{"loc": ["body", "messages", 0], "msg": "broken"}, {"loc": [], "msg": "too"}]}, "messages.0: broken; too"),
+        (
+            {"detail": [{"loc": ["body", "messages", 0], "msg": "broken"}, {"loc": [], "msg": "too"}]},
+            "messages.0: broken; too",
+        ),
         ({"error": "broken"}, "broken"),
         ({"error": {"code": 1}}, '{"error": {"code": 1}}'),
         ("broken", "broken"),
@@ -68,7 +74,17 @@ def test_shapes_of_bodies(body: Any, message: str) -> None:
         (409, {"error": {"message": "lock timeout"}}, "overloaded", True),
         (504, b"", "server_error", True),
         (529, {"error": {"message": "overloaded"}}, "overloaded", True),
-        (400, {"error": {"type": "invalid_request_error", "message": "Your credit balance is too low to access the API."}}, "quota", False),
+        (
+            400,
+            {
+                "error": {
+                    "type": "invalid_request_error",
+                    "message": "Your credit balance is too low to access the API.",
+                }
+            },
+            "quota",
+            False,
+        ),
         (499, {"error": "request canceled"}, "bad_request", False),
     ],
 )
@@ -81,20 +97,48 @@ def test_codes(status: int, body: Any, code: str, recoverable: bool) -> None:
 @pytest.mark.parametrize(
     ("status", "body", "n_ctx"),
     [
-        (400, {"error": {"code": 400, "type": "exceed_context_size_error", "message": "m", "n_prompt_tokens": 6031, "n_ctx": 4096}}, 4096),
         (
             400,
-            {"error": {"message": "This model's maximum context length is 8192 tokens. However", "code": "context_length_exceeded"}},
+            {
+                "error": {
+                    "code": 400,
+                    "type": "exceed_context_size_error",
+                    "message": "m",
+                    "n_prompt_tokens": 6031,
+                    "n_ctx": 4096,
+                }
+            },
+            4096,
+        ),
+        (
+            400,
+            {
+                "error": {
+                    "message": "This model's maximum context length is 8192 tokens. However",
+                    "code": "context_length_exceeded",
+                }
+            },
             8192,
         ),
         (
             400,
-            {"object": "error", "message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"},
+            {
+                "object": "error",
+                "message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
+            },
             32768,
         ),
         (400, {"error": "the input length exceeds the context length"}, None),
         (500, {"error": "prompt is too long: 210000 tokens > 200000 maximum"}, 200_000),
-        (400, {"error": {"message": "input length and `max_tokens` exceed context limit: 195000 + 8192 > 200000, decrease"}}, 200_000),
+        (
+            400,
+            {
+                "error": {
+                    "message": "input length and `max_tokens` exceed context limit: 195000 + 8192 > 200000, decrease"
+                }
+            },
+            200_000,
+        ),
     ],
 )
 def test_overflow(status: int, body: Any, n_ctx: int | None) -> None:
@@ -105,7 +149,9 @@ def test_overflow(status: int, body: Any, n_ctx: int | None) -> None:
 
 
 def test_the_prompt_size_is_stored() -> None:
-    found = error(400, {"error": {"type": "exceed_context_size_error", "message": "m", "n_prompt_tokens": 6031, "n_ctx": 4096}})
+    found = error(
+        400, {"error": {"type": "exceed_context_size_error", "message": "m", "n_prompt_tokens": 6031, "n_ctx": 4096}}
+    )
     assert isinstance(found, ContextOverflowError)
     assert found.n_prompt == 6031
 
@@ -115,7 +161,13 @@ def test_the_prompt_size_is_stored() -> None:
     [
         {},
         {"type": "error", "error": {"type": "request_too_large", "message": "Request exceeds the maximum size"}},
-        {"error": {"message": "Request Entity Too Large", "type": "invalid_request_error", "code": "request_too_large"}},
+        {
+            "error": {
+                "message": "Request Entity Too Large",
+                "type": "invalid_request_error",
+                "code": "request_too_large",
+            }
+        },
     ],
 )
 def test_a_request_of_too_many_bytes_is_not_said_to_be_a_workflow_that_is_too_long(body: Any) -> None:
@@ -130,7 +182,9 @@ def test_other_refusals_are_no_overflow(text: str) -> None:
 
 
 def test_a_missing_model_and_a_wrong_address_are_distinguished() -> None:
-    assert "big-model" in str(error(404, {"error": {"message": "The model `big-model` does not exist", "code": "model_not_found"}}))
+    assert "big-model" in str(
+        error(404, {"error": {"message": "The model `big-model` does not exist", "code": "model_not_found"}})
+    )
     assert "base URL" in str(error(404, b"404 page not found"))
     assert "base URL" in str(error(501, b"Not Implemented"))
 
@@ -176,10 +230,14 @@ def test_a_wait_named_in_words(text: str, seconds: float | None) -> None:
 def test_a_long_wait_is_named_by_its_day(status: int) -> None:
     there = (NOW + timedelta(days=2)).astimezone().strftime("%Y-%m-%d %H:%M")
     assert f"from {there}" in error(status, {"error": {"message": "no"}}, **{"retry-after": "172800"}).localized(_)
-    assert f"from {there}" in error(status, {"error": {"message": "no"}}, **{"retry-after": "Sat, 03 Jan 2026 00:00:00 GMT"}).localized(_)
+    assert f"from {there}" in error(
+        status, {"error": {"message": "no"}}, **{"retry-after": "Sat, 03 Jan 2026 00:00:00 GMT"}
+    ).localized(_)
     for wait in ("30", "1e12", ""):
         assert "again" in error(status, {"error": {"message": "no"}}, **{"retry-after": wait}).localized(_)
-    assert f"from {there}" in error(429, {"error": {"message": "Rate limit reached. Please try again in 48h."}}).localized(_)
+    assert f"from {there}" in error(
+        429, {"error": {"message": "Rate limit reached. Please try again in 48h."}}
+    ).localized(_)
 
 
 def test_an_error_in_the_middle_of_a_stream() -> None:

@@ -17,7 +17,12 @@ from tests.support.clock import ManualClock
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [("openai", "CompatibleProvider"), ("mistral", "MistralProvider"), ("ollama", "OllamaProvider"), ("local", "LocalProvider")],
+    [
+        ("openai", "CompatibleProvider"),
+        ("mistral", "MistralProvider"),
+        ("ollama", "OllamaProvider"),
+        ("local", "LocalProvider"),
+    ],
 )
 def test_kinds(kind: str, name: str, tmp_path: Path, clock: ManualClock) -> None:
     config = ProviderConfig(name="Mine", kind=kind)
@@ -34,9 +39,12 @@ def test_bad_addresses_are_refused_when_made(clock: ManualClock) -> None:
 
 def test_heavy_libraries_are_imported_only_when_used() -> None:
     code = (
-        "import sys, atelier_desk.llm.factory, atelier_desk.llm.openai_compatible, atelier_desk.llm.mistral, atelier_desk.llm.ollama, "
+        "import sys, atelier_desk.llm.factory, atelier_desk.llm.openai_compatible, atelier_desk.llm.mistral, "
+        "atelier_desk.llm.ollama, "
         "atelier_desk.llm.wire.detect, atelier_desk.llm.embedders.remote;"
         "print(*({'httpx', 'numpy', 'keyring'} & set(sys.modules)))"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+    )
     assert run.stdout.split() == []

@@ -1,4 +1,6 @@
-"""Every fault that model servers are known for, through every kind of provider: the same code, whatever the wire looks like."""
+"""Every fault that model servers are known for, through every kind of provider: the same code, whatever the wire looks
+like.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,10 @@ def asked(server: Any) -> Any:
         (Failure(503, {"error": "busy"}), "overloaded"),
         (Failure(529, ""), "overloaded"),
         (Failure(400, {"error": {"message": "maximum context length is 4096 tokens"}}), "context_overflow"),
-        (Failure(400, {"error": {"type": "exceed_context_size_error", "message": "no", "n_ctx": 4096}}), "context_overflow"),
+        (
+            Failure(400, {"error": {"type": "exceed_context_size_error", "message": "no", "n_ctx": 4096}}),
+            "context_overflow",
+        ),
         (Failure(307, "", {"location": "http://127.0.0.1:1/"}), "bad_response"),
         (Reply(raw=PAGE, content_type="text/html"), "bad_response"),
         (Reply(raw=b""), "truncated"),

@@ -45,7 +45,9 @@ def address() -> Iterator[str]:
     assert package.origin is not None
     model = next(Path(package.origin).parent.glob("*.gguf"))
     command = [sys.executable, "-c", SERVER, str(model)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         yield process.stdout.readline().strip()
@@ -72,18 +74,28 @@ async def test_a_streamed_reply_with_usage(chat: Any) -> None:
 
 async def test_grammar_schema_stop_and_seed(chat: Any) -> None:
     grammar = 'root ::= "yes" | "no"'
-    assert reply_of(await collect(chat.stream(ask("Is water wet?", grammar=grammar, max_tokens=256)))).content in ("yes", "no")
+    assert reply_of(await collect(chat.stream(ask("Is water wet?", grammar=grammar, max_tokens=256)))).content in (
+        "yes",
+        "no",
+    )
     schema = {
         "type": "object",
         "properties": {"age": {"type": "integer", "maximum": 99}},
         "required": ["age"],
         "additionalProperties": False,
     }
-    reply = reply_of(await collect(chat.stream(ask("How old is Ann, who is 5?", response_schema=schema, temperature=0.0, max_tokens=60))))
+    reply = reply_of(
+        await collect(
+            chat.stream(ask("How old is Ann, who is 5?", response_schema=schema, temperature=0.0, max_tokens=60))
+        )
+    )
     assert isinstance(json.loads(reply.content)["age"], int)
     counted = await collect(chat.stream(ask("x", grammar='root ::= "one two three four"', stop=("three",))))
     assert "three" not in reply_of(counted).content
-    twice = [reply_of(await collect(chat.stream(ask("Tell a story.", seed=7, max_tokens=30, temperature=1.0)))) for _ in range(2)]
+    twice = [
+        reply_of(await collect(chat.stream(ask("Tell a story.", seed=7, max_tokens=30, temperature=1.0))))
+        for _ in range(2)
+    ]
     assert twice[0].content == twice[1].content
 
 
@@ -96,7 +108,10 @@ async def test_reasoning_is_separated(chat: Any) -> None:
 
 async def test_a_conversation_with_calls_in_any_order_is_accepted(chat: Any) -> None:
     messages = [result("9"), "hi", called("1", expression="1"), result("1"), called("2", expression="1")]
-    assert reply_of(await collect(chat.stream(ask(*messages, tools=(ADD,), max_tokens=256, temperature=0.0)))).usage is not None
+    assert (
+        reply_of(await collect(chat.stream(ask(*messages, tools=(ADD,), max_tokens=256, temperature=0.0)))).usage
+        is not None
+    )
 
 
 async def test_overflow_tells_the_window(chat: Any) -> None:
@@ -118,7 +133,9 @@ async def test_models_window_and_detection(chat: Any, address: str) -> None:
     assert (await chat.model_info(info.name)).context_window == 1024
     assert (await chat.test()).ok
     found = await detect(ports=[int(address.rsplit(":", 1)[1])], timeout_s=30)
-    assert [(server.kind, server.software, server.base_url) for server in found] == [("openai", "llama.cpp", f"{address}/v1")]
+    assert [(server.kind, server.software, server.base_url) for server in found] == [
+        ("openai", "llama.cpp", f"{address}/v1")
+    ]
 
 
 async def test_cancelling_frees_the_server(chat: Any, address: str) -> None:

@@ -49,9 +49,14 @@ def chat(mistral_server: FakeMistral, clock: ManualClock) -> Any:
 @pytest.mark.parametrize("chunk_size", [None, 1])
 @pytest.mark.parametrize("listed", [False, True])
 @pytest.mark.parametrize("objects", [False, True])
-async def test_a_reply_with_everything(mistral_server: FakeMistral, chat: Any, chunk_size: int | None, listed: bool, objects: bool) -> None:
+async def test_a_reply_with_everything(
+    mistral_server: FakeMistral, chat: Any, chunk_size: int | None, listed: bool, objects: bool
+) -> None:
     mistral_server.listed_content, mistral_server.object_arguments = listed, objects
-    calls = [Call("CalculatorTool", {"expression": "1+1"}, id="abcDEF123"), Call("CalculatorTool", {"expression": "2"}, id=None)]
+    calls = [
+        Call("CalculatorTool", {"expression": "1+1"}, id="abcDEF123"),
+        Call("CalculatorTool", {"expression": "2"}, id=None),
+    ]
     mistral_server.script(Reply(text="Ça va", reasoning="réfléchir", calls=calls, chunk_size=chunk_size))
     reply = reply_of(await collect(chat.stream(ask(tools=(ADD,)))))
     assert (reply.content, reply.reasoning) == ("Ça va", "réfléchir" if listed else "")
@@ -64,7 +69,15 @@ async def test_a_reply_with_everything(mistral_server: FakeMistral, chat: Any, c
 
 async def test_foreign_ids_are_mapped_and_own_ones_stay(mistral_server: FakeMistral, chat: Any) -> None:
     mistral_server.script(Reply(text="ok"))
-    messages = ["hi", called("call_0001"), result("call_0001"), called("abcDEF123"), result("abcDEF123"), called("x"), result("x")]
+    messages = [
+        "hi",
+        called("call_0001"),
+        result("call_0001"),
+        called("abcDEF123"),
+        result("abcDEF123"),
+        called("x"),
+        result("x"),
+    ]
     await collect(chat.stream(ask(*messages)))
     sent = mistral_server.of("/v1/chat/completions")[0].json["messages"]
     made = [message["tool_calls"][0]["id"] for message in sent if message["role"] == "assistant"]
@@ -90,14 +103,28 @@ async def test_the_request(mistral_server: FakeMistral, chat: Any) -> None:
     )
     await collect(chat.stream(request))
     body = mistral_server.of("/v1/chat/completions")[0].json
-    assert set(body) == {"model", "messages", "stream", "temperature", "max_tokens", "stop", "random_seed", "response_format", "tools"}
+    assert set(body) == {
+        "model",
+        "messages",
+        "stream",
+        "temperature",
+        "max_tokens",
+        "stop",
+        "random_seed",
+        "response_format",
+        "tools",
+    }
     assert (body["temperature"], body["random_seed"]) == (1.5, 4)
     assert body["messages"][0]["content"][1] == {"type": "image_url", "image_url": "data:image/png;base64,aGk="}
 
 
 async def test_effort_is_sent_to_models_that_know_it(mistral_server: FakeMistral, chat: Any) -> None:
     mistral_server.script(Reply(text="ok"), Reply(text="ok"), Reply(text="ok"))
-    for model, thinking in (("mistral-medium-latest", True), ("mistral-medium-latest", False), ("mistral-large-latest", True)):
+    for model, thinking in (
+        ("mistral-medium-latest", True),
+        ("mistral-medium-latest", False),
+        ("mistral-large-latest", True),
+    ):
         await collect(chat.stream(ask(model=model, effort="low", enable_thinking=thinking)))
     sent = [request.json.get("reasoning_effort") for request in mistral_server.of("/v1/chat/completions")]
     assert sent == ["low", "none", None]
@@ -122,7 +149,12 @@ async def test_reasoning_is_switched_and_sent_back_where_it_can_be(
 
 
 async def test_a_refused_effort_is_dropped(mistral_server: FakeMistral, chat: Any) -> None:
-    body = {"object": "error", "message": "reasoning_effort is not supported for this model", "type": "invalid_request", "code": "3051"}
+    body = {
+        "object": "error",
+        "message": "reasoning_effort is not supported for this model",
+        "type": "invalid_request",
+        "code": "3051",
+    }
     mistral_server.script(Failure(400, body), Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
         await collect(chat.stream(ask(model="mistral-small-latest")))
@@ -148,7 +180,9 @@ async def test_refusals(mistral_server: FakeMistral, chat: Any, status: int, bod
 
 async def test_overflow(mistral_server: FakeMistral, chat: Any) -> None:
     text = "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length"
-    mistral_server.script(Failure(400, {"object": "error", "message": text, "type": "invalid_request_error", "code": "3051"}))
+    mistral_server.script(
+        Failure(400, {"object": "error", "message": text, "type": "invalid_request_error", "code": "3051"})
+    )
     with pytest.raises(ContextOverflowError) as caught:
         await collect(chat.stream(ask()))
     assert caught.value.n_ctx == 32768
@@ -157,7 +191,11 @@ async def test_overflow(mistral_server: FakeMistral, chat: Any) -> None:
 async def test_models(chat: Any) -> None:
     models = {info.name: info for info in await chat.list_models()}
     assert set(models) == {"mistral-test", "mistral-embed"}, "models that neither chat nor embed are left out"
-    assert (models["mistral-test"].context_window, models["mistral-test"].supports_tools, models["mistral-test"].embedding) == (
+    assert (
+        models["mistral-test"].context_window,
+        models["mistral-test"].supports_tools,
+        models["mistral-test"].embedding,
+    ) == (
         32768,
         True,
         False,
@@ -170,7 +208,10 @@ async def test_seventy_conversations(mistral_server: FakeMistral, chat: Any) -> 
     mistral_server.script(*[Reply(text="ok")] * len(SHAPES))
     for kinds in SHAPES:
         messages = conversation(kinds, "mistral-medium-latest", THINKING)
-        assert reply_of(await collect(chat.stream(ask(*messages, model="mistral-medium-latest", tools=(ADD,))))).content == "ok", kinds
+        assert (
+            reply_of(await collect(chat.stream(ask(*messages, model="mistral-medium-latest", tools=(ADD,))))).content
+            == "ok"
+        ), kinds
 
 
 @given(ANY)
@@ -190,7 +231,9 @@ MISTRAL: Any = provider("mistral", "http://127.0.0.1:9", ManualClock())
 
 def test_thinking_goes_back_in_the_form_of_the_official_client() -> None:
     before = thought("magistral-medium-latest")
-    body = MistralProvider.payload(MISTRAL, ask("u", before, "v", model="mistral-medium-latest"), frozenset({"reasoning_effort"}))
+    body = MistralProvider.payload(
+        MISTRAL, ask("u", before, "v", model="mistral-medium-latest"), frozenset({"reasoning_effort"})
+    )
     assert body["messages"][1]["content"] == "a"
     body = MistralProvider.payload(MISTRAL, ask("u", before, "v", model="magistral-medium-latest"), frozenset())
     content = AssistantMessage.model_validate(body["messages"][1]).content

@@ -15,7 +15,17 @@ from hypothesis import strategies as st
 from atelier_desk.domain.errors import ProviderError, StorageError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.llm import model_catalogue
-from atelier_desk.llm.model_catalogue import SHIPPED, ListedModel, ModelList, fetch, known_models, newest, newest_relative, read, store
+from atelier_desk.llm.model_catalogue import (
+    SHIPPED,
+    ListedModel,
+    ModelList,
+    fetch,
+    known_models,
+    newest,
+    newest_relative,
+    read,
+    store,
+)
 from atelier_desk.llm.presets import LISTED_NOT, PRESETS, name_for, preset_of, presets
 from tests.support.clock import ManualClock
 from tests.support.servers.base import FakeServer, Request, Response
@@ -31,13 +41,16 @@ class ModelsDev(FakeServer):
     answer: Any = None
 
     async def handle(self, request: Request, out: Response) -> None:
-        await out.json(self.answer if request.path == "/api.json" else {}, status=200 if request.path == "/api.json" else 404)
+        await out.json(
+            self.answer if request.path == "/api.json" else {}, status=200 if request.path == "/api.json" else 404
+        )
 
 
 def told(**more: Any) -> dict[str, Any]:
     """A model as models.dev writes it."""
     return {
-        "id": "llama", "limit": {"context": 131_072, "output": 32_768}, "cost": {"input": 0.59, "output": 0.79, "cache_read": 0.1},
+        "id": "llama", "limit": {"context": 131_072, "output": 32_768},
+        "cost": {"input": 0.59, "output": 0.79, "cache_read": 0.1},
         "modalities": {"input": ["text"], "output": ["text"]}, "tool_call": True, "reasoning": True, **more,
     }  # fmt: skip
 
@@ -78,7 +91,9 @@ def test_an_exact_model_of_its_very_service_is_known_and_no_other() -> None:
 def test_what_a_person_and_the_server_say_comes_first() -> None:
     typed = ModelInfo(provider="Groq", name="llama", context_window=4096, source="user")
     assert LIST.applied(GROQ, typed) == typed
-    served = ModelInfo(provider="Groq", name="llama", context_window=8192, price_input=9.0, supports_vision=True, source="server")
+    served = ModelInfo(
+        provider="Groq", name="llama", context_window=8192, price_input=9.0, supports_vision=True, source="server"
+    )
     known = LIST.applied(GROQ, served)
     assert (known.context_window, known.price_input, known.price_output, known.source) == (8192, 9.0, 0.79, "server")
     assert known.supports_vision is False  # no such server tells: that was a guess from the name
@@ -88,7 +103,9 @@ def test_what_a_person_and_the_server_say_comes_first() -> None:
 
 def test_the_newer_of_two_list_prices_counts() -> None:
     mistral = ProviderConfig(name="Mistral", kind="mistral")
-    info = ModelInfo(provider="Mistral", name="mistral-medium-latest", price_input=1.5, price_output=7.5, source="profile")
+    info = ModelInfo(
+        provider="Mistral", name="mistral-medium-latest", price_input=1.5, price_output=7.5, source="profile"
+    )
     for day, price in ((date(2026, 7, 2), 1.5), (date(2027, 1, 1), 0.4)):
         newer = ModelList(day, {"mistral": {info.name: ListedModel(131_072, None, 0.4, 2.0, None, None, None)}})
         assert newer.applied(mistral, info).price_input == price
@@ -97,7 +114,13 @@ def test_the_newer_of_two_list_prices_counts() -> None:
 async def test_the_list_is_fetched_checked_and_kept_in_one_step(tmp_path: Path) -> None:
     async with ModelsDev() as server:
         server.answer = {
-            "groq": {"models": {"llama": told(), "dear": told(cost={"input": 1e9}), "voice": told(modalities={"output": ["audio"]})}},
+            "groq": {
+                "models": {
+                    "llama": told(),
+                    "dear": told(cost={"input": 1e9}),
+                    "voice": told(modalities={"output": ["audio"]}),
+                }
+            },
             "nobody": {"models": {"x": told()}},
             "lmstudio": {"models": {"x": told()}},
             "xai": {"models": {"bare": {}, "zero": told(limit={"context": 0}), "bad": [1]}},
@@ -105,7 +128,8 @@ async def test_the_list_is_fetched_checked_and_kept_in_one_step(tmp_path: Path) 
         clock = ManualClock()
         found = await fetch(clock, server.root)
     unknown = ListedModel(None, None, None, None, None, None, None)
-    assert found.models == {"groq": {"llama": FACTS._replace(supports_vision=False)}, "xai": {"bare": unknown, "zero": FACTS._replace(
+    assert found.models == {"groq": {"llama": FACTS._replace(supports_vision=False)},
+    "xai": {"bare": unknown, "zero": FACTS._replace(
         context_window=None, max_output_tokens=None, supports_vision=False)}}  # fmt: skip
     assert found.day == clock.now().date()
     path = tmp_path / "model-list.json"
@@ -141,7 +165,8 @@ def test_a_kept_list_that_is_older_or_cannot_be_read_is_left(tmp_path: Path) -> 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(("limit", "cost", "input", "output", "context", "x")), inner)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(("limit", "cost", "input", "output", "context", "x")), inner)
     ),
     max_leaves=8,
 )
@@ -198,7 +223,9 @@ async def test_a_fetch_can_be_abandoned() -> None:
         ("mistral", "gpt-6", None),
     ],
 )
-def test_a_newer_model_takes_what_the_newest_known_one_of_its_family_has(service: str, model: str, relative: str | None) -> None:
+def test_a_newer_model_takes_what_the_newest_known_one_of_its_family_has(
+    service: str, model: str, relative: str | None
+) -> None:
     models = read(SHIPPED)
     assert newest_relative(models.models[service], model) == (models.models[service][relative] if relative else None)
     preset = next(each for each in PRESETS if each.id == service)
@@ -207,7 +234,13 @@ def test_a_newer_model_takes_what_the_newest_known_one_of_its_family_has(service
     if relative:
         facts = models.models[service][relative]
         told = (info.context_window, info.max_output_tokens, info.supports_tools, info.price_input, info.price_output)
-        assert told == (facts.context_window, facts.max_output_tokens, facts.supports_tools, facts.price_input, facts.price_output)
+        assert told == (
+            facts.context_window,
+            facts.max_output_tokens,
+            facts.supports_tools,
+            facts.price_input,
+            facts.price_output,
+        )
     assert info.source == ("profile" if relative else "assumed"), "marked as a guess"
     said = ModelInfo(provider="P", name=model, context_window=99_000, source="server")
     assert models.applied(config, said).context_window == 99_000, "the server's word counts"

@@ -31,7 +31,10 @@ def chat(ollama_server: FakeOllama, clock: ManualClock) -> Any:
 @pytest.mark.parametrize("ids", [False, True])
 async def test_a_reply_with_everything(ollama_server: FakeOllama, chat: Any, chunk_size: int | None, ids: bool) -> None:
     ollama_server.call_ids = ids
-    calls = [Call("CalculatorTool", {"expression": "1+1"}, id="one"), Call("CalculatorTool", {"expression": "é"}, id="two")]
+    calls = [
+        Call("CalculatorTool", {"expression": "1+1"}, id="one"),
+        Call("CalculatorTool", {"expression": "é"}, id="two"),
+    ]
     ollama_server.script(Reply(text="Voilà", reasoning="réfléchir", calls=calls, chunk_size=chunk_size))
     reply = reply_of(await collect(chat.stream(ask(tools=(ADD,)))))
     assert (reply.content, reply.reasoning) == ("Voilà", "réfléchir")
@@ -53,7 +56,16 @@ async def test_the_request(ollama_server: FakeOllama, chat: Any) -> None:
         thought,
         result("call_1"),
     )
-    request = ask(*messages, tools=(ADD,), temperature=0.0, max_tokens=300, stop=("END",), seed=4, context_window=16_384, grammar="x")
+    request = ask(
+        *messages,
+        tools=(ADD,),
+        temperature=0.0,
+        max_tokens=300,
+        stop=("END",),
+        seed=4,
+        context_window=16_384,
+        grammar="x",
+    )
     await collect(chat.stream(request))
     assert ollama_server.requests[0].json == {
         "model": "test-model",
@@ -64,7 +76,12 @@ async def test_the_request(ollama_server: FakeOllama, chat: Any) -> None:
                 "role": "assistant",
                 "content": "",
                 "thinking": "because",
-                "tool_calls": [{"id": "call_1", "function": {"index": 0, "name": "CalculatorTool", "arguments": {"expression": "1+1"}}}],
+                "tool_calls": [
+                    {
+                        "id": "call_1",
+                        "function": {"index": 0, "name": "CalculatorTool", "arguments": {"expression": "1+1"}},
+                    }
+                ],
             },
             {"role": "tool", "content": "2", "tool_name": "CalculatorTool", "tool_call_id": "call_1"},
         ],
@@ -72,11 +89,18 @@ async def test_the_request(ollama_server: FakeOllama, chat: Any) -> None:
         "truncate": False,
         "shift": False,
         "options": {"num_ctx": 16_384, "num_predict": 300, "temperature": 0.0, "seed": 4, "stop": ["END"]},
-        "tools": [{"type": "function", "function": {"name": "CalculatorTool", "description": "Adds.", "parameters": ADD.parameters}}],
+        "tools": [
+            {
+                "type": "function",
+                "function": {"name": "CalculatorTool", "description": "Adds.", "parameters": ADD.parameters},
+            }
+        ],
     }
 
 
-async def test_effort_is_a_level_of_thinking_and_left_out_where_it_is_refused(ollama_server: FakeOllama, chat: Any) -> None:
+async def test_effort_is_a_level_of_thinking_and_left_out_where_it_is_refused(
+    ollama_server: FakeOllama, chat: Any
+) -> None:
     ollama_server.script(Reply(text="ok"), Reply(text="ok"), Reply(text="ok"))
     for options in ({"effort": "medium"}, {"effort": "medium", "enable_thinking": False}, {}):
         await collect(chat.stream(ask(**options)))
@@ -93,7 +117,9 @@ async def test_defaults_schema_and_thinking_off(ollama_server: FakeOllama, chat:
     assert body["messages"][1]["tool_calls"][0]["function"]["arguments"] == {"invalid_json": "{x"}
 
 
-async def test_next_to_tools_no_form_is_sent_which_would_forbid_their_calls(ollama_server: FakeOllama, chat: Any) -> None:
+async def test_next_to_tools_no_form_is_sent_which_would_forbid_their_calls(
+    ollama_server: FakeOllama, chat: Any
+) -> None:
     ollama_server.script(Reply(text="{}"))
     await collect(chat.stream(ask(response_schema={"type": "object"}, tools=(ADD,))))
     assert "format" not in ollama_server.requests[0].json
@@ -107,7 +133,9 @@ async def test_next_to_tools_no_form_is_sent_which_would_forbid_their_calls(olla
         ({}, None),
     ],
 )
-async def test_counts_may_be_missing(ollama_server: FakeOllama, chat: Any, usage: dict[str, int], expected: Usage | None) -> None:
+async def test_counts_may_be_missing(
+    ollama_server: FakeOllama, chat: Any, usage: dict[str, int], expected: Usage | None
+) -> None:
     ollama_server.script(Reply(text="ok", usage=usage))
     assert reply_of(await collect(chat.stream(ask()))).usage == expected
 
@@ -169,7 +197,12 @@ async def test_models(ollama_server: FakeOllama, chat: Any) -> None:
     }
     models = {info.name: info for info in await chat.list_models()}
     qwen = models["qwen3:4b"]
-    assert (qwen.supports_tools, qwen.supports_thinking, qwen.supports_vision, qwen.source) == (True, True, False, "server")
+    assert (qwen.supports_tools, qwen.supports_thinking, qwen.supports_vision, qwen.source) == (
+        True,
+        True,
+        False,
+        "server",
+    )
     assert (qwen.price_input, qwen.price_output, qwen.size_bytes) == (0.0, 0.0, 4_000_000_000)
     assert [name for name, info in models.items() if info.embedding] == ["nomic-embed-text:latest"]
     assert (models["llama3.1:8b"].supports_tools, models["llama3.1:8b"].source) == (True, "profile")
@@ -198,7 +231,9 @@ def test_base_urls(configured: str, used: str) -> None:
     assert OllamaProvider.base_url(configured) == used
 
 
-STREAM = b"".join(FakeOllama().lines(Reply(text="<think>é</think>Où ? 🙂", reasoning="ô", calls=[Call("a", {"é": "🙂"})], pieces=2)))
+STREAM = b"".join(
+    FakeOllama().lines(Reply(text="<think>é</think>Où ? 🙂", reasoning="ô", calls=[Call("a", {"é": "🙂"})], pieces=2))
+)
 
 
 @given(st.sets(st.integers(0, len(STREAM)), max_size=40), st.booleans())

@@ -24,16 +24,24 @@ def chat(openai_server: FakeOpenAI, clock: ManualClock) -> Any:
 
 @pytest.mark.parametrize("chunk_size", [None, 1, 3])
 @pytest.mark.parametrize("dialect", ["plain", "quirky"])
-async def test_a_reply_with_everything(openai_server: FakeOpenAI, chat: Any, chunk_size: int | None, dialect: str) -> None:
+async def test_a_reply_with_everything(
+    openai_server: FakeOpenAI, chat: Any, chunk_size: int | None, dialect: str
+) -> None:
     if dialect == "quirky":
         openai_server.newline, openai_server.space, openai_server.comments = "\r\n", "", True
         openai_server.reasoning_field = "reasoning"
-    calls = [Call("CalculatorTool", {"expression": "1+1 é"}, id="a"), Call("CalculatorTool", {"expression": "2"}, id="b", whole=True)]
+    calls = [
+        Call("CalculatorTool", {"expression": "1+1 é"}, id="a"),
+        Call("CalculatorTool", {"expression": "2"}, id="b", whole=True),
+    ]
     openai_server.script(Reply(text="Voilà 🙂", reasoning="réfléchir", calls=calls, chunk_size=chunk_size))
     deltas = await collect(chat.stream(ask(tools=(ADD,))))
     reply = reply_of(deltas)
     assert (reply.content, reply.reasoning) == ("Voilà 🙂", "réfléchir")
-    assert [(call.id, call.arguments) for call in reply.tool_calls] == [("a", {"expression": "1+1 é"}), ("b", {"expression": "2"})]
+    assert [(call.id, call.arguments) for call in reply.tool_calls] == [
+        ("a", {"expression": "1+1 é"}),
+        ("b", {"expression": "2"}),
+    ]
     assert arguments(deltas) == {0: '{"expression": "1+1 \\u00e9"}', 1: '{"expression": "2"}'}
     assert (reply.finish_reason, reply.model) == (FinishReason.TOOL_CALLS, "test-model")
     assert reply.usage == Usage(tokens_input=11, tokens_output=7)
@@ -48,7 +56,9 @@ async def test_the_request(openai_server: FakeOpenAI, chat: Any) -> None:
         called("call_1", expression="1+1"),
         result("call_1"),
     )
-    request = ask(*messages, tools=(ADD,), temperature=0.0, max_tokens=300, stop=("END",), seed=4, enable_thinking=False)
+    request = ask(
+        *messages, tools=(ADD,), temperature=0.0, max_tokens=300, stop=("END",), seed=4, enable_thinking=False
+    )
     await collect(chat.stream(request))
     body = openai_server.of("/v1/chat/completions")[0].json
     assert body == {
@@ -57,13 +67,20 @@ async def test_the_request(openai_server: FakeOpenAI, chat: Any) -> None:
             {"role": "system", "content": "Be brief."},
             {
                 "role": "user",
-                "content": [{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}],
+                "content": [
+                    {"type": "text", "text": "Look"},
+                    {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},
+                ],
             },
             {
                 "role": "assistant",
                 "content": None,
                 "tool_calls": [
-                    {"id": "call_1", "type": "function", "function": {"name": "CalculatorTool", "arguments": '{"expression": "1+1"}'}}
+                    {
+                        "id": "call_1",
+                        "type": "function",
+                        "function": {"name": "CalculatorTool", "arguments": '{"expression": "1+1"}'},
+                    }
                 ],
             },
             {"role": "tool", "tool_call_id": "call_1", "content": "2"},
@@ -75,7 +92,12 @@ async def test_the_request(openai_server: FakeOpenAI, chat: Any) -> None:
         "stop": ["END"],
         "seed": 4,
         "chat_template_kwargs": {"enable_thinking": False},
-        "tools": [{"type": "function", "function": {"name": "CalculatorTool", "description": "Adds.", "parameters": ADD.parameters}}],
+        "tools": [
+            {
+                "type": "function",
+                "function": {"name": "CalculatorTool", "description": "Adds.", "parameters": ADD.parameters},
+            }
+        ],
     }
     assert "authorization" not in openai_server.requests[0].headers
 
@@ -95,7 +117,10 @@ async def test_schema_and_grammar(openai_server: FakeOpenAI, chat: Any) -> None:
     await collect(chat.stream(ask(response_schema=schema)))
     await collect(chat.stream(ask(grammar='root ::= "x"', tools=(ADD,))))
     first, second = (request.json for request in openai_server.requests)
-    assert first["response_format"] == {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": False}}
+    assert first["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "reply", "schema": schema, "strict": False},
+    }
     assert second["grammar"] == 'root ::= "x"'
     assert "tools" not in second, "llama.cpp refuses a grammar together with tools"
 
@@ -104,13 +129,18 @@ async def test_schema_and_grammar(openai_server: FakeOpenAI, chat: Any) -> None:
     ("refusals", "kinds"),
     [
         (["This response_format type is unavailable now"], ["json_schema", "json_object"]),
-        (["response_format.type json_schema is not supported", "Unknown field response_format"], ["json_schema", "json_object", None]),
+        (
+            ["response_format.type json_schema is not supported", "Unknown field response_format"],
+            ["json_schema", "json_object", None],
+        ),
     ],
 )
 async def test_a_server_that_knows_no_schema_is_asked_for_an_object_and_then_in_words(
     openai_server: FakeOpenAI, chat: Any, refusals: list[str], kinds: list[str | None]
 ) -> None:
-    openai_server.script(*[Failure(400, {"error": {"message": said}}) for said in refusals], Reply(text="{}"), Reply(text="{}"))
+    openai_server.script(
+        *[Failure(400, {"error": {"message": said}}) for said in refusals], Reply(text="{}"), Reply(text="{}")
+    )
     for _ in range(2):
         await collect(chat.stream(ask(response_schema={"type": "object"})))
     sent = [request.json.get("response_format", {}).get("type") for request in openai_server.requests]
@@ -153,10 +183,22 @@ async def test_only_openai_s_own_servers_get_a_form_next_to_tools(
 
 
 def test_strict_schemas_are_marked() -> None:
-    inner = {"type": "object", "properties": {"b": {"type": "number"}}, "required": ["b"], "additionalProperties": False}
-    outer = {"type": "object", "properties": {"a": {"type": "array", "items": inner}}, "required": ["a"], "additionalProperties": False}
+    inner = {
+        "type": "object",
+        "properties": {"b": {"type": "number"}},
+        "required": ["b"],
+        "additionalProperties": False,
+    }
+    outer = {
+        "type": "object",
+        "properties": {"a": {"type": "array", "items": inner}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
     assert json_schema_format(outer)["json_schema"]["strict"] is True
-    assert json_schema_format({**outer, "properties": {"a": {**inner, "required": []}}})["json_schema"]["strict"] is False
+    assert (
+        json_schema_format({**outer, "properties": {"a": {**inner, "required": []}}})["json_schema"]["strict"] is False
+    )
 
 
 @pytest.mark.parametrize(
@@ -165,7 +207,11 @@ def test_strict_schemas_are_marked() -> None:
         ("stream_options", "stream_options is not a thing here", None),
         ("seed", "Unrecognized request argument supplied: seed", None),
         ("temperature", "Unsupported value: 'temperature' does not support 0.7 with this model.", None),
-        ("max_tokens", "Unsupported parameter: 'max_tokens' is not supported with this model.", "max_completion_tokens"),
+        (
+            "max_tokens",
+            "Unsupported parameter: 'max_tokens' is not supported with this model.",
+            "max_completion_tokens",
+        ),
     ],
 )
 async def test_a_refused_field_is_skipped_and_remembered(
@@ -192,7 +238,14 @@ async def test_a_refusal_of_something_else_is_an_error(openai_server: FakeOpenAI
 
 async def test_a_server_that_does_not_stream(openai_server: FakeOpenAI, chat: Any) -> None:
     body = {
-        "choices": [{"message": {"content": "<think>hm</think>Hi", "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1}}}]}}],
+        "choices": [
+            {
+                "message": {
+                    "content": "<think>hm</think>Hi",
+                    "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1}}}],
+                }
+            }
+        ],
         "usage": {"prompt_tokens": 1, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": 1}},
     }
     openai_server.script(Reply(raw=json.dumps(body).encode(), content_type="application/json", chunk_size=9))
@@ -245,13 +298,17 @@ async def test_deltas_come_while_the_server_still_writes(openai_server: FakeOpen
 
 
 async def test_the_end_mark_may_be_missing_when_the_reason_came(openai_server: FakeOpenAI, chat: Any) -> None:
-    openai_server.script(Reply(text="done", end_mark=False), Reply(text="done", finish=None), Reply(text="cut off", finish="length"))
+    openai_server.script(
+        Reply(text="done", end_mark=False), Reply(text="done", finish=None), Reply(text="cut off", finish="length")
+    )
     assert reply_of(await collect(chat.stream(ask()))).content == "done"
     assert reply_of(await collect(chat.stream(ask()))).finish_reason is FinishReason.STOP
     assert reply_of(await collect(chat.stream(ask()))).finish_reason is FinishReason.LENGTH
 
 
-async def test_a_server_that_says_no_more_after_the_reason(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+async def test_a_server_that_says_no_more_after_the_reason(
+    openai_server: FakeOpenAI, chat: Any, clock: ManualClock
+) -> None:
     openai_server.script(Reply(text="done", end_mark=False, usage=None, tail_open=True))
     stream = chat.stream(ask())
     assert await anext(stream) == TextDelta(content="done")
@@ -308,7 +365,9 @@ async def test_nonsense_is_a_bad_response(openai_server: FakeOpenAI, chat: Any, 
 
 
 async def test_overflow(openai_server: FakeOpenAI, chat: Any) -> None:
-    body = {"error": {"code": 400, "type": "exceed_context_size_error", "message": "m", "n_prompt_tokens": 9, "n_ctx": 4}}
+    body = {
+        "error": {"code": 400, "type": "exceed_context_size_error", "message": "m", "n_prompt_tokens": 9, "n_ctx": 4}
+    }
     openai_server.script(Failure(400, body))
     with pytest.raises(ContextOverflowError) as caught:
         await collect(chat.stream(ask()))
@@ -331,7 +390,11 @@ def test_base_urls(configured: str, used: str) -> None:
 
 async def test_models(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.models = [
-        {"id": "vendor/gpt-4o-mini", "context_length": 128000, "pricing": {"prompt": "0.00000015", "completion": "0.0000006"}},
+        {
+            "id": "vendor/gpt-4o-mini",
+            "context_length": 128000,
+            "pricing": {"prompt": "0.00000015", "completion": "0.0000006"},
+        },
         {"id": "/models/Qwen3-4B-Q4_K_M.gguf", "owned_by": "llamacpp"},
         {"id": "nomic-embed-text-v1.5"},
         {"id": "odd", "max_model_len": -1, "pricing": {"prompt": "-1"}, "supported_parameters": ["temperature"]},
@@ -347,16 +410,27 @@ async def test_models(openai_server: FakeOpenAI, chat: Any) -> None:
         "server",
     )
     qwen = models["/models/Qwen3-4B-Q4_K_M.gguf"]
-    assert (qwen.label, qwen.supports_tools, qwen.supports_thinking, qwen.source) == ("Qwen3-4B-Q4_K_M", True, True, "profile")
+    assert (qwen.label, qwen.supports_tools, qwen.supports_thinking, qwen.source) == (
+        "Qwen3-4B-Q4_K_M",
+        True,
+        True,
+        "profile",
+    )
     assert models["nomic-embed-text-v1.5"].embedding
-    assert (models["odd"].context_window, models["odd"].price_input, models["odd"].supports_tools) == (None, None, False)
+    assert (models["odd"].context_window, models["odd"].price_input, models["odd"].supports_tools) == (
+        None,
+        None,
+        False,
+    )
 
 
 async def test_the_real_window_of_local_servers(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.extra["/props"] = {"default_generation_settings": {"n_ctx": 4096}}
     info = await chat.model_info("test-model")
     assert (info.context_window, info.source) == (4096, "server")
-    openai_server.extra = {"/api/v0/models/test-model": {"id": "test-model", "max_context_length": 32768, "loaded_context_length": 8192}}
+    openai_server.extra = {
+        "/api/v0/models/test-model": {"id": "test-model", "max_context_length": 32768, "loaded_context_length": 8192}
+    }
     assert (await chat.model_info("test-model")).context_window == 8192
     openai_server.extra = {}
     assert (await chat.model_info("never-listed")).context_window is None

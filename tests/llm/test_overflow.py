@@ -20,13 +20,21 @@ SAID = {
         "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).",
         Overflow(1_048_576, 1_200_293),
     ),
-    "vLLM": (400, "This model's maximum context length is 8192 tokens. However, you requested 60000 tokens", Overflow(8192)),
+    "vLLM": (
+        400,
+        "This model's maximum context length is 8192 tokens. However, you requested 60000 tokens",
+        Overflow(8192),
+    ),
     "vLLM, prompt": (
         400,
         "The decoder prompt (length 60000) is longer than the maximum model length of 8192. Make sure",
         Overflow(8192, 60_000),
     ),
-    "SGLang": (400, "The input (60000 tokens) is longer than the model's context length (8192 tokens).", Overflow(8192, 60_000)),
+    "SGLang": (
+        400,
+        "The input (60000 tokens) is longer than the model's context length (8192 tokens).",
+        Overflow(8192, 60_000),
+    ),
     "LM Studio": (
         400,
         "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 9012>= n_ctx: 8192).",
@@ -37,17 +45,37 @@ SAID = {
         "Trying to keep the first 9012 tokens when context the overflows. However, the model is loaded with context length of only 8192 tokens",
         Overflow(8192),
     ),
-    "xAI": (400, "This model's maximum prompt length is 8192 but the request contains 60000 tokens.", Overflow(8192, 60_000)),
+    "xAI": (
+        400,
+        "This model's maximum prompt length is 8192 but the request contains 60000 tokens.",
+        Overflow(8192, 60_000),
+    ),
     "Copilot": (400, "prompt token count of 60000 exceeds the limit of 8192", Overflow(8192, 60_000)),
-    "Kimi": (400, "Invalid request: Your request exceeded model token limit: 8192 (requested: 60000)", Overflow(8192, 60_000)),
-    "Qwen": (400, "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 8192]", Overflow(8192)),
+    "Kimi": (
+        400,
+        "Invalid request: Your request exceeded model token limit: 8192 (requested: 60000)",
+        Overflow(8192, 60_000),
+    ),
+    "Qwen": (
+        400,
+        "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 8192]",
+        Overflow(8192),
+    ),
     "TGI": (
         422,
         "`inputs` tokens + `max_new_tokens` must be <= 8192. Given: 60000 `inputs` tokens and 1000 `max_new_tokens`",
         Overflow(8192, 60_000),
     ),
-    "Cohere": (400, "too many tokens: size limit exceeded by 51808 tokens. Try using shorter or fewer inputs", Overflow()),
-    "OpenAI": (400, "Your input exceeds the context window of this model. Please adjust your input and try again.", Overflow()),
+    "Cohere": (
+        400,
+        "too many tokens: size limit exceeded by 51808 tokens. Try using shorter or fewer inputs",
+        Overflow(),
+    ),
+    "OpenAI": (
+        400,
+        "Your input exceeds the context window of this model. Please adjust your input and try again.",
+        Overflow(),
+    ),
     "Bedrock": (400, "Input is too long for requested model.", Overflow()),
     "older OpenAI": (400, "Please reduce the length of the messages or completion.", Overflow()),
     "llama.cpp": (500, "Context size has been exceeded.", Overflow()),
@@ -56,7 +84,11 @@ SAID = {
         "request (60179 tokens) exceeds the available context size (8192 tokens), try increasing it",
         Overflow(8192),
     ),
-    "Mistral": (400, "Prompt contains 40000 tokens, too large for model with 32768 maximum context length", Overflow(32_768)),
+    "Mistral": (
+        400,
+        "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
+        Overflow(32_768),
+    ),
 }
 
 
@@ -73,7 +105,13 @@ def test_a_code_says_it_without_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["max_tokens exceeds the limit of 4096", "the context of the question is unclear", "too many requests", "reduce the length"]
+    "text",
+    [
+        "max_tokens exceeds the limit of 4096",
+        "the context of the question is unclear",
+        "too many requests",
+        "reduce the length",
+    ],
 )
 def test_other_refusals(text: str) -> None:
     assert overflow(400, text) is None

@@ -44,7 +44,8 @@ def test_families(model: str, tools: bool | None, thinking: bool | None, dialect
         ("claude-sonnet-4-5-20250929", True, 200_000, 64_000), ("anthropic/claude-haiku-4.5", True, 200_000, 64_000),
         ("claude-opus-4-5-20251101", True, 200_000, 64_000), ("claude-sonnet-4-6", True, 1_000_000, 64_000),
         ("claude-opus-4-6", True, 1_000_000, 128_000), ("claude-opus-4-8", True, 1_000_000, 128_000),
-        ("claude-sonnet-5", True, 1_000_000, 128_000), ("claude-fable-5", True, 1_000_000, 128_000), ("claude-x", True, 200_000, None),
+        ("claude-sonnet-5", True, 1_000_000, 128_000), ("claude-fable-5", True, 1_000_000, 128_000),
+        ("claude-x", True, 200_000, None),
     ],
 )  # fmt: skip
 def test_claude(model: str, thinking: bool, window: int, longest: int | None) -> None:
@@ -74,7 +75,9 @@ def test_dialects(info: dict[str, object], dialect: ToolDialect) -> None:
 
 
 def test_what_is_known_comes_before_what_is_assumed() -> None:
-    told = ModelInfo(provider="p", name="gpt-4o", context_window=5, supports_tools=False, price_input=9.0, source="user")
+    told = ModelInfo(
+        provider="p", name="gpt-4o", context_window=5, supports_tools=False, price_input=9.0, source="user"
+    )
     merged = merge_profile("openai", told)
     assert (merged.context_window, merged.supports_tools, merged.price_input, merged.source) == (5, False, 9.0, "user")
     assert (merged.price_output, merged.max_output_tokens, merged.supports_vision) == (10.0, 16_384, True)
@@ -125,8 +128,22 @@ def test_embedders_by_name(model: str, embedder: bool) -> None:
 def test_which_forms_of_an_edit_a_model_is_offered() -> None:
     offered = {
         ("text", "lines", "patch"): ("gpt-5-mini", "gpt-4.1", "openai/gpt-oss:20b", "o3-mini", "gpt-5-codex"),
-        ("text", "lines"): ("mistral-large-latest", "claude-opus", "qwen3:14b", "gpt-4o", "nobody-knows", "llama-3.1-70b"),
-        ("text",): ("phi4-mini", "SmolLM2-135M-Instruct.Q4_1.gguf", "qwen2.5-7b-instruct", "qwen3:4b", "qwen3:0.6b", "gemma3:4b"),
+        ("text", "lines"): (
+            "mistral-large-latest",
+            "claude-opus",
+            "qwen3:14b",
+            "gpt-4o",
+            "nobody-knows",
+            "llama-3.1-70b",
+        ),
+        ("text",): (
+            "phi4-mini",
+            "SmolLM2-135M-Instruct.Q4_1.gguf",
+            "qwen2.5-7b-instruct",
+            "qwen3:4b",
+            "qwen3:0.6b",
+            "gemma3:4b",
+        ),
     }
     for forms, models in offered.items():
         for model in models:

@@ -15,7 +15,15 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.local.provider import LocalProvider
-from atelier_desk.llm.registry import ProviderType, any_server_type, builtin_type, find, provider_type, provider_types, register
+from atelier_desk.llm.registry import (
+    ProviderType,
+    any_server_type,
+    builtin_type,
+    find,
+    provider_type,
+    provider_types,
+    register,
+)
 from atelier_desk.llm.secrets import KeyVault
 from tests.support.plugged_provider import plugged
 from tests.support.servers.base import Call, Reply, Request, Response
@@ -33,7 +41,9 @@ OWN = (
     "llm/ollama.py",
     "llm/presets.py",
 )
-"""The files of the kinds themselves: what is registered, their adapters, and the list of services to choose from, which is data."""
+"""The files of the kinds themselves: what is registered, their adapters, and the list of services to choose from, which
+is data.
+"""
 
 
 @pytest.fixture
@@ -79,8 +89,12 @@ def test_a_name_can_be_taken_once() -> None:
 async def test_a_kind_from_outside_runs_a_turn(acme: None, tmp_path: Path) -> None:
     vault = KeyVault(environ={"ACME_KEY": "k-1234567890"})
     async with FakeAcme() as server, Atelier.open(tmp_path / "data", fsync=False, vault=vault) as atelier:
-        server.script(Reply(calls=[Call("CalculatorTool", {"operation": "eval", "expression": "6*7"}, id="c")]), Reply(text="42"))
-        await atelier.providers.save(ProviderConfig(name="Mine", kind="acme", base_url=server.root, api_key_env="ACME_KEY"))
+        server.script(
+            Reply(calls=[Call("CalculatorTool", {"operation": "eval", "expression": "6*7"}, id="c")]), Reply(text="42")
+        )
+        await atelier.providers.save(
+            ProviderConfig(name="Mine", kind="acme", base_url=server.root, api_key_env="ACME_KEY")
+        )
         config = await atelier.agents.default()
         agent = config.config.model_copy(update={"provider": "Mine", "model": "acme-1", "tools": ("CalculatorTool",)})
         agent = agent.model_copy(update={"tool_dialect": ToolDialect.NATIVE})
@@ -103,7 +117,9 @@ async def test_a_kind_that_no_longer_exists_leaves_its_provider_and_says_so(tmp_
 
 
 def test_no_other_file_knows_a_kind_by_name() -> None:
-    """Neither as a string that stands for itself nor by importing an adapter. Words for people and names of software are no kinds."""
+    """Neither as a string that stands for itself nor by importing an adapter. Words for people and names of software
+    are no kinds.
+    """
     names = {entry.kind for entry in provider_types()} | {"ProviderKind"}
     adapters = re.compile(r"atelier_desk\.llm\.((anthropic|google|responses)(\..*)?|openai_compatible|mistral|ollama)$")
     found = []

@@ -231,7 +231,9 @@ def on_disk(tmp_path: Path, backend: Any = None) -> tuple[FullDisk, KeyVault]:
 
 @pytest.mark.parametrize("keyring", [None, MemoryKeyring()], ids=["no keyring", "keyring by now"])
 def test_a_full_disk_loses_no_key_and_hides_no_newer_one(tmp_path: Path, keyring: MemoryKeyring | None) -> None:
-    """What the file holds stays known; a key that is not in it is never said to be kept; the newer one goes where the file goes to."""
+    """What the file holds stays known; a key that is not in it is never said to be kept; the newer one goes where the
+    file goes to.
+    """
     file, vault = on_disk(tmp_path, keyring)
     file.full = True
     assert vault.set("Old", KEY) is False, "the file would hide one in the keyring after the next start"

@@ -6,7 +6,15 @@ import pytest
 
 from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, Usage
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.llm.tokens import IMAGE_TOKENS, Calibration, cost, estimate, estimate_request, highest_input_price, priced
+from atelier_desk.llm.tokens import (
+    IMAGE_TOKENS,
+    Calibration,
+    cost,
+    estimate,
+    estimate_request,
+    highest_input_price,
+    priced,
+)
 from tests.llm.streams import ADD, ask, called
 
 
@@ -47,7 +55,9 @@ def test_calibration_ignores_nonsense_and_stays_in_bounds() -> None:
 
 
 def test_what_a_cache_saves() -> None:
-    info = ModelInfo(provider="p", name="m", price_input=3.0, price_output=15.0, price_cache_read=0.3, price_cache_write=3.75)
+    info = ModelInfo(
+        provider="p", name="m", price_input=3.0, price_output=15.0, price_cache_read=0.3, price_cache_write=3.75
+    )
     usage = Usage(tokens_input=1_000_000, tokens_output=100_000, tokens_cached=800_000, tokens_stored=100_000)
     found = priced(usage, info)
     assert found.cost == pytest.approx(0.1 * 3 + 0.8 * 0.3 + 0.1 * 3.75 + 1.5)

@@ -64,9 +64,11 @@ def bundle_of(folder: Path) -> Path:
     script = Path(mcp_plain.__file__).read_text()
     config = {"command": sys.executable, "args": ["-S", "-E", "${__dirname}/server.py", "${__dirname}/orders.json"]}
     manifest = {
-        "manifest_version": "0.3", "name": "packed", "version": "1", "description": "The script.", "author": {"name": "x"},
+        "manifest_version": "0.3", "name": "packed", "version": "1", "description": "The script.",
+        "author": {"name": "x"},
         "user_config": {"token": {"type": "string", "title": "Token", "required": True, "sensitive": True}},
-        "server": {"type": "python", "entry_point": "server.py", "mcp_config": {**config, "env": {"TOKEN": "${user_config.token}"}}},
+        "server": {"type": "python", "entry_point": "server.py",
+        "mcp_config": {**config, "env": {"TOKEN": "${user_config.token}"}}},
     }  # fmt: skip
     file = folder / "packed.mcpb"
     with zipfile.ZipFile(file, "w") as archive:

@@ -1,4 +1,6 @@
-"""A server's connection: started when it is needed, in either era, ended with all it started; no server can hang or flood the program."""
+"""A server's connection: started when it is needed, in either era, ended with all it started; no server can hang or
+flood the program.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,9 @@ async def test_a_server_that_dies_at_its_start_says_its_last_words(plain: Make, 
         assert "no licence was found" in str(error)
 
 
-async def test_one_that_died_is_started_again_after_a_pause_and_then_left_alone(plain: Make, clock: ManualClock) -> None:
+async def test_one_that_died_is_started_again_after_a_pause_and_then_left_alone(
+    plain: Make, clock: ManualClock
+) -> None:
     server = plain(tools=[ECHO, tool("dies")])
     async with connected(server.config(), clock) as connection:
         assert (await refused(connection.call("dies", {}))).code == "died"
@@ -131,7 +135,9 @@ async def test_one_that_never_answers_is_abandoned_and_ended(plain: Make, clock:
         assert not any(map(alive, server.pids()))
 
 
-async def test_a_call_that_takes_too_long_or_is_stopped_leaves_the_server_at_work(plain: Make, clock: ManualClock) -> None:
+async def test_a_call_that_takes_too_long_or_is_stopped_leaves_the_server_at_work(
+    plain: Make, clock: ManualClock
+) -> None:
     server = plain(tools=[ECHO, tool("waits")])
     async with connected(server.config(), clock) as connection:
         client = await connection.client()
@@ -158,7 +164,9 @@ async def test_one_that_prints_without_end_is_ended(
         assert not any(map(alive, server.pids()))
 
 
-async def test_a_huge_answer_a_flood_and_nonsense_are_borne(plain: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_huge_answer_a_flood_and_nonsense_are_borne(
+    plain: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(stdio_process, "_WINDOW_S", 0.001)
     monkeypatch.setattr(stdio_process, "LONGEST_LINE", 1024 * 1024)
     server = plain(tools=[tool(name) for name in ("flood", "nonsense", "huge", "fails")])
@@ -188,7 +196,9 @@ async def test_pictures_and_progress_arrive(plain: Make, clock: ManualClock) -> 
 async def test_a_program_that_is_not_there_and_a_folder_that_is_not(clock: ManualClock, tmp_path: Path) -> None:
     async with connected(McpServer(name="plain", command="no-such-program-here"), clock) as connection:
         assert (await refused(connection.tools())).code == "not_started"
-    async with connected(McpServer(name="plain", command=sys.executable, folder=str(tmp_path / "gone")), clock) as connection:
+    async with connected(
+        McpServer(name="plain", command=sys.executable, folder=str(tmp_path / "gone")), clock
+    ) as connection:
         assert "gone" in str(await refused(connection.tools()))
 
 
@@ -196,7 +206,9 @@ async def test_an_address_where_nothing_answers(clock: ManualClock) -> None:
     async with connected(McpServer(name="plain", transport="http", url="http://127.0.0.1:9/mcp"), clock) as connection:
         error = await refused(connection.tools())
         assert (error.code, "nothing answers at this address and port" in str(error)) == ("unreachable", True)
-    async with connected(McpServer(name="plain", transport="http", url="http://no-such-host.invalid/mcp"), clock) as connection:
+    async with connected(
+        McpServer(name="plain", transport="http", url="http://no-such-host.invalid/mcp"), clock
+    ) as connection:
         error = await refused(connection.tools())
         assert (error.code, "no machine has this name" in str(error)) == ("unreachable", True)
 

@@ -26,12 +26,16 @@ def test_references_that_unfold_without_end_are_not_used() -> None:
 
 def test_arguments_of_a_schema_that_names_itself_twice_are_left_to_the_server() -> None:
     below = {"properties": {"next": {"$ref": "#/$defs/node"}}}
-    schema = of(properties={"v": {"$ref": "#/$defs/node"}}, **{"$defs": {"node": {"type": "object", "allOf": [below, below]}}})
+    schema = of(
+        properties={"v": {"$ref": "#/$defs/node"}}, **{"$defs": {"node": {"type": "object", "allOf": [below, below]}}}
+    )
     deep: Any = {}
     for _step in range(60):
         deep = {"next": deep}
     assert definitions.argument_mismatch(schema, {"v": deep}) == ""
-    assert "is not of type 'object'" in definitions.argument_mismatch(schema, {"v": {"next": 1}}), "what can be checked is"
+    assert "is not of type 'object'" in definitions.argument_mismatch(schema, {"v": {"next": 1}}), (
+        "what can be checked is"
+    )
 
 
 def test_lists_are_not_compared_each_with_each() -> None:
@@ -83,7 +87,11 @@ def test_five_hundred_references_are_followed_and_not_more(count: int, fine: boo
 
 @pytest.mark.parametrize(("count", "checked"), [(2_000, True), (2_001, False)])
 def test_the_arguments_of_a_call_are_checked_over_two_thousand_references(count: int, checked: bool) -> None:
-    schema = {"type": "object", "properties": {"v": {"allOf": [{"$ref": "#/$defs/a"}] * count}}, "$defs": {"a": {"type": "string"}}}
+    schema = {
+        "type": "object",
+        "properties": {"v": {"allOf": [{"$ref": "#/$defs/a"}] * count}},
+        "$defs": {"a": {"type": "string"}},
+    }
     assert bool(definitions.argument_mismatch(schema, {"v": 1})) is checked
 
 

@@ -1,4 +1,6 @@
-"""Forms, pages and requests to models as servers send them: what is understood, what is refused, and that nothing of it is trusted."""
+"""Forms, pages and requests to models as servers send them: what is understood, what is refused, and that nothing of it
+is trusted.
+"""
 
 from __future__ import annotations
 
@@ -67,12 +69,18 @@ def test_each_kind_of_field(schema: Any, typed: str, value: Any, problem: str) -
     [
         ({"type": "array"}, "no object"),
         ({"type": "object", "properties": []}, "no object"),
-        ({"type": "object", "properties": {"x": {"type": "object", "properties": {}}}}, "of a kind that forms do not have"),
+        (
+            {"type": "object", "properties": {"x": {"type": "object", "properties": {}}}},
+            "of a kind that forms do not have",
+        ),
         ({"type": "object", "properties": {"x": 3}}, "has no schema"),
         ({"type": "object", "properties": {"x": {"type": "string", "enum": []}}}, "0 choices"),
         ({"type": "object", "properties": {f"x{n}": {"type": "string"} for n in range(51)}}, "51 fields"),
         ({"type": "object", "properties": {"": {"type": "string"}}}, "not valid"),
-        ({"type": "object", "properties": {"x": {"type": "string", "enum": [str(n) for n in range(201)]}}}, "201 choices"),
+        (
+            {"type": "object", "properties": {"x": {"type": "string", "enum": [str(n) for n in range(201)]}}},
+            "201 choices",
+        ),
     ],
 )
 def test_a_form_that_cannot_be_filled_in_is_refused(schema: Any, why: str) -> None:
@@ -82,7 +90,8 @@ def test_a_form_that_cannot_be_filled_in_is_refused(schema: Any, why: str) -> No
 
 
 @pytest.mark.parametrize(
-    "name", ["password", "userPassword", "api_key", "APIKey", "accessToken", "token", "mot_de_passe", "cvv", "private-key"]
+    "name",
+    ["password", "userPassword", "api_key", "APIKey", "accessToken", "token", "mot_de_passe", "cvv", "private-key"],
 )
 def test_a_field_for_a_secret_is_declined(name: str) -> None:
     with pytest.raises(elicitation.UnsupportedRequest, match="asks for a secret") as caught:

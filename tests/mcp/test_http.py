@@ -21,7 +21,10 @@ from tests.support.clock import ManualClock
 async def answering(body: bytes, encoding: str, clock: ManualClock) -> AsyncIterator[Connection]:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: {encoding}\r\ncontent-length: {len(body)}\r\n\r\n"
+        head = (
+            f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: {encoding}\r\ncontent-length: "
+            f"{len(body)}\r\n\r\n"
+        )
         writer.write(head.encode() + body)
         await writer.drain()
 
@@ -29,7 +32,9 @@ async def answering(body: bytes, encoding: str, clock: ManualClock) -> AsyncIter
         return Resolved(url=config.url)
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    config = McpServer(name="remote", transport="http", url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp")
+    config = McpServer(
+        name="remote", transport="http", url=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+    )
     connection = Connection(config, resolve, clock)
     try:
         yield connection

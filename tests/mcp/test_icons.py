@@ -20,7 +20,9 @@ WEB = McpServer(name="web", transport="http", url="https://a.example/mcp")
 LOCAL = McpServer(name="local", command="x")
 
 
-async def tried(server: McpServer, *sources: str, content: bytes = PICTURE, status: int = 200) -> tuple[bytes, list[str]]:
+async def tried(
+    server: McpServer, *sources: str, content: bytes = PICTURE, status: int = 200
+) -> tuple[bytes, list[str]]:
     """What was had, and which addresses were asked."""
     asked: list[str] = []
 
@@ -47,14 +49,19 @@ async def tried(server: McpServer, *sources: str, content: bytes = PICTURE, stat
     ],
 )
 async def test_what_is_its_own_is_taken(server: McpServer, source: str, asked: bool) -> None:
-    assert await tried(server, "data:image/png;base64,%%%", source) == (PICTURE, [source.replace(":443", "")] if asked else [])
+    assert await tried(server, "data:image/png;base64,%%%", source) == (
+        PICTURE,
+        [source.replace(":443", "")] if asked else [],
+    )
 
 
 @pytest.mark.parametrize(
     "source",
     [
-        "https://b.example/icon.png", "http://a.example/icon.png", "https://a.example:8443/icon.png", "https://a.example.b.example/i.png",
-        "https://me@a.example/icon.png", "file:///etc/passwd", "javascript:1", "data:image/png,raw", "https://a.example:x/", "",
+        "https://b.example/icon.png", "http://a.example/icon.png", "https://a.example:8443/icon.png",
+        "https://a.example.b.example/i.png",
+        "https://me@a.example/icon.png", "file:///etc/passwd", "javascript:1", "data:image/png,raw",
+        "https://a.example:x/", "",
         "data:image/png;base64," + "A" * 100_000,
     ],
 )  # fmt: skip
@@ -70,5 +77,11 @@ async def test_too_much_and_a_way_elsewhere_are_nothing() -> None:
 
 def test_only_small_pictures_are_stored() -> None:
     assert base64.b64decode(icon_text(PICTURE)) == PICTURE
-    for data in (b"", b"<svg xmlns='http://www.w3.org/2000/svg'/>", png(2, 2, claims=(50_000, 50_000)), png(600, 2), PICTURE[:20]):
+    for data in (
+        b"",
+        b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+        png(2, 2, claims=(50_000, 50_000)),
+        png(600, 2),
+        PICTURE[:20],
+    ):
         assert icon_text(data) == "", data[:30]

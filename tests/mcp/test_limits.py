@@ -1,4 +1,6 @@
-"""A server cannot send more than is read: not faster, not without waiting, and not in more pieces; it is named, and nothing hangs."""
+"""A server cannot send more than is read: not faster, not without waiting, and not in more pieces; it is named, and
+nothing hangs.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,11 @@ def test_each_event_of_a_stream_counts_for_itself(end: str, size: int, monkeypat
     assert not over(stream(*[small] * 20), size=size, events=True)
     assert over(stream(small, (f"data: {json.dumps(list(range(12)))}",)), size=size, events=True)
     # Neither over several lines nor behind a quotation mark that belongs to nothing.
-    assert over(stream((': say "', "data: [0", *[f"data: ,{number}" for number in range(12)], "data: ]")), size=size, events=True)
+    assert over(
+        stream((': say "', "data: [0", *[f"data: ,{number}" for number in range(12)], "data: ]")),
+        size=size,
+        events=True,
+    )
 
 
 async def test_others_are_served_while_a_long_message_is_counted() -> None:
@@ -113,7 +119,9 @@ class Nobody:
         raise AssertionError(server)
 
 
-async def test_one_that_asks_on_for_what_is_always_declined_does_not_keep_its_call_open(plain: Make, clock: ManualClock) -> None:
+async def test_one_that_asks_on_for_what_is_always_declined_does_not_keep_its_call_open(
+    plain: Make, clock: ManualClock
+) -> None:
     async with connected(plain(tools=[tool("asks on")]).config(), clock) as connection:
         with connection.answers.serving(Nobody()) as open_call:
             asked = connection.request(lambda client: client.session.call_tool("asks on", {}), 0.5, serving=open_call)
@@ -121,7 +129,9 @@ async def test_one_that_asks_on_for_what_is_always_declined_does_not_keep_its_ca
             assert 1 <= len(open_call.notes) <= client_requests.MOST_NOTES
 
 
-async def test_a_person_is_asked_only_so_often_for_one_call(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_person_is_asked_only_so_often_for_one_call(
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import mcp_types as types
 
     from atelier_desk.domain.errors import UsageError
@@ -133,14 +143,20 @@ async def test_a_person_is_asked_only_so_often_for_one_call(clock: ManualClock, 
 
     monkeypatch.setattr(client_requests, "MOST_TURNS", 3)
     answers, desk = client_requests.Answers(clock, "plain"), Busy()
-    form = types.ElicitRequestFormParams(message="Who?", requested_schema={"type": "object", "properties": {"name": {"type": "string"}}})
+    form = types.ElicitRequestFormParams(
+        message="Who?", requested_schema={"type": "object", "properties": {"name": {"type": "string"}}}
+    )
     with answers.serving(desk):
         said = [(await answers.elicited(None, form)).message for _number in range(5)]
     assert desk.asked == 3
     assert said[3:] == ["it asked 3 times in one call"] * 2
 
 
-INITIALIZED = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "plain", "version": "1"}}
+INITIALIZED = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "plain", "version": "1"},
+}
 
 
 @asynccontextmanager
@@ -164,7 +180,9 @@ async def over_http(kind: str, clock: ManualClock) -> AsyncIterator[Connection]:
         method = asked.get("method")
 
         async def begin(status: int, media: str) -> None:
-            await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", media.encode())]})
+            await send(
+                {"type": "http.response.start", "status": status, "headers": [(b"content-type", media.encode())]}
+            )
 
         async def more(data: bytes, last: bool = False) -> None:
             await send({"type": "http.response.body", "body": data, "more_body": not last})
@@ -174,11 +192,19 @@ async def over_http(kind: str, clock: ManualClock) -> AsyncIterator[Connection]:
             await more(b"", last=True)
         elif method != "tools/call":
             known = {"initialize": INITIALIZED, "tools/list": {"tools": [ECHO]}}
-            answer = {"result": known[method]} if method in known else {"error": {"code": -32601, "message": "no such method"}}
+            answer = (
+                {"result": known[method]}
+                if method in known
+                else {"error": {"code": -32601, "message": "no such method"}}
+            )
             await begin(200, "application/json")
             await more(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}).encode(), last=True)
         else:
-            many = {"jsonrpc": "2.0", "id": asked["id"], "result": {"content": [], "structuredContent": {"rows": [1] * 300_000}}}
+            many = {
+                "jsonrpc": "2.0",
+                "id": asked["id"],
+                "result": {"content": [], "structuredContent": {"rows": [1] * 300_000}},
+            }
             if kind == "json":
                 await begin(200, "application/json")
                 await more(json.dumps(many).encode(), last=True)
@@ -187,12 +213,18 @@ async def over_http(kind: str, clock: ManualClock) -> AsyncIterator[Connection]:
             if kind == "events":
                 await more(b"event: message\ndata: " + json.dumps(many).encode() + b"\n\n", last=True)
                 return
-            params = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}
+            params = {
+                "message": "Who?",
+                "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
+            }
             for number in range(10_000):
                 request = {"jsonrpc": "2.0", "id": f"q{number}", "method": "elicitation/create", "params": params}
                 await more(b"event: message\ndata: " + json.dumps(request).encode() + b"\n\n")
 
-    async with served(app) as address, connected(McpServer(name="plain", transport="http", url=f"{address}/mcp"), clock) as connection:
+    async with (
+        served(app) as address,
+        connected(McpServer(name="plain", transport="http", url=f"{address}/mcp"), clock) as connection,
+    ):
         yield connection
 
 

@@ -19,12 +19,24 @@ TOOLS: dict[str, tuple[Any, str]] = {
     "another type": ({"name": "odd", "inputSchema": {"type": "string"}}, "inputSchema.type is not what"),
     "no schema": ({"name": "odd"}, "inputSchema is missing"),
     "null schema": ({"name": "odd", "inputSchema": None}, "inputSchema is not what"),
-    "properties as a list": ({"name": "odd", "inputSchema": {"type": "object", "properties": []}}, "inputSchema.properties is not"),
+    "properties as a list": (
+        {"name": "odd", "inputSchema": {"type": "object", "properties": []}},
+        "inputSchema.properties is not",
+    ),
     "a number as description": ({"name": "odd", "inputSchema": SCHEMA, "description": 5}, "description is not what"),
-    "an odd hint": ({"name": "odd", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": "yes please"}}, "annotations.readOnlyHint"),
+    "an odd hint": (
+        {"name": "odd", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": "yes please"}},
+        "annotations.readOnlyHint",
+    ),
     "an odd icon": ({"name": "odd", "inputSchema": SCHEMA, "icons": [{"mime": "x"}]}, "icons.0.src is missing"),
-    "odd tasks": ({"name": "odd", "inputSchema": SCHEMA, "execution": {"taskSupport": "sometimes"}}, "execution.taskSupport is not"),
-    "only as a task": ({"name": "odd", "inputSchema": SCHEMA, "execution": {"taskSupport": "required"}}, "only as a task"),
+    "odd tasks": (
+        {"name": "odd", "inputSchema": SCHEMA, "execution": {"taskSupport": "sometimes"}},
+        "execution.taskSupport is not",
+    ),
+    "only as a task": (
+        {"name": "odd", "inputSchema": SCHEMA, "execution": {"taskSupport": "required"}},
+        "only as a task",
+    ),
     "a text": ("odd", "the entry is not what"),
     "no name": ({"inputSchema": SCHEMA}, "name is missing"),
     "a long name": ({"name": "n" * (LONGEST_NAME + 1), "inputSchema": SCHEMA}, "1 to 256 characters"),
@@ -32,21 +44,32 @@ TOOLS: dict[str, tuple[Any, str]] = {
 }
 OTHERS: dict[str, tuple[str, str, Any, Any]] = {
     "resource": ("resources/list", "resources", {"uri": "x://y"}, {"uri": "ok://1", "name": "ok"}),
-    "template": ("resources/templates/list", "resourceTemplates", {"name": "y"}, {"uriTemplate": "ok://{a}", "name": "ok"}),
+    "template": (
+        "resources/templates/list",
+        "resourceTemplates",
+        {"name": "y"},
+        {"uriTemplate": "ok://{a}", "name": "ok"},
+    ),
     "prompt": ("prompts/list", "prompts", {"name": "p", "arguments": [{"description": "no name"}]}, {"name": "ok"}),
 }
 
 
-def answered(entries: Entries, method: str, result: dict[str, Any], *, modern: str = "", cursor: str = "") -> dict[str, Any]:
+def answered(
+    entries: Entries, method: str, result: dict[str, Any], *, modern: str = "", cursor: str = ""
+) -> dict[str, Any]:
     params: dict[str, Any] = {"_meta": {"io.modelcontextprotocol/protocolVersion": modern}} if modern else {}
-    entries.on_sent(JSONRPCRequest(jsonrpc="2.0", id=1, method=method, params=params | ({"cursor": cursor} if cursor else {})))
+    entries.on_sent(
+        JSONRPCRequest(jsonrpc="2.0", id=1, method=method, params=params | ({"cursor": cursor} if cursor else {}))
+    )
     message = JSONRPCResponse(jsonrpc="2.0", id=1, result=result)
     entries.on_received(message)
     return message.result
 
 
 EARLIER = {"properties as a list", "odd tasks"}
-"""What the newest revision has no rule for: the first is then refused when the tool is made, the second is a field it does not know."""
+"""What the newest revision has no rule for: the first is then refused when the tool is made, the second is a field it
+does not know.
+"""
 
 
 @pytest.mark.parametrize(
@@ -84,7 +107,10 @@ def test_a_further_page_adds_to_the_first() -> None:
 
 def test_an_answer_without_a_kind_is_complete() -> None:
     entries = Entries()
-    assert answered(entries, "tools/call", {"content": []}, modern=MODERN_PROTOCOL_VERSIONS[-1])["resultType"] == "complete"
+    assert (
+        answered(entries, "tools/call", {"content": []}, modern=MODERN_PROTOCOL_VERSIONS[-1])["resultType"]
+        == "complete"
+    )
     asks = {"resultType": "input_required", "inputRequests": {}}
     assert answered(entries, "tools/call", dict(asks), modern=MODERN_PROTOCOL_VERSIONS[-1]) == asks
     assert "resultType" not in answered(entries, "tools/call", {"content": []}), "earlier revisions have no such field"

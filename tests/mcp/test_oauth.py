@@ -1,4 +1,6 @@
-"""Signing in: registered, come back to a port of this machine, kept by issuer, refreshed, registered anew when refused, and never wrong."""
+"""Signing in: registered, come back to a port of this machine, kept by issuer, refreshed, registered anew when refused,
+and never wrong.
+"""
 
 from __future__ import annotations
 
@@ -93,10 +95,14 @@ def registered(accounts: Accounts, **fields: Any) -> None:
 
 
 @pytest.mark.parametrize("secret", ["", "secret-of-this-client"])
-async def test_a_client_that_was_registered_by_hand_is_used_with_its_secret(open_atelier: Opener, browser: list[str], secret: str) -> None:
+async def test_a_client_that_was_registered_by_hand_is_used_with_its_secret(
+    open_atelier: Opener, browser: list[str], secret: str
+) -> None:
     accounts = Accounts()
     how = (
-        {"token_endpoint_auth_method": "client_secret_basic", "client_secret": secret} if secret else {"token_endpoint_auth_method": "none"}
+        {"token_endpoint_auth_method": "client_secret_basic", "client_secret": secret}
+        if secret
+        else {"token_endpoint_auth_method": "none"}
     )
     registered(accounts, **how)
     async with guarded(accounts) as url, open_atelier() as atelier:
@@ -113,12 +119,20 @@ async def test_a_client_that_was_registered_by_hand_is_used_with_its_secret(open
         assert atelier.vault.get(entry(config, "client", "secret")) is None
 
 
-async def test_only_who_was_sent_to_sign_in_may_come_back(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_who_was_sent_to_sign_in_may_come_back(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     answers: list[int] = []
 
     def visit(url: str) -> None:
         back = parse_qs(urlsplit(url).query)["redirect_uri"][0]
-        for forged in ("error=access_denied", "error=access_denied&state=x", "code=stolen", "code=stolen&state=", "code=stolen&state=x"):
+        for forged in (
+            "error=access_denied",
+            "error=access_denied&state=x",
+            "code=stolen",
+            "code=stolen&state=",
+            "code=stolen&state=x",
+        ):
             answers.append(httpx2.get(f"{back}?{forged}").status_code)
         answers.append(httpx2.get(url, follow_redirects=True).status_code)
 
@@ -145,7 +159,9 @@ async def test_before_anybody_was_sent_nothing_is_taken() -> None:
         await callback.close()
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "http://a.example/x", "javascript:alert(1)", "calc:1", "https://"])
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "http://a.example/x", "javascript:alert(1)", "calc:1", "https://"]
+)
 def test_a_page_that_is_none_is_not_opened(url: str) -> None:
     with pytest.raises(McpError, match="guarded"):
         oauth.checked_address(url, "guarded")
@@ -207,7 +223,9 @@ async def test_a_sign_in_that_leads_inside_ends_before_anything_is_asked_there(
         async def stranger(scope: Any, receive: Any, send: Any) -> None:
             if scope["type"] == "http":
                 challenge = f'Bearer resource_metadata="{within}/secret"'.encode()
-                await send({"type": "http.response.start", "status": 401, "headers": [(b"www-authenticate", challenge)]})
+                await send(
+                    {"type": "http.response.start", "status": 401, "headers": [(b"www-authenticate", challenge)]}
+                )
                 await send({"type": "http.response.body", "body": b""})
 
         async with served(stranger) as base, open_atelier() as atelier:
@@ -254,7 +272,9 @@ async def test_a_token_that_ended_early_is_renewed_before_anybody_is_asked(
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-async def test_a_token_endpoint_that_is_down_ends_no_sign_in(status: int, open_atelier: Opener, browser: list[str]) -> None:
+async def test_a_token_endpoint_that_is_down_ends_no_sign_in(
+    status: int, open_atelier: Opener, browser: list[str]
+) -> None:
     accounts = Accounts()
     async with guarded(accounts) as url, open_atelier() as atelier:
         await add(atelier, url)
@@ -283,7 +303,9 @@ async def test_more_rights_are_asked_for_when_somebody_signs_in_again(open_ateli
         assert "Sign in again" in row.reason
         assert (await atelier.mcp.sign_in("guarded")).ok
         assert set(parse_qs(urlsplit(browser[-1]).query)["scope"][0].split()) == {"read", "write"}
-        assert len(browser) == 3, "the browser opens once for the client that was not registered for this, and once for a new one"
+        assert len(browser) == 3, (
+            "the browser opens once for the client that was not registered for this, and once for a new one"
+        )
         assert await said_by(atelier) == "hello"
         assert (await kept_of(atelier))["challenge"] == ""
 
@@ -303,7 +325,9 @@ def test_a_client_with_a_secret_says_who_it_is_as_the_server_takes_it(supported:
     assert oauth_provider.method(supported) == method
 
 
-async def test_a_server_of_the_newest_revision_alone_wants_a_sign_in_too(open_atelier: Opener, browser: list[str]) -> None:
+async def test_a_server_of_the_newest_revision_alone_wants_a_sign_in_too(
+    open_atelier: Opener, browser: list[str]
+) -> None:
     accounts = Accounts()
     accounts.strict = True  # who is refused is asked in the older way next, which it does not know
     async with guarded(accounts) as url, open_atelier() as atelier:

@@ -55,14 +55,18 @@ async def test_over_http_with_its_key_and_limits(clock: ManualClock, monkeypatch
             headers = dict(scope["headers"])
             seen.append(headers.get(b"x-key", b"").decode())
             if not seen[-1]:
-                await send({"type": "http.response.start", "status": 401, "headers": [(b"www-authenticate", b"Bearer")]})
+                await send(
+                    {"type": "http.response.start", "status": 401, "headers": [(b"www-authenticate", b"Bearer")]}
+                )
                 await send({"type": "http.response.body", "body": b""})
                 return
         await app(scope, receive, send)
 
     monkeypatch.setenv("MY_KEY", "a-key-of-mine")
     async with served(with_key) as address:
-        config = McpServer(name="plain", transport="http", url=f"{address}/mcp", headers={"X-Key": "${KEY_OF_TEST:-a-key-of-mine}"})
+        config = McpServer(
+            name="plain", transport="http", url=f"{address}/mcp", headers={"X-Key": "${KEY_OF_TEST:-a-key-of-mine}"}
+        )
         async with connected(config, clock) as connection:
             assert (await connection.client()).protocol_version == "2026-07-28"
             assert results.read(await connection.call("huge", {"size": 3})).text == "xxx"

@@ -22,7 +22,8 @@ WEBP_HUGE = b"RIFF\x16\0\0\0WEBPVP8X\x0a\0\0\0\x10\0\0\0" + (16_382).to_bytes(3,
     ("form", "options"),
     [("PNG", {}), ("JPEG", {}), ("JPEG", {"progressive": True, "exif": b"Exif\0\0" + b"x" * 60_000}),
      ("GIF", {}), ("BMP", {}), ("TIFF", {}),
-     ("TIFF", {"compression": "tiff_lzw"}), ("WEBP", {}), ("WEBP", {"lossless": True}), ("WEBP", {"exif": b"Exif\0\0"})],
+     ("TIFF", {"compression": "tiff_lzw"}), ("WEBP", {}), ("WEBP", {"lossless": True}),
+     ("WEBP", {"exif": b"Exif\0\0"})],
 )  # fmt: skip
 def test_sizes_are_those_that_a_library_finds(form: str, options: dict[str, Any]) -> None:
     out = BytesIO()

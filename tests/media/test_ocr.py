@@ -1,4 +1,6 @@
-"""Pictures with many pages, and those that are made to be too much; Tesseract is left out, how it reads is told elsewhere."""
+"""Pictures with many pages, and those that are made to be too much; Tesseract is left out, how it reads is told
+elsewhere.
+"""
 
 from __future__ import annotations
 

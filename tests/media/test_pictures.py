@@ -47,7 +47,9 @@ def test_a_photograph_is_turned_as_its_camera_was_held(orientation: int) -> None
         (picture("TIFF", 600, 400, mode="I;16"), STORED_LIMITS, JPEG, (600, 400)),
     ],
 )
-def test_another_kind_and_a_larger_one_are_converted(data: bytes, most: PictureLimits, kind: str, size: tuple[int, int]) -> None:
+def test_another_kind_and_a_larger_one_are_converted(
+    data: bytes, most: PictureLimits, kind: str, size: tuple[int, int]
+) -> None:
     found, image = shown(data, most)
     assert (found["media_type"], found["width"], found["height"], image.size) == (kind, *size, size)
     assert Image.MIME[image.format or ""] == kind

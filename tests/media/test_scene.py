@@ -87,19 +87,34 @@ def glb(said: object) -> bytes:
         (b"nonsense", "ply", "not_a_model"),
         (b"v 0 0 0\nv 1 0 0\n", "obj", "empty"),
         (
-            b"ply\nformat ascii 1.0\nelement vertex 1000000000000000\nproperty float x\nelement face 1\nend_header\n0\n",
+            (
+                b"ply\nformat ascii 1.0\nelement vertex 1000000000000000\nproperty float x\nelement face "
+                b"1\nend_header\n0\n"
+            ),
             "ply",
             "not_a_model",
         ),
         (b"solid " + b"\0" * 74 + struct.pack("<I", 4) + b"\0" * 50, "stl", "empty"),
-        (glb({"accessors": [{"count": 9_000_000_000}], "meshes": [{"primitives": [{"indices": 0}]}]}), "glb", "too_many"),
         (
-            glb({"accessors": [{"count": 3_000}], "meshes": [{"primitives": [{"indices": 0}]}], "nodes": [{"mesh": 0}] * 3_000}),
+            glb({"accessors": [{"count": 9_000_000_000}], "meshes": [{"primitives": [{"indices": 0}]}]}),
             "glb",
             "too_many",
         ),
         (
-            glb({"accessors": [{"count": "x"}], "meshes": [{"primitives": [{"indices": 7}]}], "nodes": [{"mesh": "a"}]}),
+            glb(
+                {
+                    "accessors": [{"count": 3_000}],
+                    "meshes": [{"primitives": [{"indices": 0}]}],
+                    "nodes": [{"mesh": 0}] * 3_000,
+                }
+            ),
+            "glb",
+            "too_many",
+        ),
+        (
+            glb(
+                {"accessors": [{"count": "x"}], "meshes": [{"primitives": [{"indices": 7}]}], "nodes": [{"mesh": "a"}]}
+            ),
             "glb",
             "not_a_model",
         ),

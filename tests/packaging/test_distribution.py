@@ -1,4 +1,6 @@
-"""What is shipped: pinned versions for every Python, one version number everywhere, catalogues and resources in the wheel."""
+"""What is shipped: pinned versions for every Python, one version number everywhere, catalogues and resources in the
+wheel.
+"""
 
 from __future__ import annotations
 
@@ -58,17 +60,24 @@ def test_there_is_one_version_number(project: dict[str, Any]) -> None:
 
 def test_the_wheel_carries_catalogues_resources_and_licences(tmp_path: Path) -> None:
     subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)], cwd=ROOT, check=True, capture_output=True
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
     )
     (wheel,) = tmp_path.glob("*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     assert "atelier_desk/_translations/fr/LC_MESSAGES/atelier.mo" in names
     assert {
-        f"atelier_desk/_resources/{path.relative_to(ROOT / 'resources').as_posix()}" for path in (ROOT / "resources").rglob("*.svg")
+        f"atelier_desk/_resources/{path.relative_to(ROOT / 'resources').as_posix()}"
+        for path in (ROOT / "resources").rglob("*.svg")
     } <= names
     assert "atelier_desk/_resources/constraints.txt" in names  # packages that are added later keep to it
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    assert {f"atelier_desk/_resources/docs/{path.relative_to(ROOT / 'docs').as_posix()}" for path in (ROOT / "docs").rglob("*.md")} <= names
+    assert {
+        f"atelier_desk/_resources/docs/{path.relative_to(ROOT / 'docs').as_posix()}"
+        for path in (ROOT / "docs").rglob("*.md")
+    } <= names
     assert "atelier_desk/_resources/licenses/THIRD-PARTY-NOTICES" in names
     assert "atelier_desk/py.typed" in names
     assert not any(name.startswith(("tests/", "app/")) for name in names)

@@ -1,4 +1,6 @@
-"""Functions that only hand on their parameters, and protocols of one class, are found; the program has none that is not listed."""
+"""Functions that only hand on their parameters, and protocols of one class, are found; the program has none that is not
+listed.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ Load = Callable[[str], ModuleType]
 
 FUNCTIONS = {
     "a method": ("class A:\n    def f(self, a, b):\n        return self.part.f(a, b)", "self.part.f"),
-    "one that awaits": ("class A:\n    async def f(self, a):\n        '''Says so.'''\n        await self._part.g(a)", "self._part.g"),
+    "one that awaits": (
+        "class A:\n    async def f(self, a):\n        '''Says so.'''\n        await self._part.g(a)",
+        "self._part.g",
+    ),
     "by name": ("class A:\n    def f(self, a, *, b=1):\n        return self.part.f(a, b=b)", "self.part.f"),
     "all there is": ("class A:\n    def f(self, *a, **b):\n        return self.part.f(*a, **b)", "self.part.f"),
     "nothing to hand on": ("class A:\n    def f(self):\n        return self.part.f()", "self.part.f"),
@@ -64,7 +69,9 @@ def test_a_protocol_of_one_class_is_seen(load: Load, tmp_path: Path, case: str) 
     assert [name for name, _where in module.lonely(module.classes(tmp_path))] == (["Port"] if seen else [])
 
 
-def test_what_is_new_and_what_is_listed_for_nothing_is_named(load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_new_and_what_is_listed_for_nothing_is_named(
+    load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     module = load("handing_on")
     for name, text in {
         "HANDING": {"engine/gone.py:f": "so"},

@@ -1,4 +1,6 @@
-"""Every dependency's marker can be evaluated on the systems people have, also by the pips that take a kernel's name for a version."""
+"""Every dependency's marker can be evaluated on the systems people have, also by the pips that take a kernel's name for
+a version.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,12 @@ from packaging.version import InvalidVersion, Version
 ROOT = Path(__file__).resolve().parents[2]
 SYSTEMS = {
     "Debian 12": ("linux", "x86_64", "6.1.0-28-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)"),
-    "Ubuntu 24.04": ("linux", "x86_64", "6.8.0-45-generic", "#45-Ubuntu SMP PREEMPT_DYNAMIC Fri Aug 30 12:02:04 UTC 2024"),
+    "Ubuntu 24.04": (
+        "linux",
+        "x86_64",
+        "6.8.0-45-generic",
+        "#45-Ubuntu SMP PREEMPT_DYNAMIC Fri Aug 30 12:02:04 UTC 2024",
+    ),
     "Fedora 41": ("linux", "x86_64", "6.11.4-301.fc41.x86_64", "#1 SMP PREEMPT_DYNAMIC Sun Oct 20 15:02:33 UTC 2024"),
     "Arch": ("linux", "x86_64", "6.12.1-arch1-1", "#1 SMP PREEMPT_DYNAMIC Fri, 22 Nov 2024 16:04:27 +0000"),
     "WSL2": ("linux", "x86_64", "5.15.167.4-microsoft-standard-WSL2", "#1 SMP Tue Nov 5 00:21:55 UTC 2024"),
@@ -27,19 +34,27 @@ SYSTEMS = {
     "macOS 15": ("darwin", "arm64", "24.6.0", "Darwin Kernel Version 24.6.0: Mon Jul 14 11:30:29 PDT 2025"),
     "Windows 11": ("win32", "AMD64", "11", "10.0.22631"),
 }
-"""``sys_platform``, ``platform_machine``, and the kernel's name and version: ``platform.release()``, ``platform.version()``."""
+"""``sys_platform``, ``platform_machine``, and the kernel's name and version: ``platform.release()``,
+``platform.version()``.
+"""
 
 
 def environment(system: str) -> dict[str, str]:
     platform, machine, release, version = SYSTEMS[system]
     os_name, name = {"linux": ("posix", "Linux"), "darwin": ("posix", "Darwin"), "win32": ("nt", "Windows")}[platform]
-    values = {"sys_platform": platform, "platform_machine": machine, "platform_release": release, "platform_version": version}
+    values = {
+        "sys_platform": platform,
+        "platform_machine": machine,
+        "platform_release": release,
+        "platform_version": version,
+    }
     values |= {"os_name": os_name, "platform_system": name, "extra": ""}
     return {**{variable: str(value) for variable, value in default_environment().items()}, **values}
 
 
 def evaluate_strictly(marker: Marker, values: dict[str, str]) -> None:
-    """Compare as pip 24.1 to 25.3 do: where the right side makes a specifier, the value of the system has to be a version.
+    """Compare as pip 24.1 to 25.3 do: where the right side makes a specifier, the value of the system has to be a
+    version.
 
     Raises:
         InvalidVersion: these pips end with a traceback.
@@ -64,7 +79,11 @@ def evaluate_strictly(marker: Marker, values: dict[str, str]) -> None:
 def requirements() -> Iterator[Requirement]:
     """What Atelier asks for, what its constraints say, and what is asked for by what is installed here."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    own = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"], *project["build-system"]["requires"]]
+    own = [
+        *project["project"]["dependencies"],
+        *project["dependency-groups"]["dev"],
+        *project["build-system"]["requires"],
+    ]
     own += [each for extra in project["project"]["optional-dependencies"].values() for each in extra]
     own += [line for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines() if not line.startswith("#")]
     for text in (*own, *(each for found in distributions() for each in found.requires or ())):
@@ -97,5 +116,9 @@ def test_reading_pictures_is_an_extra_on_a_mac_alone() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     (tesserocr,) = [each for each in map(Requirement, project["dependencies"]) if each.name == "tesserocr"]
     assert tesserocr.marker is not None
-    assert {system for system in SYSTEMS if not tesserocr.marker.evaluate(environment(system))} == {"macOS 13", "macOS 14", "macOS 15"}
+    assert {system for system in SYSTEMS if not tesserocr.marker.evaluate(environment(system))} == {
+        "macOS 13",
+        "macOS 14",
+        "macOS 15",
+    }
     assert [Requirement(each).name for each in project["optional-dependencies"]["ocr"]] == ["tesserocr"]

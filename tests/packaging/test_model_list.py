@@ -56,7 +56,9 @@ def checkout(tmp_path: Path) -> Path:
     git = ["git", "-C", str(tmp_path), "-c", "user.name=A", "-c", "user.email=a@b.c"]
     day = "2026-11-20T12:00:00+0000"
     for order in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "x", "--date", day]):
-        subprocess.run([*git, *order], check=True, env={"PATH": "/usr/bin:/bin:/usr/local/bin", "GIT_COMMITTER_DATE": day})
+        subprocess.run(
+            [*git, *order], check=True, env={"PATH": "/usr/bin:/bin:/usr/local/bin", "GIT_COMMITTER_DATE": day}
+        )
     return tmp_path
 
 
@@ -73,7 +75,10 @@ def test_a_checkout_becomes_the_list(load: Load, checkout: Path) -> None:
     ("before", "why"),
     [
         (ModelList(date(2026, 11, 21), {}), "pull the repository first"),
-        (ModelList(date(2026, 1, 1), {"groq": dict.fromkeys("abcdefgh", ListedModel(*[None] * 7))}), "Only 2 models were found where 8"),
+        (
+            ModelList(date(2026, 1, 1), {"groq": dict.fromkeys("abcdefgh", ListedModel(*[None] * 7))}),
+            "Only 2 models were found where 8",
+        ),
     ],
 )
 def test_an_older_or_a_halved_list_is_refused(load: Load, checkout: Path, before: ModelList, why: str) -> None:
@@ -82,7 +87,9 @@ def test_an_older_or_a_halved_list_is_refused(load: Load, checkout: Path, before
         model_list.made(checkout, before)
 
 
-def test_what_is_no_checkout_is_reported_and_the_list_stays(load: Load, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_checkout_is_reported_and_the_list_stays(
+    load: Load, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     model_list = load("model_list")
     before = model_list.SHIPPED.read_bytes()
     assert (model_list.main([""]), model_list.main([str(tmp_path)])) == (2, 1)
@@ -90,5 +97,7 @@ def test_what_is_no_checkout_is_reported_and_the_list_stays(load: Load, tmp_path
     (tmp_path / "providers/groq/models/a.toml").write_text("= =")
     assert model_list.main([str(tmp_path)]) == 1
     said = capsys.readouterr().err
-    assert all(words in said for words in ("make models FROM=FOLDER", "has no folder providers", "a.toml cannot be read"))
+    assert all(
+        words in said for words in ("make models FROM=FOLDER", "has no folder providers", "a.toml cannot be read")
+    )
     assert model_list.SHIPPED.read_bytes() == before

@@ -82,7 +82,9 @@ def test_files_of_the_makefile_exist_and_have_tests(load: Load) -> None:
     assert [str(file) for file in files if not (ROOT / file).is_file() or not load("mutants").judges(file)] == []
 
 
-def test_a_mutant_of_a_function_is_put_into_the_one_that_lives_and_one_of_the_module_is_not(load: Load, tmp_path: Path) -> None:
+def test_a_mutant_of_a_function_is_put_into_the_one_that_lives_and_one_of_the_module_is_not(
+    load: Load, tmp_path: Path
+) -> None:
     path = tmp_path / "purse.py"
     path.write_text(SOURCE)
     spec = importlib.util.spec_from_file_location("purse", path)
@@ -101,12 +103,18 @@ def test_a_mutant_of_a_function_is_put_into_the_one_that_lives_and_one_of_the_mo
             continue
         for function, code in places:
             function.__code__ = code
-        found[mutant.name.partition(": ")[2]] = [purse.may(2), purse.may(3), purse.may(2, free=True), purse.may(3, free=True)]
+        found[mutant.name.partition(": ")[2]] = [
+            purse.may(2),
+            purse.may(3),
+            purse.may(2, free=True),
+            purse.may(3, free=True),
+        ]
         module.Purse.may.__code__ = kept
     assert found == {
         "`False` → `True`": None, "`3` → `2`": None, "`3` → `4`": None,
         "`coins >= LEAST or not free` → `coins >= LEAST and (not free)`": [False, True, False, False],
-        "`coins >= LEAST` → `coins > LEAST`": [True, True, False, False], "`not free` → `free`": [False, True, True, True],
+        "`coins >= LEAST` → `coins > LEAST`": [True, True, False, False],
+        "`not free` → `free`": [False, True, True, True],
         "`return coins >= LEAST or not free` → `return None`": [None] * 4,
     }  # fmt: skip
 

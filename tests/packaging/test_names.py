@@ -33,15 +33,24 @@ def test_a_banned_word_is_found_in_what_others_read(
     assert [each.split(": ")[1] for each in wrong] == names
 
 
-def test_a_module_is_a_name_too_and_the_word_to_use_is_reported(load: Callable[[str], ModuleType], tmp_path: Path) -> None:
+def test_a_module_is_a_name_too_and_the_word_to_use_is_reported(
+    load: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
     (tmp_path / "first_look.py").write_text("")
-    assert load("names").problems(tmp_path, TABLE.splitlines()[2]) == ["first_look.py:1: first_look: instead of 'look' use inspect"]
+    assert load("names").problems(tmp_path, TABLE.splitlines()[2]) == [
+        "first_look.py:1: first_look: instead of 'look' use inspect"
+    ]
 
 
-def test_an_exception_covers_its_module_alone_and_goes_when_nothing_needs_it(load: Callable[[str], ModuleType], tmp_path: Path) -> None:
+def test_an_exception_covers_its_module_alone_and_goes_when_nothing_needs_it(
+    load: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
     for name in ("old.py", "new.py"):
         (tmp_path / name).write_text("kept = 1")
-    assert [each.partition(": ")[0] for each in load("names").problems(tmp_path, TABLE)] == ["new.py:1", "packaging/banned_names.txt"]
+    assert [each.partition(": ")[0] for each in load("names").problems(tmp_path, TABLE)] == [
+        "new.py:1",
+        "packaging/banned_names.txt",
+    ]
 
 
 def test_the_program_has_none_that_is_not_listed(load: Callable[[str], ModuleType]) -> None:

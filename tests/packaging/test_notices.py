@@ -76,7 +76,11 @@ def test_a_package_or_a_part_of_it_under_an_unlisted_licence_is_named(notices: M
 
 def test_the_databases_core_is_read_as_what_its_text_says(notices: ModuleType) -> None:
     text = base64.b64encode(b"Business Source License 1.1\n\nParameters").decode()
-    listed = {"components": [{"name": "surrealdb-core", "licenses": [{"license": {"name": "Unknown", "text": {"content": text}}}]}]}
+    listed = {
+        "components": [
+            {"name": "surrealdb-core", "licenses": [{"license": {"name": "Unknown", "text": {"content": text}}}]}
+        ]
+    }
     [(part, body)] = notices.parts_of(listed)
     assert (part.licence, body[:15]) == ("BUSL-1.1", "Business Source")
 
@@ -90,7 +94,9 @@ def test_what_is_committed_names_all_that_is_installed_and_its_licences(notices:
     assert {"qt-LGPL-3.0.txt", "qt-GPL-3.0.txt"} <= {path.name for path in (ROOT / "resources" / "licenses").iterdir()}
 
 
-def test_a_package_that_the_notices_lack_is_named(notices: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_package_that_the_notices_lack_is_named(
+    notices: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     old = notices.NOTICES
     try:
         notices.NOTICES = tmp_path / "THIRD-PARTY-NOTICES"

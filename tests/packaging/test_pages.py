@@ -1,4 +1,6 @@
-"""The documentation: what it says of commands, tools, targets and labels is what the program has, and its links and examples work."""
+"""The documentation: what it says of commands, tools, targets and labels is what the program has, and its links and
+examples work.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,11 @@ LIMITS = {"README.md": 8192, "CHANGELOG.md": 10_000}
 
 def fenced(path: Path, language: str = "") -> list[str]:
     """The code blocks of a page that say they are of a language, or none."""
-    return [each.content for each in MarkdownIt().parse(path.read_text("utf-8")) if each.type == "fence" and each.info == language]
+    return [
+        each.content
+        for each in MarkdownIt().parse(path.read_text("utf-8"))
+        if each.type == "fence" and each.info == language
+    ]
 
 
 @pytest.mark.parametrize("name", LIMITS)
@@ -43,7 +49,9 @@ def test_a_page_that_is_read_first_is_short(name: str) -> None:
 @pytest.mark.parametrize("path", PAGES, ids=ids)
 def test_every_link_leads_somewhere(path: Path) -> None:
     inline = (token for each in MarkdownIt().parse(path.read_text("utf-8")) for token in each.children or ())
-    for target in (str(token.attrs.get("href") or token.attrs["src"]) for token in inline if token.type in {"link_open", "image"}):
+    for target in (
+        str(token.attrs.get("href") or token.attrs["src"]) for token in inline if token.type in {"link_open", "image"}
+    ):
         if re.match(r"https?://|mailto:", target):
             continue
         name, _, place = unquote(target).partition("#")
@@ -58,7 +66,10 @@ def test_every_link_leads_somewhere(path: Path) -> None:
 @pytest.mark.parametrize("path", [path for path in PAGES if path.name != "CHANGELOG.md"], ids=lambda path: path.name)
 def test_every_make_target_is_there(path: Path) -> None:
     targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
-    assert set(re.findall(r"(?:`|^)(?:[A-Z_]+=\S+ )*make ([a-z][a-z0-9-]*)", path.read_text("utf-8"), re.MULTILINE)) <= targets
+    assert (
+        set(re.findall(r"(?:`|^)(?:[A-Z_]+=\S+ )*make ([a-z][a-z0-9-]*)", path.read_text("utf-8"), re.MULTILINE))
+        <= targets
+    )
 
 
 @pytest.mark.parametrize("path", [ROOT / "docs/architecture.md", ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name)
@@ -151,7 +162,11 @@ def test_no_docstring_cites_a_page_that_is_not_here() -> None:
 
 def _labels(name: str) -> list[str]:
     text = (ROOT / "docs" / name).read_text("utf-8")
-    return [part for each in re.findall(r"\*\*(.+?)\*\*", text, re.DOTALL) for part in re.sub(r"\s*\n\s*", " ", each).split(" → ")]
+    return [
+        part
+        for each in re.findall(r"\*\*(.+?)\*\*", text, re.DOTALL)
+        for part in re.sub(r"\s*\n\s*", " ", each).split(" → ")
+    ]
 
 
 def test_the_labels_in_the_user_guide_are_those_of_the_window_in_both_languages() -> None:
@@ -162,7 +177,8 @@ def test_the_labels_in_the_user_guide_are_those_of_the_window_in_both_languages(
             one: other
             for message in read_po(file)
             for one, other in zip(
-                *((each,) if isinstance(each, str) else tuple(each) for each in (message.id, message.string)), strict=False
+                *((each,) if isinstance(each, str) else tuple(each) for each in (message.id, message.string)),
+                strict=False,
             )
         }
     english, translated = _labels("user-guide.md"), _labels("user-guide.fr.md")

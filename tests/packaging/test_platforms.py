@@ -1,4 +1,6 @@
-"""The table of the systems that have all wheels: what uv prints is understood, and a difference is a failure. Nothing is resolved here."""
+"""The table of the systems that have all wheels: what uv prints is understood, and a difference is a failure. Nothing
+is resolved here.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,18 @@ from packaging.specifiers import SpecifierSet
 Load = Callable[[str], ModuleType]
 ROOT = Path(__file__).resolve().parents[2]
 NO_WHEEL = """error: No solution found when resolving dependencies
-  cause: Because pyside6-essentials{python_full_version < '3.12'}==6.11.3 has no wheels with a matching platform tag (e.g.,
-  `manylinux_2_34_aarch64`) and atelier-desk depends on pyside6-essentials{python_full_version < '3.12'}==6.11.3, we can conclude that
+  cause: Because pyside6-essentials{python_full_version < '3.12'}==6.11.3 has no wheels with a matching \
+platform tag (e.g.,
+  `manylinux_2_34_aarch64`) and atelier-desk depends on pyside6-essentials{python_full_version < '3.12'}==6.11.3, \
+we can conclude that
   your requirements are unsatisfiable."""
 NO_USABLE_WHEEL = """error: No solution found when resolving dependencies
-  cause: Because cryptography==50.0.2 has no usable wheels and trustme>=1.2.1 depends on cryptography==50.0.2, we can conclude that
+  cause: Because cryptography==50.0.2 has no usable wheels and trustme>=1.2.1 depends on cryptography==50.0.2, \
+we can conclude that
   trustme>=1.2.1 cannot be used."""
 NEWER_PYTHON = """error: No solution found when resolving dependencies
-  cause: Because the current Python version (3.11.2) does not satisfy Python>=3.11.5 and soupsieve==4.1.2 depends on Python>=3.11.5, we can
+  cause: Because the current Python version (3.11.2) does not satisfy Python>=3.11.5 and soupsieve==4.1.2 depends on \
+Python>=3.11.5, we can
   conclude that soupsieve==4.1.2 cannot be used."""
 UNREACHABLE = """error: Request failed after 3 retries
   Caused by: Failed to fetch: `https://pypi.example/simple/cryptography/`
@@ -33,7 +39,8 @@ def script(load: Load) -> ModuleType:
 
 
 @pytest.mark.parametrize(
-    ("error", "package"), [(NO_WHEEL, "pyside6-essentials"), (NO_USABLE_WHEEL, "cryptography"), (NEWER_PYTHON, "soupsieve")]
+    ("error", "package"),
+    [(NO_WHEEL, "pyside6-essentials"), (NO_USABLE_WHEEL, "cryptography"), (NEWER_PYTHON, "soupsieve")],
 )
 def test_the_package_without_a_wheel_is_named(script: ModuleType, error: str, package: str) -> None:
     assert script.missing_package(error) == package
@@ -66,8 +73,12 @@ def test_a_system_without_releases_resolves_or_not(script: ModuleType, monkeypat
     assert [script.cell("uv", system, "3.13", {}) for _each in "ab"] == ["resolves", "no wheel of lxml"]
 
 
-def test_uv_asks_the_index_that_pip_is_configured_for(script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "pip.conf").write_text("[global]\nindex-url = https://pypi.example/simple\nproxy = http://proxy.example:3128\n", "utf-8")
+def test_uv_asks_the_index_that_pip_is_configured_for(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "pip.conf").write_text(
+        "[global]\nindex-url = https://pypi.example/simple\nproxy = http://proxy.example:3128\n", "utf-8"
+    )
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
     for name in ("PIP_INDEX_URL", "PIP_PROXY", "UV_DEFAULT_INDEX", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
@@ -76,7 +87,9 @@ def test_uv_asks_the_index_that_pip_is_configured_for(script: ModuleType, monkey
     assert environment["ALL_PROXY"] == "http://proxy.example:3128"
 
 
-def test_a_difference_from_the_table_is_a_failure(script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_difference_from_the_table_is_a_failure(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     table = tmp_path / "install.md"
     table.write_text(f"before\n{script.START}old\n{script.END}after\n", "utf-8")
     monkeypatch.setattr(script, "TABLE", table)

@@ -34,7 +34,9 @@ def test_what_can_start_one_is_seen(load: Callable[[str], ModuleType], source: s
     assert {each for _line, each in load("processes").starts(source)} == ({what} if what else set())
 
 
-def test_a_module_that_is_not_listed_and_one_that_is_for_nothing_are_named(load: Callable[[str], ModuleType], tmp_path: Path) -> None:
+def test_a_module_that_is_not_listed_and_one_that_is_for_nothing_are_named(
+    load: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
     for name in ("support/worker/parent.py", "web/new.py", "web/listed.py", "web/plain.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("a = 1" if "plain" in name else "a = 1\nimport subprocess")

@@ -33,7 +33,9 @@ def test_a_room_has_at_most_what_is_listed(load: Callable[[str], ModuleType], tm
         "desktop/panes/new.py:1",
         "desktop/done/",
     ]
-    assert [each.partition(": ")[0] for each in problems(tmp_path, {"old/": (1, "so"), "panes/": (1, "so")})] == ["desktop/old/"]
+    assert [each.partition(": ")[0] for each in problems(tmp_path, {"old/": (1, "so"), "panes/": (1, "so")})] == [
+        "desktop/old/"
+    ]
 
 
 def test_the_window_keeps_to_it(load: Callable[[str], ModuleType]) -> None:

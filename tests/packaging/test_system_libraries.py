@@ -49,7 +49,9 @@ def test_without_rights_the_commands_are_printed_and_the_status_is_0(
     assert "apt-get install -y libglib2.0-0" in printed
 
 
-def test_as_root_the_lists_are_refreshed_once_before_giving_up(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_root_the_lists_are_refreshed_once_before_giving_up(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     commands: list[str] = []
 
     def run(command: list[str], **options: object) -> SimpleNamespace:

@@ -7,7 +7,14 @@ import itertools
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.approval import ApprovalFlags, ApprovalKind, ApprovalPolicy, ApprovalRequest, ApprovalStatus, RiskName
+from atelier_desk.domain.approval import (
+    ApprovalFlags,
+    ApprovalKind,
+    ApprovalPolicy,
+    ApprovalRequest,
+    ApprovalStatus,
+    RiskName,
+)
 from atelier_desk.domain.call import CallText, Presentation
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.policy.approval_modes import risk_of, stricter, together
@@ -59,7 +66,13 @@ def test_the_whole_table(mode: ApprovalMode) -> None:
     for _mode, kind, risk, flag, low, high in (row for row in TABLE if row[0] is mode):
         flags = ApprovalFlags(**{name: flag if each is kind else not flag for each, name in FLAGS.items()})
         policy = ApprovalPolicy(mode=mode, flags=flags, auto_approve_low=low, always_confirm_high=high)
-        assert reason(policy, facts(kind, risk)) == expected(mode, kind, risk, flag, low, high), (kind, risk, flag, low, high)
+        assert reason(policy, facts(kind, risk)) == expected(mode, kind, risk, flag, low, high), (
+            kind,
+            risk,
+            flag,
+            low,
+            high,
+        )
 
 
 def test_what_holds_when_nobody_changed_anything() -> None:
@@ -88,7 +101,10 @@ def test_what_holds_when_nobody_changed_anything() -> None:
 )
 def test_a_rule_covers_what_it_names_and_nothing_else(mode: ApprovalMode, rule: str, covered: bool) -> None:
     policy = ApprovalPolicy(
-        mode=mode, auto_approve_low=False, always_confirm_high=True, rules=(PermissionRule(text=rule, action=Action.ALLOW),)
+        mode=mode,
+        auto_approve_low=False,
+        always_confirm_high=True,
+        rules=(PermissionRule(text=rule, action=Action.ALLOW),),
     )
     asked = reason(policy, facts(risk="high", section="planning_ops", server="files"))
     assert (asked is None) is (covered or mode is ApprovalMode.PLAN)  # a plan only reads, and this call does
@@ -105,7 +121,9 @@ def test_repaired_arguments_are_asked_about_when_the_call_changes_something() ->
     assert reason(policy, facts(concerns=(Concern.REPAIRED,), changes=True)) == "repaired"
     assert reason(policy, facts(changes=True)) is None
     free = ApprovalPolicy(mode=ApprovalMode.AUTO)
-    assert reason(free, facts(concerns=(Concern.REPAIRED,), changes=True)) == "repaired", "only what was read is given up under Free"
+    assert reason(free, facts(concerns=(Concern.REPAIRED,), changes=True)) == "repaired", (
+        "only what was read is given up under Free"
+    )
     assert reason(free, facts(concerns=(Concern.TAINTED,), changes=True)) is None
 
 
@@ -138,7 +156,15 @@ def test_a_section_says_what_kind_its_calls_are(section: str, kind: ApprovalKind
 
 
 def waits(id: str, **fields: object) -> ApprovalRequest:
-    values = {"workflow_id": "w", "run_id": "r", "call_id": id, "tool": "t", "reason": "selective", "risk": "medium", "always": ("t",)}
+    values = {
+        "workflow_id": "w",
+        "run_id": "r",
+        "call_id": id,
+        "tool": "t",
+        "reason": "selective",
+        "risk": "medium",
+        "always": ("t",),
+    }
     return ApprovalRequest(id=id, **(values | fields))  # type: ignore[arg-type]
 
 
@@ -150,7 +176,11 @@ ALONE: list[dict[str, object]] = [
     {"always": ()},  # what asks each time, though the profile is named as the reason
     {"status": ApprovalStatus.APPROVED},
     {"run_id": "another"},
-    {"presentation": Presentation(summary=CallText(text="Run “{command}”", params={"command": "echo " + "a" * 190 + "…"}))},
+    {
+        "presentation": Presentation(
+            summary=CallText(text="Run “{command}”", params={"command": "echo " + "a" * 190 + "…"})
+        )
+    },
 ]
 """What no yes may allow along with others."""
 
@@ -162,6 +192,8 @@ def test_what_is_decided_alone(fields: dict[str, object]) -> None:
 
 
 def test_calls_of_one_run_go_together_in_the_order_they_came() -> None:
-    found = together([waits("a", reason="manual"), waits("x", run_id="s"), waits("b", risk="low"), waits("y", run_id="s")])
+    found = together(
+        [waits("a", reason="manual"), waits("x", run_id="s"), waits("b", risk="low"), waits("y", run_id="s")]
+    )
     assert [[each.id for each in group] for group in found] == [["a", "b"], ["x", "y"]]
     assert together([]) == []

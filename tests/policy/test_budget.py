@@ -8,11 +8,22 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import AgentConfig, Budget
 from atelier_desk.domain.events.run import LimitKind
-from atelier_desk.policy.budget import BudgetUse, ReachedLimit, before_calls, before_model, caps, reserve, seconds_left, share
+from atelier_desk.policy.budget import (
+    BudgetUse,
+    ReachedLimit,
+    before_calls,
+    before_model,
+    caps,
+    reserve,
+    seconds_left,
+    share,
+)
 from tests.support.runs import agent
 
 
-def spent(iterations: int = 0, tool_calls: int = 0, tokens: int = 0, cost: float = 0.0, seconds: float = 0.0) -> BudgetUse:
+def spent(
+    iterations: int = 0, tool_calls: int = 0, tokens: int = 0, cost: float = 0.0, seconds: float = 0.0
+) -> BudgetUse:
     return BudgetUse(iterations, tool_calls, tokens, cost, seconds)
 
 
@@ -47,7 +58,9 @@ def test_a_share_is_a_part_of_what_is_left() -> None:
     assert share(config, {}, used, 1, Budget(max_tokens=50, max_seconds=9)) == Budget(
         max_tokens=50, max_cost=1.0, max_tool_calls=6, max_seconds=9
     )
-    assert share(config, {LimitKind.TOKENS: 900}, used, 1, Budget()) == Budget(max_tokens=1800, max_cost=1.0, max_tool_calls=6)
+    assert share(config, {LimitKind.TOKENS: 900}, used, 1, Budget()) == Budget(
+        max_tokens=1800, max_cost=1.0, max_tool_calls=6
+    )
 
 
 def test_nothing_can_be_shared_when_nothing_is_left() -> None:
@@ -64,15 +77,22 @@ def test_a_request_gets_what_is_left_of_the_caps_or_is_not_sent() -> None:
     assert reserve(agent(), {}, spent(tokens=10**9), prompt_tokens=10**6, reply_tokens=4000) == 4000
     assert reserve(config, {}, spent(tokens=1000), prompt_tokens=2000, reply_tokens=4000) == 4000
     assert reserve(config, {}, spent(tokens=6000), prompt_tokens=2000, reply_tokens=4000) == 2000
-    assert reserve(config, {}, spent(tokens=9000), prompt_tokens=900, reply_tokens=4000) == ReachedLimit(LimitKind.TOKENS, 9000.0, 10_000.0)
+    assert reserve(config, {}, spent(tokens=9000), prompt_tokens=900, reply_tokens=4000) == ReachedLimit(
+        LimitKind.TOKENS, 9000.0, 10_000.0
+    )
     assert reserve(config, {LimitKind.TOKENS: 500}, spent(tokens=9000), prompt_tokens=900, reply_tokens=4000) == 600
     assert reserve(config, {}, spent(tokens=9000), prompt_tokens=900, reply_tokens=64) == 64
     # 0.1 dollars are left, of which the prompt takes 0.05: at 100 dollars a million that is 500 tokens.
-    assert reserve(config, {}, spent(cost=0.9), prompt_tokens=1000, reply_tokens=4000, prices=(50.0, 100.0)) in (499, 500)
+    assert reserve(config, {}, spent(cost=0.9), prompt_tokens=1000, reply_tokens=4000, prices=(50.0, 100.0)) in (
+        499,
+        500,
+    )
     reached = reserve(config, {}, spent(cost=0.95), prompt_tokens=1000, reply_tokens=4000, prices=(50.0, 100.0))
     assert isinstance(reached, ReachedLimit)
     assert (reached.limit, reached.value, reached.cap) == (LimitKind.COST, 0.95, 1.0)
-    assert (reached.needed, reached.left) == (pytest.approx(0.0756), pytest.approx(0.05)), "the prompt, and 256 tokens of a reply"
+    assert (reached.needed, reached.left) == (pytest.approx(0.0756), pytest.approx(0.05)), (
+        "the prompt, and 256 tokens of a reply"
+    )
 
 
 class Agent:
@@ -149,17 +169,27 @@ def test_where_only_the_prompt_costs_the_reply_may_be_as_long_as_wanted() -> Non
 def test_a_cap_on_cost_says_nothing_where_no_price_is_known_and_a_price_nothing_where_cost_is_not_capped() -> None:
     capped = agent(budget=Budget(max_cost=0.001))
     assert reserve(capped, {}, spent(), prompt_tokens=5_000_000, reply_tokens=4000) == 4000
-    assert reserve(agent(), {}, spent(cost=10**6), prompt_tokens=5_000_000, reply_tokens=4000, prices=(50.0, 100.0)) == 4000
+    assert (
+        reserve(agent(), {}, spent(cost=10**6), prompt_tokens=5_000_000, reply_tokens=4000, prices=(50.0, 100.0))
+        == 4000
+    )
 
 
 def test_the_shortest_reply_still_goes_out_and_one_token_less_does_not() -> None:
     config = agent(budget=Budget(max_tokens=1000))
     assert reserve(config, {}, spent(tokens=700), prompt_tokens=44, reply_tokens=4000) == 256
-    assert reserve(config, {}, spent(tokens=700), prompt_tokens=45, reply_tokens=4000) == ReachedLimit(LimitKind.TOKENS, 700.0, 1000.0)
+    assert reserve(config, {}, spent(tokens=700), prompt_tokens=45, reply_tokens=4000) == ReachedLimit(
+        LimitKind.TOKENS, 700.0, 1000.0
+    )
 
 
 def test_each_kind_of_cap_is_met_exactly() -> None:
-    caps_of = {"iterations": LimitKind.ITERATIONS, "tokens": LimitKind.TOKENS, "cost": LimitKind.COST, "seconds": LimitKind.TIME}
+    caps_of = {
+        "iterations": LimitKind.ITERATIONS,
+        "tokens": LimitKind.TOKENS,
+        "cost": LimitKind.COST,
+        "seconds": LimitKind.TIME,
+    }
     config = agent(max_tool_iterations=10, budget=Budget(max_tokens=10, max_cost=10, max_seconds=10, max_tool_calls=10))
     for field, kind in caps_of.items():
         assert before_model(config, {}, spent(**{field: 9})) is None  # type: ignore[arg-type]

@@ -55,7 +55,8 @@ async def test_lets_one_attempt_through_after_the_cool_down() -> None:
 
 
 @pytest.mark.parametrize(
-    ("end", "state"), [("success", BreakerState.CLOSED), ("failure", BreakerState.OPEN), ("release", BreakerState.HALF_OPEN)]
+    ("end", "state"),
+    [("success", BreakerState.CLOSED), ("failure", BreakerState.OPEN), ("release", BreakerState.HALF_OPEN)],
 )
 async def test_the_test_attempt_decides(end: str, state: BreakerState) -> None:
     clock = ManualClock()
@@ -135,7 +136,13 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def agrees(self) -> None:
         assert self.breaker.retry_after_s == pytest.approx(self.waiting())
-        expected = BreakerState.CLOSED if self.opened_at is None else BreakerState.OPEN if self.waiting() > 0 else BreakerState.HALF_OPEN
+        expected = (
+            BreakerState.CLOSED
+            if self.opened_at is None
+            else BreakerState.OPEN
+            if self.waiting() > 0
+            else BreakerState.HALF_OPEN
+        )
         assert self.breaker.state is expected
         assert self.breaker.testing is self.testing
 

@@ -21,7 +21,14 @@ def test_order_of_arguments_does_not_matter_and_everything_else_does() -> None:
     same = signature("T", {"a": 1, "b": 2}, "r")
     assert signature("T", {"b": 2, "a": 1}, "r") == same
     assert (
-        len({same, signature("U", {"a": 1, "b": 2}, "r"), signature("T", {"a": 2, "b": 2}, "r"), signature("T", {"a": 1, "b": 2}, "x")})
+        len(
+            {
+                same,
+                signature("U", {"a": 1, "b": 2}, "r"),
+                signature("T", {"a": 2, "b": 2}, "r"),
+                signature("T", {"a": 1, "b": 2}, "x"),
+            }
+        )
         == 4
     )
 

@@ -57,13 +57,20 @@ def test_what_both_have_is_given(root: Rights, wish: Rights) -> None:
     assert given_.iterations in (root.iterations, wish.iterations)
     for cap in ("max_cost", "max_tokens", "max_seconds", "max_tool_calls"):
         mine, theirs = getattr(root.budget, cap), getattr(wish.budget, cap)
-        assert getattr(given_.budget, cap) == min((value for value in (mine, theirs) if value is not None), default=None)
+        assert getattr(given_.budget, cap) == min(
+            (value for value in (mine, theirs) if value is not None), default=None
+        )
 
 
 @given(root=RIGHTS)
 def test_asking_for_the_same_gives_the_same(root: Rights) -> None:
     given_ = grant(root, root)
-    assert (given_.tools, given_.mode, given_.budget, given_.iterations) == (root.tools, root.mode, root.budget, root.iterations)
+    assert (given_.tools, given_.mode, given_.budget, given_.iterations) == (
+        root.tools,
+        root.mode,
+        root.budget,
+        root.iterations,
+    )
 
 
 FULL = Rights(
@@ -89,7 +96,10 @@ def test_every_right_is_inspected() -> None:
         {"max_depth": 4},
         {"depth": 0},
         *({"budget": FULL.budget.model_copy(update={cap: None})} for cap in Budget.model_fields),
-        *({"budget": FULL.budget.model_copy(update={cap: getattr(FULL.budget, cap) * 2})} for cap in Budget.model_fields),
+        *(
+            {"budget": FULL.budget.model_copy(update={cap: getattr(FULL.budget, cap) * 2})}
+            for cap in Budget.model_fields
+        ),
     ]
     assert FULL.within(FULL)
     for change in beyond:

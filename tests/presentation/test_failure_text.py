@@ -1,4 +1,6 @@
-"""Why a call failed, for people: in English as the model reads it, in other languages by its code; and no code without words."""
+"""Why a call failed, for people: in English as the model reads it, in other languages by its code; and no code without
+words.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from atelier_desk.presentation.failure_text import _BY_CODE, explain, in_words
 from atelier_desk.support.i18n import set_language
 
 FOR_THE_MODEL = frozenset({
-    "exit_status", "timeout", "ended", "no_memory", "no_team", "no_parent", "no_workflow", "not_asking", "unknown_child", "unknown_name",
+    "exit_status", "timeout", "ended", "no_memory", "no_team", "no_parent", "no_workflow", "not_asking",
+    "unknown_child", "unknown_name",
     "unknown_section", "question_refused", "limit", "wait_cycle", "skipped", "tool_error",
 })  # fmt: skip
 """Codes with words of their own, or of calls that no person reads: between agents."""
@@ -23,7 +26,8 @@ CODE = re.compile(r"(?:code=|failure\([^\n]*, |errno\.[A-Z]+: \()\"([a-z_]+)\"")
 def test_every_code_of_a_hand_has_words() -> None:
     package = Path(atelier_desk.__file__).parent
     sources = [path for folder in ("tools", "workspace") for path in (package / folder).rglob("*.py")]
-    sources = [path for path in sources if "skills" not in path.parts]  # what is wrong with a skill's file is said in translated sentences
+    # what is wrong with a skill's file is said in translated sentences
+    sources = [path for path in sources if "skills" not in path.parts]
     used = {code for path in sources for code in CODE.findall(path.read_text())}
     assert len(used) > 40
     assert used - set(_BY_CODE) - FOR_THE_MODEL == set()

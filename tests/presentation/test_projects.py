@@ -13,7 +13,9 @@ from atelier_desk.support.i18n import spoken
 def test_every_part_of_code_that_a_grammar_finds_has_a_french_word() -> None:
     types = {found for grammar in registry.grammars().values() for found in re.findall(r"@scope\.(\w+)", grammar.query)}
     with spoken("fr"):
-        words = {each: kind_word(Entity(id="", project_id="", kind=EntityKind.SCOPE, name="x", type=each)) for each in types}
+        words = {
+            each: kind_word(Entity(id="", project_id="", kind=EntityKind.SCOPE, name="x", type=each)) for each in types
+        }
     same_in_french = {"interface", "variable", "module", "macro", "type", "trait"}
     assert {each for each in types if words[each] == each} <= same_in_french
     assert words["namespace"] == "espace de noms"

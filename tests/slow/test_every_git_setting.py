@@ -1,6 +1,8 @@
-"""Every setting that git knows × eight commands that only read × six places: no program runs, and no file from outside is shown.
+"""Every setting that git knows × eight commands that only read × six places: no program runs, and no file from outside
+is shown.
 
-The whole product of what ``tests/engine/run/test_hostile_repositories.py`` samples. Through the engine, with the real git and no sandbox.
+The whole product of what ``tests/engine/run/test_hostile_repositories.py`` samples. Through the engine, with the real
+git and no sandbox.
 """
 
 from __future__ import annotations
@@ -21,16 +23,23 @@ from tests.engine.run.test_hostile_repositories import ASKS, LINE, RUNS, Tried, 
 from tests.support.repositories import Hostile, git
 
 __all__ = ["open_atelier", "tried"]
-pytestmark = pytest.mark.skipif(shutil.which("git") is None or not sandbox.available(), reason="needs git and a sandbox")
+pytestmark = pytest.mark.skipif(
+    shutil.which("git") is None or not sandbox.available(), reason="needs git and a sandbox"
+)
 COMMANDS = (
-    "git status -b", "git diff", "git log -p -2", "git show", "git ls-files -m", "git shortlog HEAD", "git branch -a -v",
+    "git status -b", "git diff", "git log -p -2", "git show", "git ls-files -m", "git shortlog HEAD",
+    "git branch -a -v",
     "git describe --always",
 )  # fmt: skip
 HERE = (("", ""), ("sub", ""), ("", "sub"), ("bare.git", ""), ("tree", ""), ("mod", ""))
-"""Places by ``cd`` and by ``cwd``: the workspace itself, a nested repository both ways, a bare one, a work tree, a submodule."""
+"""Places by ``cd`` and by ``cwd``: the workspace itself, a nested repository both ways, a bare one, a work tree, a
+submodule.
+"""
 PARTS = 12
 CHOSEN = range(PARTS) if os.environ.get("ATELIER_GIT_SETTINGS") == "all" else (11,)
-"""The whole product takes more than ten minutes of two cores; without ``ATELIER_GIT_SETTINGS=all`` a twelfth of it is tried."""
+"""The whole product takes more than ten minutes of two cores; without ``ATELIER_GIT_SETTINGS=all`` a twelfth of it is
+tried.
+"""
 AT_ONCE = 25
 """Settings that stand together in one repository, where git is run with all of them."""
 
@@ -94,7 +103,9 @@ async def test_what_git_is_run_with(tried: Tried, tmp_path: Path) -> None:
     quiet(template, ended)
     # Where values together keep git from reading its settings, it is not run.
     ran = [ends for ends in ended.values() if not any(refused(ends))]
-    assert 2 * len(ran) > len(ended), {name: [end.get("error") for end in ends if any(refused([end]))] for name, ends in ended.items()}
+    assert 2 * len(ran) > len(ended), {
+        name: [end.get("error") for end in ends if any(refused([end]))] for name, ends in ended.items()
+    }
 
 
 @pytest.mark.parametrize("part", CHOSEN)

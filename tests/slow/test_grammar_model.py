@@ -30,7 +30,9 @@ def specs() -> list[ToolSpec]:
     """The tools of a workflow without a folder: offered all, a model this small calls the same one for every prompt."""
     registry = create_default_tool_registry()
     known = [registry.get_tool(name) for name in registry.get_all_tool_names()]
-    return registry.get_definitions_by_names([tool.name for tool in known if tool is not None and not tool.needs_workspace])
+    return registry.get_definitions_by_names(
+        [tool.name for tool in known if tool is not None and not tool.needs_workspace]
+    )
 
 
 @pytest.fixture
@@ -64,7 +66,10 @@ async def test_all_calls_parse_and_validate(model: ChatModel, specs: list[ToolSp
     for prompt in PROMPTS[: int(os.environ.get("ATELIER_PROMPTS", "50"))]:
         (call,) = (await reply_to(model, prompt, specs, grammar)).tool_calls
         assert (call.error, call.repaired) == (None, False), prompt
-        assert any(Draft202012Validator(schema).is_valid(call.arguments) for schema in schemas[call.name]), (prompt, call)
+        assert any(Draft202012Validator(schema).is_valid(call.arguments) for schema in schemas[call.name]), (
+            prompt,
+            call,
+        )
         used.add(call.name)
     assert len(used) > 1
 

@@ -1,4 +1,5 @@
-"""The client side of the protocol's own conformance suite, from npm, with this program as the client. What cannot be run is a failure.
+"""The client side of the protocol's own conformance suite, from npm, with this program as the client. What cannot be
+run is a failure.
 
 ``npm install`` of ``PACKAGES`` in the folder that ``ATELIER_MCP_CONFORMANCE`` names, or where npm finds them.
 """
@@ -20,15 +21,19 @@ PACKAGES = (f"{SUITE}@0.2.0-alpha.12", f"{NODE}@22.23.5")
 SECONDS = 300
 OLDER, NEWEST = "2025-11-25", "2026-07-28"
 BOTH = (
-    "tools_call", "auth/metadata-default", "auth/metadata-var1", "auth/metadata-var2", "auth/metadata-var3", "auth/basic-cimd",
-    "auth/scope-from-www-authenticate", "auth/scope-from-scopes-supported", "auth/scope-omitted-when-undefined", "auth/scope-step-up",
-    "auth/scope-retry-limit", "auth/token-endpoint-auth-basic", "auth/token-endpoint-auth-post", "auth/token-endpoint-auth-none",
+    "tools_call", "auth/metadata-default", "auth/metadata-var1", "auth/metadata-var2", "auth/metadata-var3",
+    "auth/basic-cimd",
+    "auth/scope-from-www-authenticate", "auth/scope-from-scopes-supported", "auth/scope-omitted-when-undefined",
+    "auth/scope-step-up",
+    "auth/scope-retry-limit", "auth/token-endpoint-auth-basic", "auth/token-endpoint-auth-post",
+    "auth/token-endpoint-auth-none",
     "auth/pre-registration", "json-schema-2020-12-preservation",
 )  # fmt: skip
 IN_OLDER = ("initialize", "elicitation-sep1034-client-defaults", "sse-retry")
 IN_NEWEST = (
     "request-metadata", "auth/resource-mismatch", "auth/offline-access-scope", "auth/offline-access-not-supported",
-    "auth/authorization-server-migration", "auth/iss-supported", "auth/iss-not-advertised", "auth/iss-supported-missing",
+    "auth/authorization-server-migration", "auth/iss-supported", "auth/iss-not-advertised",
+    "auth/iss-supported-missing",
     "auth/iss-wrong-issuer", "auth/iss-unexpected", "auth/iss-normalized", "auth/metadata-issuer-mismatch",
     "sep-2322-client-request-state", "http-standard-headers", "http-custom-headers", "http-invalid-tool-headers",
     "json-schema-ref-no-deref",
@@ -45,7 +50,9 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     node = folder / "node_modules" / NODE / "bin" / "node"
     if not (script.exists() and node.exists()):
         npm = shutil.which("npm") or pytest.fail("npm is not installed")
-        done = subprocess.run([npm, "install", "--no-audit", "--no-fund", *PACKAGES], cwd=folder, capture_output=True, check=False)
+        done = subprocess.run(
+            [npm, "install", "--no-audit", "--no-fund", *PACKAGES], cwd=folder, capture_output=True, check=False
+        )
         assert not done.returncode, f"{PACKAGES} cannot be installed: {done.stderr.decode()[-500:]}"
     return [str(node), str(script)]
 
@@ -53,7 +60,9 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def test_all_scenarios_but_those_of_extensions_are_here(suite: list[str]) -> None:
     listed = subprocess.run([*suite, "list", "--client"], capture_output=True, text=True, check=True).stdout
     rows = re.findall(r"- (\S+) \[([^\]]*)\]", listed)
-    wanted = [(revision, name) for revision in (OLDER, NEWEST) for name, revisions in rows if revision in revisions.split(",")]
+    wanted = [
+        (revision, name) for revision in (OLDER, NEWEST) for name, revisions in rows if revision in revisions.split(",")
+    ]
     assert sorted(wanted) == sorted(RUNS)
 
 
@@ -63,7 +72,9 @@ def test_the_program_as_its_client(revision: str, scenario: str, suite: list[str
     command = [*suite, "client", "--command", client, "--scenario", scenario, "--spec-version", revision]
     environ = {**os.environ, "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
     command += ["--timeout", str(SECONDS * 1000)]
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=2 * SECONDS, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=2 * SECONDS, check=False
+    )
     said = done.stdout + done.stderr
     assert done.returncode == 0, said[-3_000:]
     assert "OVERALL: PASSED" in said, said[-3_000:]

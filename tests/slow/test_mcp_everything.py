@@ -1,5 +1,5 @@
-"""The reference server of the protocol, from npm: ``npm install @modelcontextprotocol/server-everything`` in the folder that
-``ATELIER_MCP_EVERYTHING`` names, or where npm finds it."""
+"""The reference server of the protocol, from npm: ``npm install @modelcontextprotocol/server-everything`` in the folder
+that ``ATELIER_MCP_EVERYTHING`` names, or where npm finds it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = Path(os.environ.get("ATELIER_MCP_EVERYTHING") or tmp_path_factory.mktemp("npm"))
     file = folder / "node_modules" / PACKAGE / "dist" / "index.js"
     if not file.exists():
-        done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", PACKAGE], cwd=folder, capture_output=True, check=False)
+        done = subprocess.run(
+            ["npm", "install", "--no-audit", "--no-fund", PACKAGE], cwd=folder, capture_output=True, check=False
+        )
         if done.returncode or not file.exists():
             pytest.skip(f"{PACKAGE} cannot be installed: {done.stderr.decode()[-300:]}")
     return str(file)
@@ -50,7 +52,9 @@ def address(script: str) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = subprocess.Popen(["node", script, "streamableHttp"], env={**os.environ, "PORT": str(port)}, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(
+        ["node", script, "streamableHttp"], env={**os.environ, "PORT": str(port)}, stderr=subprocess.DEVNULL
+    )
     yield f"http://127.0.0.1:{port}/mcp"
     server.kill()
     server.wait()
@@ -68,7 +72,9 @@ async def tried(config: McpServer, clock: ManualClock) -> None:
         links = results.read(await connection.call("get-resource-links", {"count": 2}))
         assert len(links.links) == 2
         told: list[tuple[int, str]] = []
-        await connection.call("trigger-long-running-operation", {"duration": 1, "steps": 2}, lambda done, text: told.append((done, text)))
+        await connection.call(
+            "trigger-long-running-operation", {"duration": 1, "steps": 2}, lambda done, text: told.append((done, text))
+        )
         assert told
 
 
@@ -79,7 +85,9 @@ async def test_over_standard_input(script: str, clock: ManualClock) -> None:
 async def listening(address: str) -> None:
     for _attempt in range(100):
         try:
-            _reader, writer = await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2].partition("/")[0]))
+            _reader, writer = await asyncio.open_connection(
+                "127.0.0.1", int(address.rpartition(":")[2].partition("/")[0])
+            )
             writer.close()
             return
         except OSError:
@@ -100,7 +108,9 @@ async def asked(atelier: Atelier) -> UserQuestion:
 
 
 @pytest.mark.parametrize("over", ["stdio", "http"])
-async def test_what_it_asks_is_answered(over: str, script: str, address: str, open_atelier: Opener, tmp_path: Path) -> None:
+async def test_what_it_asks_is_answered(
+    over: str, script: str, address: str, open_atelier: Opener, tmp_path: Path
+) -> None:
     config = McpServer(name="everything", command="node", args=(script, "stdio"), roots=(str(tmp_path),))
     if over == "http":
         await listening(address)
@@ -110,7 +120,8 @@ async def test_what_it_asks_is_answered(over: str, script: str, address: str, op
         ("trigger-elicitation-request", {}),
         ("trigger-sampling-request", {"prompt": "Name a colour.", "maxTokens": 20}),
         ("trigger-url-elicitation", look),
-        ("trigger-url-elicitation", {**look, "errorPath": True}),  # refused until another page was opened, then asks for this one
+        # refused until another page was opened, then asks for this one
+        ("trigger-url-elicitation", {**look, "errorPath": True}),
         ("get-roots-list", {}),
     ]
     steps: list[Step] = []
@@ -133,7 +144,9 @@ async def test_what_it_asks_is_answered(over: str, script: str, address: str, op
             form = question.spec.form
             kinds.append(question.spec.question_type)
             values = {**form.defaults(), "name": "Ada", "check": True} if form is not None else {}
-            await atelier.questions.answer(question.id, form_answer(values) if form else QuestionAnswer(selected_options=("accept",)))
+            await atelier.questions.answer(
+                question.id, form_answer(values) if form else QuestionAnswer(selected_options=("accept",))
+            )
         assert kinds == [QuestionType.FORM, QuestionType.SAMPLING, QuestionType.URL, QuestionType.URL, QuestionType.URL]
         async with asyncio.timeout(60):
             await atelier.runs.wait(run_id)

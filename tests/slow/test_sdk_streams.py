@@ -1,7 +1,8 @@
 """Streams that come with the SDKs of OpenAI and Anthropic, read as these SDKs read them.
 
-The source archives come from the package index, in the versions of ``constraints.txt``, into the folder that ``ATELIER_SDK_STREAMS`` names
-or one of their own. Anthropic's streams are files; OpenAI's are made by its tests, which are run and listened to. Nothing is skipped.
+The source archives come from the package index, in the versions of ``constraints.txt``, into the folder that
+``ATELIER_SDK_STREAMS`` names or one of their own. Anthropic's streams are files; OpenAI's are made by its tests, which
+are run and listened to. Nothing is skipped.
 """
 
 from __future__ import annotations
@@ -37,7 +38,18 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pins = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
     wanted = [f"{name}=={pins[name]}" for name in LEAST]
     if not list(folder.glob("*.tar.gz")):
-        line = [sys.executable, "-m", "pip", "download", "--no-binary", "openai,anthropic", "--no-deps", "--dest", str(folder), *wanted]
+        line = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--no-binary",
+            "openai,anthropic",
+            "--no-deps",
+            "--dest",
+            str(folder),
+            *wanted,
+        ]
         done = subprocess.run(line, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"the SDKs cannot be downloaded: {done.stderr[-500:]}"
     for archive in folder.glob("*.tar.gz"):
@@ -49,16 +61,35 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def recorded(sources: Path) -> Path:
-    """What OpenAI's own tests of Responses answer with. Some of them need what is not installed here, and fail; their streams count."""
+    """What OpenAI's own tests of Responses answer with. Some of them need what is not installed here, and fail; their
+    streams count.
+    """
     folder = sources / "recorded"
     if not folder.exists():
         folder.mkdir()
         (sdk,) = (each for each in sources.glob("openai-*") if each.is_dir())
         # The SDK's own package of tests is called as ours is.
-        environ = {**os.environ, "ATELIER_RECORDED": str(folder), "PYTHONPATH": f"{ROOT / 'tests' / 'support'}{os.pathsep}{sdk}"}
+        environ = {
+            **os.environ,
+            "ATELIER_RECORDED": str(folder),
+            "PYTHONPATH": f"{ROOT / 'tests' / 'support'}{os.pathsep}{sdk}",
+        }
         options = ("-p", "sdk_recorder", "-p", "no:cacheprovider", "--noconftest", "--continue-on-collection-errors")
-        given = ("-q", "-o", "addopts=", "-o", "asyncio_mode=auto", "-o", "filterwarnings=", "tests/lib/responses", "--timeout", "60")
-        subprocess.run([sys.executable, "-m", "pytest", *options, *given], cwd=sdk, env=environ, capture_output=True, check=False)
+        given = (
+            "-q",
+            "-o",
+            "addopts=",
+            "-o",
+            "asyncio_mode=auto",
+            "-o",
+            "filterwarnings=",
+            "tests/lib/responses",
+            "--timeout",
+            "60",
+        )
+        subprocess.run(
+            [sys.executable, "-m", "pytest", *options, *given], cwd=sdk, env=environ, capture_output=True, check=False
+        )
     return folder
 
 
@@ -76,13 +107,19 @@ def ours(parser: EventStreamParser, content: bytes) -> ChatReply | ProviderError
 
 
 def answering(content: bytes) -> httpx2.MockTransport:
-    return httpx2.MockTransport(lambda _request: httpx2.Response(200, content=content, headers={"content-type": "text/event-stream"}))
+    return httpx2.MockTransport(
+        lambda _request: httpx2.Response(200, content=content, headers={"content-type": "text/event-stream"})
+    )
 
 
 def texts(said: Any) -> list[str]:
     """What a model of OpenAI said, and what it said in refusing."""
     parts = [part for item in said.output or () if item.type == "message" for part in item.content or ()]
-    return [(part.text if part.type == "output_text" else part.refusal) or "" for part in parts if part.type in ("output_text", "refusal")]
+    return [
+        (part.text if part.type == "output_text" else part.refusal) or ""
+        for part in parts
+        if part.type in ("output_text", "refusal")
+    ]
 
 
 def calls_of(reply: ChatReply) -> list[tuple[str, Any]]:
@@ -100,16 +137,25 @@ def object_of(text: str) -> Any:
 def test_streams_of_anthropic_are_read_as_its_sdk_reads_them(sources: Path) -> None:
     from anthropic import Anthropic, AnthropicError
 
-    files = sorted([*sources.glob("anthropic-*/tests/lib/streaming/fixtures/*.txt"), *sources.glob("anthropic-*/tests/fixtures/**/*.sse")])
+    files = sorted(
+        [
+            *sources.glob("anthropic-*/tests/lib/streaming/fixtures/*.txt"),
+            *sources.glob("anthropic-*/tests/fixtures/**/*.sse"),
+        ]
+    )
     assert len(files) >= LEAST["anthropic"]
     for file in files:
         content = file.read_bytes()
         client = Anthropic(api_key="k", http_client=httpx2.Client(transport=answering(content)), max_retries=0)
         try:
-            with client.beta.messages.stream(model="m", max_tokens=10, messages=[{"role": "user", "content": "x"}]) as stream:
+            with client.beta.messages.stream(
+                model="m", max_tokens=10, messages=[{"role": "user", "content": "x"}]
+            ) as stream:
                 said = stream.get_final_message()
         except (AnthropicError, ValueError):
-            assert isinstance(ours(MessageParser(ask(), ErrorLocation("Anthropic")), content), ChatReply | ProviderError)
+            assert isinstance(
+                ours(MessageParser(ask(), ErrorLocation("Anthropic")), content), ChatReply | ProviderError
+            )
             continue
         reply = ours(MessageParser(ask(), ErrorLocation("Anthropic")), content)
         assert isinstance(reply, ChatReply), f"{file.name}: {reply}"
@@ -138,9 +184,13 @@ def test_streams_of_openai_are_read_as_its_sdk_reads_them(recorded: Path) -> Non
         except (OpenAIError, RuntimeError, ValueError, AttributeError, TypeError, KeyError, AssertionError, IndexError):
             continue  # what the SDK does not read either need not be read; it raised nothing but our own error above
         if isinstance(reply, ProviderError):
-            assert said.status in ("failed", "cancelled") or said.error is not None or not said.output, f"{file.name}: {reply}"
+            assert said.status in ("failed", "cancelled") or said.error is not None or not said.output, (
+                f"{file.name}: {reply}"
+            )
             continue
-        sent = [json.loads(line[5:]) for line in content.decode().splitlines() if line.startswith("data:") and "{" in line]
+        sent = [
+            json.loads(line[5:]) for line in content.decode().splitlines() if line.startswith("data:") and "{" in line
+        ]
         ends = [each for each in sent if each.get("type") in ENDS]
         if len(ends) != 1 or ends[0] is not sent[-1]:
             continue  # a reply ends once; what follows is not read

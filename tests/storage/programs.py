@@ -38,7 +38,9 @@ LIFE_S = 150
 def start(program: str, *arguments: object) -> subprocess.Popen[str]:
     """Start one of the programs below with its standard streams as pipes."""
     command = [sys.executable, "-u", "-m", "tests.storage.programs", program, *map(str, arguments)]
-    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
 
 
 def run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
@@ -137,7 +139,9 @@ async def write_with_no_file_to_open(directory: Path) -> None:
     store = await Store.open(directory)
     await store.write(upsert(tables.WORKFLOWS, Workflow(name="before")))
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(int(each.name) for each in Path("/dev/fd").iterdir()) - 8, limits[1]))
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (max(int(each.name) for each in Path("/dev/fd").iterdir()) - 8, limits[1])
+    )
     for number in range(3):
         await store.write(upsert(tables.WORKFLOWS, Workflow(name=f"meanwhile {number}")))
     print(sorted(await store.query("SELECT VALUE name FROM workflow")), flush=True)
@@ -170,7 +174,8 @@ def die_after(steps: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 async def restore_until_killed(root: Path, archive: str, moves: str) -> None:
-    """Restore a backup and die just before the given one of its moves of a folder; print that none was left otherwise."""
+    """Restore a backup and die just before the given one of its moves of a folder; print that none was left
+    otherwise."""
     counted = die_after(int(moves))
     Path.replace = counted(Path.replace)  # type: ignore[method-assign]
     shutil.rmtree = counted(shutil.rmtree)  # type: ignore[assignment]
@@ -179,7 +184,9 @@ async def restore_until_killed(root: Path, archive: str, moves: str) -> None:
 
 
 async def upgrade_until_killed(root: Path, steps: str) -> None:
-    """Open a database of an older schema and die before the given step: a copy, a request, a move or deletion of a folder."""
+    """Open a database of an older schema and die before the given step: a copy, a request, a move or deletion of a
+    folder.
+    """
     counted = die_after(int(steps))
     shutil.copytree = counted(shutil.copytree)
     Migrator.run = counted(Migrator.run)  # type: ignore[method-assign]
@@ -205,8 +212,9 @@ def content(root: Path) -> dict[str, bytes]:
 
 
 async def write_while_the_folder_is_moved(top: Path, how: str) -> None:
-    """Move a data folder away, or put another in its place, while transactions are committed. Print, for each next step, the codes of the
-    errors that it and closing give, and the files that changed afterwards in the folders there are."""
+    """Move a data folder away, or put another in its place, while transactions are committed. Print, for each next
+    step, the codes of the errors that it and closing give, and the files that changed afterwards in the folders there
+    are."""
     for then in ("commit", "query", "reopen", "close"):
         print(then, *await _moved(top / then, how, then))
 
@@ -259,7 +267,10 @@ async def _moved(top: Path, how: str, then: str) -> tuple[list[str], list[str], 
             codes.append(error.code)
     await asyncio.gather(*loads)
     changed = [
-        name for was, now in zip(before, map(content, there), strict=True) for name in {*was, *now} if was.get(name) != now.get(name)
+        name
+        for was, now in zip(before, map(content, there), strict=True)
+        for name in {*was, *now}
+        if was.get(name) != now.get(name)
     ]
     return codes, sorted(changed), root.exists()
 

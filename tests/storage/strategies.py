@@ -35,7 +35,9 @@ SPECS = st.builds(
 
 def models(model: type[Model], **overrides: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     """Instances of a model; ``overrides`` are for fields whose rule the type does not tell."""
-    fields = {name: overrides[name] if name in overrides else _field(name, info) for name, info in model.model_fields.items()}
+    fields = {
+        name: overrides[name] if name in overrides else _field(name, info) for name, info in model.model_fields.items()
+    }
     return st.builds(model, **fields)
 
 

@@ -41,10 +41,13 @@ class Pair(NamedTuple):
 KEYS = TEXT.filter(bool)
 IDS = st.builds(RecordID, KEYS, KEYS | st.lists(KEYS | st.integers(0, 2**40), min_size=1, max_size=3))
 PLAIN = (
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | TEXT | st.binary(max_size=40) | TIMES | IDS | st.uuids()
+    st.none() | st.booleans() | st.integers(-(2**63),
+    2**63 - 1) | st.floats() | TEXT | st.binary(max_size=40) | TIMES | IDS | st.uuids()
     | st.decimals(allow_nan=False, allow_infinity=False)
 )  # fmt: skip
-VALUES = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4), max_leaves=20)
+VALUES = st.recursive(
+    PLAIN, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4), max_leaves=20
+)
 
 
 def same(value: Any) -> Any:
@@ -68,9 +71,11 @@ def test_bytes_and_values_are_those_of_the_driver(value: Any) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        Kind.SCOPE, Level.HIGH, Pair(1, "b"), OrderedDict(a=1), defaultdict(int, a=1), (1, 2), bytearray(b"y"), {1: 2}, {1},
+        Kind.SCOPE, Level.HIGH, Pair(1, "b"), OrderedDict(a=1), defaultdict(int, a=1), (1, 2), bytearray(b"y"), {1: 2},
+        {1},
         frozenset((1,)), SurrealSet([1, "a"]), Null, Table("t"), Duration.parse(5, 7), RecordID("a", {"k": None}),
-        RecordID("a", UUID(int=5)), "a" * 300, PreciseDatetime.from_seconds_and_nanos(5, 123456789), datetime(2026, 1, 2, 3, 4),
+        RecordID("a", UUID(int=5)), "a" * 300, PreciseDatetime.from_seconds_and_nanos(5, 123456789),
+        datetime(2026, 1, 2, 3, 4),
         datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=2))), date(2026, 1, 2),
     ],
     ids=lambda value: type(value).__name__,
@@ -83,7 +88,9 @@ def test_types_that_are_seldom_sent_are_the_drivers_too(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [2**63, -(2**63) - 1, "\ud800", timedelta(1), memoryview(b"z"), object()], ids=lambda value: type(value).__name__
+    "value",
+    [2**63, -(2**63) - 1, "\ud800", timedelta(1), memoryview(b"z"), object()],
+    ids=lambda value: type(value).__name__,
 )
 def test_what_cannot_be_sent_is_refused_in_the_drivers_words(value: object) -> None:
     def refused(encode: Any) -> tuple[type[BaseException], str]:
@@ -109,7 +116,13 @@ def test_damaged_answers_are_refused_where_the_driver_refuses_them(data: bytes) 
 async def test_the_database_is_spoken_to_by_it() -> None:
     engine = await Engine.open(None)
     assert (cbor_ws.encode, async_embedded.decode) == (cbor.encode, cbor.decode)
-    sent = {"id": RecordID("a", "1"), "at": datetime(2026, 1, 2, tzinfo=UTC), "none": None, "price": Decimal("1.50"), "data": b"\0\1"}
+    sent = {
+        "id": RecordID("a", "1"),
+        "at": datetime(2026, 1, 2, tzinfo=UTC),
+        "none": None,
+        "price": Decimal("1.50"),
+        "data": b"\0\1",
+    }
     found = (await engine.run("RETURN $sent", {"sent": sent}))[0].value
     await engine.close()
     assert found == sent

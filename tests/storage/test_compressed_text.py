@@ -25,7 +25,10 @@ from atelier_desk.storage.writing.commit import Commit
 
 LONG = "A heron stands in the river, and what it looks at is a fish. " * 20
 DICTIONARY_1 = "aadae830dfbbb5b461ab4de8e9de5f1591664bb79e7bf452462542eb5cf65782"
-USAGE = '{"tokens_input":11,"tokens_output":7,"tokens_cached":0,"tokens_stored":0,"tokens_reasoning":0,"cost":0.0,"estimated":false}'
+USAGE = (
+    '{"tokens_input":11,"tokens_output":7,"tokens_cached":0,'
+    '"tokens_stored":0,"tokens_reasoning":0,"cost":0.0,"estimated":false}'
+)
 
 
 @given(st.one_of(st.text(), st.text(min_size=100).map(lambda text: text * 5)))
@@ -53,7 +56,9 @@ BOMB = b"\x01" + zlib.compress(bytes(packing.LARGEST + 1), wbits=-15)
 
 
 @pytest.mark.parametrize(
-    "stored", [b"", b"\x02abc", b"\x01", b"\x01\xff\xff", bytes(pack(LONG))[:-2], bytes(pack(LONG)) + b"x", BOMB], ids=range(7)
+    "stored",
+    [b"", b"\x02abc", b"\x01", b"\x01\xff\xff", bytes(pack(LONG))[:-2], bytes(pack(LONG)) + b"x", BOMB],
+    ids=range(7),
 )
 def test_what_no_text_was_made_into_is_refused(stored: bytes) -> None:
     with pytest.raises(ValueError):
@@ -70,7 +75,9 @@ def test_only_texts_of_some_columns_are_compressed() -> None:
 
 async def test_a_row_of_before_and_one_that_is_compressed_are_read_alike(repos: Repositories, store: Store) -> None:
     workflow = await repos.workflows.create(Workflow(name="w"))
-    new, old = (Message(workflow_id=workflow.id, run_id="r", seq=seq, role=MessageRole.USER, content=LONG) for seq in (1, 2))
+    new, old = (
+        Message(workflow_id=workflow.id, run_id="r", seq=seq, role=MessageRole.USER, content=LONG) for seq in (1, 2)
+    )
     await repos.journal.commit(Commit(messages=(new, old)))
     plain = unpacked("message", tables.MESSAGES.encode(old))
     await store.write(Statement("UPSERT $row CONTENT $plain RETURN NONE", {"row": plain["id"], "plain": plain}))
@@ -82,7 +89,9 @@ async def test_a_row_of_before_and_one_that_is_compressed_are_read_alike(repos: 
 async def test_damaged_bytes_are_a_damaged_row(repos: Repositories, store: Store) -> None:
     workflow = await repos.workflows.create(Workflow(name="w"))
     message = Message(workflow_id=workflow.id, run_id="r", seq=1, role=MessageRole.USER, content=LONG)
-    await repos.journal.commit(Commit(messages=(message,), runs=(Run(id="r", workflow_id=workflow.id, agent_name="a"),)))
+    await repos.journal.commit(
+        Commit(messages=(message,), runs=(Run(id="r", workflow_id=workflow.id, agent_name="a"),))
+    )
     for table, column in (("message", "content"), ("run", "usage")):
         await store.write(Statement(f"UPDATE {table} SET {column} = $bytes RETURN NONE", {"bytes": b"\x01\xff\xff"}))
     for reading in (repos.messages.get(message.id), repos.runs.get("r")):
@@ -105,7 +114,9 @@ async def test_a_purged_run_takes_its_entries_of_the_audit_trail_with_it(disk_st
     workflow = await repos.workflows.create(Workflow(name="w"))
     runs = tuple(Run(id=id, workflow_id=workflow.id, agent_name="a") for id in ("r1", "r2", "r3"))
     entries = tuple(
-        AuditEntry(workflow_id=workflow.id, run_id=run.id, call_id=f"{run.id}{n}", tool="t", decision=AuditDecision.ALLOWED)
+        AuditEntry(
+            workflow_id=workflow.id, run_id=run.id, call_id=f"{run.id}{n}", tool="t", decision=AuditDecision.ALLOWED
+        )
         for run in runs
         for n in range(3)
     )

@@ -1,4 +1,6 @@
-"""A damaged row of configuration, or next to a journal, is named and left out; it stops nobody but who might do what it forbids."""
+"""A damaged row of configuration, or next to a journal, is named and left out; it stops nobody but who might do what it
+forbids.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,8 @@ def lists(repos: Repositories) -> Lists:
     return {
         "agent": repos.agents.list, "provider": repos.providers.list, "mcp_server": repos.mcp_servers.list,
         "permission_rule": repos.rules.list, "setting": settings, "task": lambda: repos.tasks.list("w"),
-        "user_question": repos.questions.pending, "approval_request": repos.approvals.pending, "report": lambda: repos.reports.list("w"),
+        "user_question": repos.questions.pending, "approval_request": repos.approvals.pending,
+        "report": lambda: repos.reports.list("w"),
         "memory": lambda: repos.memories.get_many(["a", "b"]),
     }  # fmt: skip
 
@@ -76,7 +79,9 @@ def key(table: str) -> str:
 
 async def damage(repos: Repositories, table: str) -> None:
     column, value = CHANGES[table]
-    await repos.store.write(Statement(f"UPDATE $row SET `{column}` = $value", {"row": record(table, key(table)), "value": value}))
+    await repos.store.write(
+        Statement(f"UPDATE $row SET `{column}` = $value", {"row": record(table, key(table)), "value": value})
+    )
 
 
 @pytest.mark.parametrize("table", CHANGES)
@@ -93,12 +98,15 @@ async def test_a_damaged_row_is_named_and_left_out(kept: Repositories, table: st
         assert (before[0].name_by_model, after[0].audit_days) == (False, 400)
         assert after[0] == before[0].model_copy(update={"name_by_model": Settings().name_by_model})
     else:
-        assert after == [each for each in before if getattr(each, "id", each.name if hasattr(each, "name") else "") != "a"]
+        assert after == [
+            each for each in before if getattr(each, "id", each.name if hasattr(each, "name") else "") != "a"
+        ]
 
 
 @pytest.mark.parametrize("table", ["agent", "provider", "mcp_server", "user_question", "approval_request", "memory"])
 async def test_who_asks_for_it_is_informed_what_to_do(kept: Repositories, table: str) -> None:
-    get = {"agent": kept.agents, "provider": kept.providers, "mcp_server": kept.mcp_servers, "user_question": kept.questions,
+    get = {"agent": kept.agents, "provider": kept.providers, "mcp_server": kept.mcp_servers,
+    "user_question": kept.questions,
            "approval_request": kept.approvals, "memory": kept.memories}[table].get  # fmt: skip
     await get("a")
     await damage(kept, table)
@@ -175,17 +183,22 @@ async def test_a_table_that_the_engine_cannot_read_is_damaged_as_a_whole() -> No
 
 
 UNREADABLE = [
-    ("agent", "config", "{"), ("agent", "config", "{}"), ("mcp_server", "config", "["), ("permission_rule", "action", "dany"),
+    ("agent", "config", "{"), ("agent", "config", "{}"), ("mcp_server", "config", "["),
+    ("permission_rule", "action", "dany"),
     ("permission_rule", "scope", "x"), ("setting", "value", ""), ("setting", "value", "fal"),
 ]  # fmt: skip
 """What damage left of a row of an earlier version, which has no hash."""
 
 
 @pytest.mark.parametrize(("table", "column", "value"), UNREADABLE)
-async def test_what_cannot_be_read_is_damaged_without_a_hash_too(kept: Repositories, table: str, column: str, value: str) -> None:
+async def test_what_cannot_be_read_is_damaged_without_a_hash_too(
+    kept: Repositories, table: str, column: str, value: str
+) -> None:
     row = record(table, key(table))
     await kept.store.write(Statement(f"UPDATE $row SET `{column}` = $value, hash = NONE", {"row": row, "value": value}))
-    assert [(each.table, each.row) for each in await damaged_configuration(kept.store.query_all)] == [(table, key(table))]
+    assert [(each.table, each.row) for each in await damaged_configuration(kept.store.query_all)] == [
+        (table, key(table))
+    ]
     for each in lists(kept).values():
         await each()
     if table in ("permission_rule", "setting"):
@@ -196,10 +209,14 @@ async def test_what_cannot_be_read_is_damaged_without_a_hash_too(kept: Repositor
 
 
 @pytest.mark.parametrize("value", ["[1]", '{"flags": 3}', "null"])
-async def test_approvals_that_cannot_be_accepted_let_no_agent_begin_without_a_hash_too(kept: Repositories, value: str) -> None:
+async def test_approvals_that_cannot_be_accepted_let_no_agent_begin_without_a_hash_too(
+    kept: Repositories, value: str
+) -> None:
     await kept.settings.save(await kept.settings.load())
     await kept.store.write(
-        Statement("UPDATE $row SET `value` = $value, hash = NONE", {"row": record("setting", "approvals"), "value": value})
+        Statement(
+            "UPDATE $row SET `value` = $value, hash = NONE", {"row": record("setting", "approvals"), "value": value}
+        )
     )
     with pytest.raises(StorageError, match="no agent starts"):
         await kept.settings.refuse_damaged()

@@ -1,4 +1,5 @@
-"""The database's driver comes without the clients of servers it would bring, and whoever wants a server still gets one."""
+"""The database's driver comes without the clients of servers it would bring, and whoever wants a server still gets
+one."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ async def main():
     elsewhere = [driver.surrealdb().AsyncSurreal("http://127.0.0.1:9"), driver.surrealdb().Surreal("ws://127.0.0.1:9")]
     from surrealdb.connections.async_http import AsyncHttpSurrealConnection
     from surrealdb.connections.blocking_ws import BlockingWsSurrealConnection
-    print(json.dumps([said, loaded, [type(each) for each in elsewhere] == [AsyncHttpSurrealConnection, BlockingWsSurrealConnection]]))
+    kinds = [type(each) for each in elsewhere] == [AsyncHttpSurrealConnection, BlockingWsSurrealConnection]
+    print(json.dumps([said, loaded, kinds]))
 
 asyncio.run(main())
 """

@@ -49,7 +49,11 @@ class Failing:
             self.times -= 1
             if self.kept:
                 await real(sql, params)
-            return [Outcome(True, None), Outcome(False, "The query was not executed due to a failed transaction"), Outcome(False, EIO)]
+            return [
+                Outcome(True, None),
+                Outcome(False, "The query was not executed due to a failed transaction"),
+                Outcome(False, EIO),
+            ]
 
         monkeypatch.setattr(store._engine, "run", run)
 
@@ -107,7 +111,9 @@ async def test_an_outcome_that_cannot_be_found_out_is_reported_as_unknown_and_fo
         assert store.lost_commits == 0
 
 
-async def test_an_engine_that_refuses_everything_after_a_failure_is_opened_again(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_engine_that_refuses_everything_after_a_failure_is_opened_again(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with await Store.open(datadir.database) as store:
         failing = Failing(store, monkeypatch)
         failing.times = 10**6
@@ -138,7 +144,9 @@ async def test_all_that_waited_for_a_commit_that_failed_on_the_disk_are_refused_
 ) -> None:
     async with await Store.open(datadir.database) as store:
         Failing(store, monkeypatch)
-        results = await asyncio.gather(*(store.write(named(str(number))) for number in range(20)), return_exceptions=True)
+        results = await asyncio.gather(
+            *(store.write(named(str(number))) for number in range(20)), return_exceptions=True
+        )
         refused = [number for number, result in enumerate(results) if isinstance(result, StorageError)]
         assert refused
         assert await names(store) == sorted(str(number) for number in range(20) if number not in refused)
@@ -184,8 +192,12 @@ TIMEOUT = "There was a problem with the key-value store: The transaction timed o
 LEFT = "LOCK is already locked by another process"
 
 
-@pytest.mark.parametrize("failures", [[TIMEOUT], [TIMEOUT, TIMEOUT, LEFT, LEFT], [LEFT]], ids=["busy", "busy, then locked", "locked"])
-async def test_a_busy_database_is_waited_for(datadir: DataDir, monkeypatch: pytest.MonkeyPatch, failures: list[str]) -> None:
+@pytest.mark.parametrize(
+    "failures", [[TIMEOUT], [TIMEOUT, TIMEOUT, LEFT, LEFT], [LEFT]], ids=["busy", "busy, then locked", "locked"]
+)
+async def test_a_busy_database_is_waited_for(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch, failures: list[str]
+) -> None:
     """A timeout is no damage, and what an opening that failed left behind gives the files back after a while."""
     monkeypatch.setattr(engine_module, "BUSY_POLL_S", 0)
     real, left = engine_module._construct, list(failures)
@@ -206,7 +218,9 @@ async def test_a_busy_database_is_waited_for(datadir: DataDir, monkeypatch: pyte
         assert await names(store) == ["kept", "meanwhile"]
 
 
-async def test_an_engine_that_is_busy_after_it_was_made_is_not_closed(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_engine_that_is_busy_after_it_was_made_is_not_closed(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(engine_module, "BUSY_POLL_S", 0)
     real, made, closed = engine_module._construct, [0], [0]
 
@@ -276,13 +290,21 @@ async def test_what_stays_busy_says_what_to_do_and_is_tried_at_each_request(
     ],
 )
 async def test_the_log_grows_with_the_tables_and_is_moved_when_no_run_works(
-    datadir: DataDir, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, log: int, tables: int, working: bool, moved: bool
+    datadir: DataDir,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    log: int,
+    tables: int,
+    working: bool,
+    moved: bool,
 ) -> None:
     """Sizes in MiB."""
     caplog.set_level("INFO")
     async with await Store.open(datadir.database) as store:
         if working:
-            await store.write(upsert(storage_tables.RUNS, Run(workflow_id="w", agent_name="a", status=RunStatus.PROCESSING)))
+            await store.write(
+                upsert(storage_tables.RUNS, Run(workflow_id="w", agent_name="a", status=RunStatus.PROCESSING))
+            )
         monkeypatch.setattr(store._engine, "log_bytes", lambda: log * 2**20)
         monkeypatch.setattr(store._engine, "size", lambda: tables * 2**20)
         opened: list[int] = []
@@ -365,7 +387,8 @@ async def test_no_file_to_open_is_reported_and_nothing_is_lost(tmp_path: Path) -
 
 
 async def test_what_is_written_behind_half_a_record_of_the_log_survives_the_next_kill(datadir: DataDir) -> None:
-    """A full disk leaves half a record; the engine writes behind it, and would read no further than to it after a kill."""
+    """A full disk leaves half a record; the engine writes behind it, and would read no further than to it after a
+    kill."""
     before = int(run("fill-limited-file", datadir.database).stdout.split()[1])
     writer = start("write-until-killed", datadir.database, "fsync")
     assert writer.stdout is not None

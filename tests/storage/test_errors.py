@@ -19,7 +19,11 @@ from atelier_desk.storage.repositories.runs import RunRepository
     [
         ("LOCK is already locked by another process", True, "locked"),
         ("IO error: No space left on device (os error 28)", False, "disk_full"),
-        ("Cannot COMMIT: WAL error: IO error: kind=file too large, message=File too large (os error 27)", False, "file_too_large"),
+        (
+            "Cannot COMMIT: WAL error: IO error: kind=file too large, message=File too large (os error 27)",
+            False,
+            "file_too_large",
+        ),
         ("IO error: Too many open files (os error 24)", False, "too_many_files"),
         ("Failed to create datastore: IO error: Too many open files (os error 24)", True, "too_many_files"),
         ("Cannot COMMIT: WAL error: IO error: message=Input/output error (os error 5)", False, "io"),
@@ -74,7 +78,9 @@ def test_a_file_that_cannot_be_moved_is_not_called_damaged(number: int) -> None:
 
 
 def test_a_folder_that_could_not_be_copied_onto_a_full_disk_is_not_called_damaged() -> None:
-    error = shutil.Error([("/data/database/1.sst", "/data/copy/1.sst", str(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))])
+    error = shutil.Error(
+        [("/data/database/1.sst", "/data/copy/1.sst", str(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))]
+    )
     assert errors.from_os_error(error, "/data").code == "disk_full"
 
 
@@ -85,9 +91,18 @@ def test_a_thrown_guard_becomes_not_found() -> None:
 
 
 def test_what_is_not_there_is_reported_in_a_sentence_of_its_own() -> None:
-    assert {RunRepository.what, "agent", "approval", "memory", "message", "project", "prompt", "question", "report", "task"} < {
-        *errors.NOT_THERE_OF
-    }
+    assert {
+        RunRepository.what,
+        "agent",
+        "approval",
+        "memory",
+        "message",
+        "project",
+        "prompt",
+        "question",
+        "report",
+        "task",
+    } < {*errors.NOT_THERE_OF}
     for what, sentence in errors.NOT_THERE_OF.items():
         # No word of the kind is left to put into another language's sentence.
         assert errors.not_there(what, "x1").localized(lambda text, **params: text) == sentence

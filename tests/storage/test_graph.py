@@ -1,4 +1,5 @@
-"""Ids of a project's graph: what belongs together begins alike, and who makes them needs nothing else of the storage."""
+"""Ids of a project's graph: what belongs together begins alike, and who makes them needs nothing else of the
+storage."""
 
 from __future__ import annotations
 
@@ -28,6 +29,8 @@ def test_ids_of_other_kinds_names_and_files_are_others() -> None:
 
 
 def test_a_process_that_reads_files_starts_without_the_repositories() -> None:
-    code = "import sys, atelier_desk.engine.projects.worker; print(any('.repositories' in name for name in sys.modules))"
+    code = (
+        "import sys, atelier_desk.engine.projects.worker; print(any('.repositories' in name for name in sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

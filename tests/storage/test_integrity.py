@@ -36,7 +36,9 @@ def call(run: str, result: str) -> ToolExecution:
 
 
 def task(key: str, stream: int) -> RunEvent:
-    return RunEvent(id=key, workflow_id=W, stream_from=stream, body=TaskChanged(action="create", task=Task(workflow_id=W, name=key)))
+    return RunEvent(
+        id=key, workflow_id=W, stream_from=stream, body=TaskChanged(action="create", task=Task(workflow_id=W, name=key))
+    )
 
 
 @pytest.fixture
@@ -49,7 +51,9 @@ async def kept(repos: Repositories) -> Repositories:
             calls = (call(run, "half"),) if seq == 1 else (call(run, "whole"),) if seq == 2 else ()
             waiting = (said(run, 9, id=f"wait-{run}", kind=QUEUED),) if seq == 2 else ()
             messages = (said(run, seq), *waiting)
-            await repos.journal.commit(Commit(events=(event(run, seq),), runs=(row,), messages=messages, executions=calls))
+            await repos.journal.commit(
+                Commit(events=(event(run, seq),), runs=(row,), messages=messages, executions=calls)
+            )
     for number in (4, 5, 6):
         await repos.journal.commit(Commit(events=(task(f"t{number}", number),)))
     await repos.frames.save(PromptFrame(id="f", workflow_id=W, system="You are helpful.", tools=()))
@@ -84,10 +88,16 @@ ATTACKS: dict[str, tuple[list[Statement], set[tuple[str, str, str, int]]]] = {
         {("run_event", "x", "changed", 4)},
     ),
     "an event's hash": (changed("run_event|a2", "UPDATE $row SET hash = NONE"), {("run_event", "a2", "changed", 2)}),
-    "a run's last hash": (changed("run|a", "UPDATE $row SET last_hash = $hash", hash=b"12345678"), {("run_event", "", "missing", 4)}),
+    "a run's last hash": (
+        changed("run|a", "UPDATE $row SET last_hash = $hash", hash=b"12345678"),
+        {("run_event", "", "missing", 4)},
+    ),
     "a run without its last hash": (changed("run|a", "UPDATE $row SET last_hash = NONE"), {("run", "a", "changed", 0)}),
     "a run's row": (changed("run|a", "DELETE $row"), {("run", "a", "missing", 0)}),
-    "a message's text": (changed("message|m-a2", "UPDATE $row SET content = 'lies'"), {("message", "m-a2", "changed", 2)}),
+    "a message's text": (
+        changed("message|m-a2", "UPDATE $row SET content = 'lies'"),
+        {("message", "m-a2", "changed", 2)},
+    ),
     "two messages' results": (
         swapped("message", "m-a1", "m-a2", "seq"),
         {("message", "m-a1", "changed", 2), ("message", "m-a2", "changed", 1)},
@@ -101,12 +111,21 @@ ATTACKS: dict[str, tuple[list[Statement], set[tuple[str, str, str, int]]]] = {
         changed("message|m-a2", "UPDATE $row SET hash = NONE, content = 'lies'"),
         {("message", "m-a2", "changed", 2)},
     ),
-    "a call's result": (changed("tool_execution|a:c", "UPDATE $row SET result = '\"lies\"'"), {("tool_execution", "a:c", "changed", 0)}),
+    "a call's result": (
+        changed("tool_execution|a:c", "UPDATE $row SET result = '\"lies\"'"),
+        {("tool_execution", "a:c", "changed", 0)},
+    ),
     "a call": (changed("tool_execution|a:c", "DELETE $row"), {("tool_execution", "a:c", "missing", 0)}),
-    "a prompt": (changed("prompt_frame|f", "UPDATE $row SET system = 'Do harm.'"), {("prompt_frame", "f", "changed", 0)}),
+    "a prompt": (
+        changed("prompt_frame|f", "UPDATE $row SET system = 'Do harm.'"),
+        {("prompt_frame", "f", "changed", 0)},
+    ),
     "a task's event": (changed("run_event|t5", "DELETE $row"), {("run_event", "", "missing", 0)}),
     "the last task's event": (changed("run_event|t6", "DELETE $row"), {("run_event", "", "missing", 0)}),
-    "a task's event's text": (changed("run_event|t5", "UPDATE $row SET time = time::now()"), {("run_event", "t5", "changed", 0)}),
+    "a task's event's text": (
+        changed("run_event|t5", "UPDATE $row SET time = time::now()"),
+        {("run_event", "t5", "changed", 0)},
+    ),
 }
 
 
@@ -131,7 +150,9 @@ async def test_an_event_goes_to_another_run(kept: Repositories) -> None:
     assert ("b", "a2", "changed") in found
 
 
-@pytest.mark.parametrize("name", ["an event's text", "two events' texts", "the last event", "an event in the middle", "an event's hash"])
+@pytest.mark.parametrize(
+    "name", ["an event's text", "two events' texts", "the last event", "an event in the middle", "an event's hash"]
+)
 async def test_a_damaged_run_is_not_read_and_the_other_is(kept: Repositories, name: str) -> None:
     await kept.store.write(*ATTACKS[name][0])
     for read in (kept.journal.events("a"), kept.journal.journals(["a", "b"])):
@@ -146,7 +167,9 @@ async def test_what_the_program_does_leaves_everything_whole(kept: Repositories)
     await journal.commit(Commit(pins={"m-a1": True}, of=W))
     kept.store.last_hashes.clear()  # as after a start
     moved = said("b", 4, id="wait-a")
-    await journal.commit(Commit(events=(event("b", 4),), runs=(Run(id="b", workflow_id=W, last_seq=4),), messages=(moved,)))
+    await journal.commit(
+        Commit(events=(event("b", 4),), runs=(Run(id="b", workflow_id=W, last_seq=4),), messages=(moved,))
+    )
     await journal.commit(Commit(runs=(Run(id="a", workflow_id=W, last_seq=3, title="named"),)))
     await kept.runs.save((await kept.runs.get("a")).model_copy(update={"title": "again"}))
     await kept.workflows.update(W, name="renamed")
@@ -172,14 +195,18 @@ async def test_rows_from_before_the_hashes_are_taken_as_they_are(kept: Repositor
     )
     kept.store.last_hashes.clear()
     assert await damaged_in(kept.store, W) == []
-    await kept.journal.commit(Commit(events=(event("a", 4),), runs=(Run(id="a", workflow_id=W, last_seq=4),), messages=(said("a", 4),)))
+    await kept.journal.commit(
+        Commit(events=(event("a", 4),), runs=(Run(id="a", workflow_id=W, last_seq=4),), messages=(said("a", 4),))
+    )
     assert await damaged_in(kept.store, W) == []
     assert [each.seq for each in await kept.journal.events("a")] == [1, 2, 3, 4]
     await kept.store.write(Statement("UPDATE message:⟨m-a4⟩ SET content = 'lies'", {}))
     assert [each.row for each in await damaged_in(kept.store, W)] == ["m-a4"]
 
 
-async def test_all_pages_are_read_also_where_many_rows_have_the_same_place(kept: Repositories, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_all_pages_are_read_also_where_many_rows_have_the_same_place(
+    kept: Repositories, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(integrity, "PAGE", 2)
     events = tuple(event("c", seq).model_copy(update={"stream_from": 7}) for seq in range(1, 10))
     messages = tuple(said("c", 7, id=f"c{number}") for number in range(9))

@@ -1,5 +1,5 @@
-"""Questions about one workflow or a few rows take as long among 100 000 runs as among ten: none of them goes through a table, or through
-the part of an index that all workflows share."""
+"""Questions about one workflow or a few rows take as long among 100 000 runs as among ten: none of them goes through a
+table, or through the part of an index that all workflows share."""
 
 from __future__ import annotations
 

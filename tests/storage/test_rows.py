@@ -30,10 +30,13 @@ from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.commit_rows import insert_all
 from tests.storage.strategies import JSON, SPECS, TEXT, models
 
-AGENTS = models(Agent, config=st.builds(AgentConfig, name=TEXT.map(lambda text: f"a{text}"), provider=st.just("p"), model=st.just("m")))
-BODIES = st.builds(ToolCallStarted, call_id=TEXT, tool=TEXT, arguments=st.dictionaries(TEXT, JSON, max_size=3)) | st.builds(
-    ToolCallFinished, call_id=TEXT, tool=TEXT, result=JSON, text=TEXT
+AGENTS = models(
+    Agent,
+    config=st.builds(AgentConfig, name=TEXT.map(lambda text: f"a{text}"), provider=st.just("p"), model=st.just("m")),
 )
+BODIES = st.builds(
+    ToolCallStarted, call_id=TEXT, tool=TEXT, arguments=st.dictionaries(TEXT, JSON, max_size=3)
+) | st.builds(ToolCallFinished, call_id=TEXT, tool=TEXT, result=JSON, text=TEXT)
 CHOICES = st.builds(
     Choices,
     instructions=TEXT,
@@ -55,7 +58,11 @@ NAMES = st.from_regex(r"\A[A-Za-z0-9][A-Za-z0-9 ._-]{0,20}\Z")
 KINDS = st.from_regex(r"\A[a-z][a-z0-9-]{0,31}\Z")
 
 CASES: list[tuple[Table[Any], st.SearchStrategy[Any], dict[str, Any]]] = [
-    (tables.WORKFLOWS, models(Workflow, choices=CHOICES, draft_attachments=st.lists(ATTACHMENTS, max_size=2).map(tuple)), {}),
+    (
+        tables.WORKFLOWS,
+        models(Workflow, choices=CHOICES, draft_attachments=st.lists(ATTACHMENTS, max_size=2).map(tuple)),
+        {},
+    ),
     (tables.RUNS, models(Run), {}),
     (EVENTS, models(RunEvent, body=BODIES), {}),
     (tables.MESSAGES, models(Message), {}),
@@ -70,13 +77,25 @@ CASES: list[tuple[Table[Any], st.SearchStrategy[Any], dict[str, Any]]] = [
     (
         tables.PROVIDERS,
         models(
-            ProviderConfig, name=NAMES, kind=KINDS, api_version=st.just("2024-10-21"), headers=st.just({"X-Team": "$TEAM", "X-Gate": ""})
+            ProviderConfig,
+            name=NAMES,
+            kind=KINDS,
+            api_version=st.just("2024-10-21"),
+            headers=st.just({"X-Team": "$TEAM", "X-Gate": ""}),
         ),
         {},
     ),
     (tables.MODELS, models(ModelInfo), {}),
-    (tables.RULES, st.builds(PermissionRule, text=TEXT.map(lambda text: f"r{text}"[:200]), action=st.sampled_from(Action)), {}),
-    (tables.MCP_SERVERS, st.builds(McpEntry, name=NAMES, config=st.builds(McpServer, name=st.just("s"), command=st.just("c"))), {}),
+    (
+        tables.RULES,
+        st.builds(PermissionRule, text=TEXT.map(lambda text: f"r{text}"[:200]), action=st.sampled_from(Action)),
+        {},
+    ),
+    (
+        tables.MCP_SERVERS,
+        st.builds(McpEntry, name=NAMES, config=st.builds(McpServer, name=st.just("s"), command=st.just("c"))),
+        {},
+    ),
 ]
 
 
@@ -103,14 +122,18 @@ def bench() -> Iterator[Bench]:
 
 
 @pytest.mark.parametrize(("table", "values", "extra"), CASES, ids=[case[0].name for case in CASES])
-def test_every_model_round_trips(bench: Bench, table: Table[Any], values: st.SearchStrategy[Any], extra: dict[str, Any]) -> None:
+def test_every_model_round_trips(
+    bench: Bench, table: Table[Any], values: st.SearchStrategy[Any], extra: dict[str, Any]
+) -> None:
     @settings(max_examples=40)
     @given(values)
     def round_trip(value: Any) -> None:
         row = {**table.encode(value), **extra}
         columns = table.columns if table is not EVENTS else "*"
         bench.run(bench.store.write(Statement(f"DELETE {table.name} RETURN NONE", {})))
-        bench.run(bench.store.write(Statement("CREATE $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row})))
+        bench.run(
+            bench.store.write(Statement("CREATE $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}))
+        )
         found = bench.run(bench.store.query(f"SELECT {columns} FROM $row", row=row["id"]))
         assert table.decode(found[0]) == value
 

@@ -53,7 +53,9 @@ class PartOfIt(schema.Migrator):
 
 
 @pytest.mark.parametrize("part", [0.1, 0.5, 1])
-async def test_the_making_of_a_new_database_that_was_cut_off_is_done_again(datadir: DataDir, clock: ManualClock, part: float) -> None:
+async def test_the_making_of_a_new_database_that_was_cut_off_is_done_again(
+    datadir: DataDir, clock: ManualClock, part: float
+) -> None:
     engine = await Engine.open(datadir.database)
     await schema.migrations()[0].apply(PartOfIt(engine, part))
     await engine.close()

@@ -73,7 +73,11 @@ def test_the_excerpt_begins_with_the_line_of_the_word() -> None:
 @pytest.mark.parametrize(
     ("texts", "query", "said"),
     [
-        (('{"operation": "create", "name": "Buy milk", "priority": 3}', "", '{"task": {"name": "Buy milk"}}'), "milk", "Buy milk"),
+        (
+            ('{"operation": "create", "name": "Buy milk", "priority": 3}', "", '{"task": {"name": "Buy milk"}}'),
+            "milk",
+            "Buy milk",
+        ),
         (('{"operation": "create", "name": "Buy milk"}', ""), "create", "create"),
         (('{"operation": "create", "name": "Buy milk", "on": true, "at": null}',), "todo", "Buy milk"),
         (('{"expression": "12*7"}', '{"result": 84}'), "84", "84"),

@@ -112,7 +112,9 @@ async def test_acknowledged_commits_survive_kill_9(datadir: DataDir, fsync: bool
 
 
 async def test_a_read_only_folder_is_named() -> None:
-    """In a folder of its own: root may write anywhere, so the program becomes somebody else, who may not enter a test's folder."""
+    """In a folder of its own: root may write anywhere, so the program becomes somebody else, who may not enter a test's
+    folder.
+    """
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o555)
         result = run("open-as-other-user", folder)
@@ -120,7 +122,9 @@ async def test_a_read_only_folder_is_named() -> None:
     assert result.stdout.strip() == "read_only"
 
 
-async def test_a_full_disk_is_noticed_before_anything_is_written(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_disk_is_noticed_before_anything_is_written(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(preflight, "free_bytes", lambda path: 5_000_000)
     with pytest.raises(StorageError) as caught:
         await Store.open(datadir.database)
@@ -199,7 +203,9 @@ def test_nothing_is_written_once_the_folder_is_another(tmp_path: Path, how: str)
     assert done.returncode == 0
 
 
-async def test_a_folder_that_is_moved_while_it_is_opened_is_reported_as_moved(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_folder_that_is_moved_while_it_is_opened_is_reported_as_moved(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with await Store.open(datadir.database) as store:
         await store.write(upsert(tables.WORKFLOWS, Workflow(name="kept")))
     check, elsewhere = preflight.check, datadir.root.with_name("elsewhere")

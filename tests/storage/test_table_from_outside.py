@@ -1,4 +1,6 @@
-"""A table as somebody else would add it: its model, its migration, its repository, and its name where a workflow's rows are deleted."""
+"""A table as somebody else would add it: its model, its migration, its repository, and its name where a workflow's rows
+are deleted.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ async def test_its_rows_are_stored_read_and_deleted_with_their_workflow(added: N
         assert store.version == NEXT
         repos, postcards = Repositories(store, datadir), Postcards(store)
         workflow = await repos.workflows.create(Workflow(name="Holiday"))
-        card = Postcard(id=new_id(), workflow_id=workflow.id, text="Wish you were here", stamps={"blue": 2}, sent_at=utc_now())
+        card = Postcard(
+            id=new_id(), workflow_id=workflow.id, text="Wish you were here", stamps={"blue": 2}, sent_at=utc_now()
+        )
         await postcards.save(card)
         assert await postcards.get(card.id) == card
     async with await Store.open(datadir.database) as store:

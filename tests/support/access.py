@@ -72,7 +72,9 @@ def _part(widget: QWidget) -> bool:
 
 def _corner(widget: QWidget) -> bool:
     parent = widget.parentWidget()
-    return type(widget).__name__ == "QTableCornerButton" or (isinstance(parent, QAbstractItemView) and type(widget) is QAbstractButton)
+    return type(widget).__name__ == "QTableCornerButton" or (
+        isinstance(parent, QAbstractItemView) and type(widget) is QAbstractButton
+    )
 
 
 def name_of(widget: QWidget) -> str:
@@ -139,12 +141,16 @@ def menu_faults(menu: QMenu) -> list[str]:
     """Accessibility problems of an open menu and its submenus; closes it at the end."""
     entries = [each for each in menu.actions() if each.isVisible() and not each.isSeparator()]
     faults = [f"nothing in {path(menu)}"] if not entries else []
-    faults += [f"{path(menu)}: an entry without words ({each.objectName()})" for each in entries if not each.text().strip()]
+    faults += [
+        f"{path(menu)}: an entry without words ({each.objectName()})" for each in entries if not each.text().strip()
+    ]
     met = {menu.activeAction()}
     for _entry in entries:
         QTest.keyClick(menu, Qt.Key.Key_Down)
         met.add(menu.activeAction())
-    faults += [f"{path(menu)}: Down never comes to {each.text()!r}" for each in entries if each.isEnabled() and each not in met]
+    faults += [
+        f"{path(menu)}: Down never comes to {each.text()!r}" for each in entries if each.isEnabled() and each not in met
+    ]
     inner = [below for each in entries if isinstance(below := each.menu(), QMenu) and each.isEnabled()]
     menu.hide()
     for below in inner:

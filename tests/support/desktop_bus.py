@@ -18,7 +18,8 @@ from jeepney.io.asyncio import DBusConnection, DBusRouter, Proxy, open_dbus_conn
 CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig><type>session</type><listen>unix:path={socket}</listen><auth>EXTERNAL</auth>
-<policy context="default"><allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/></policy></busconfig>"""
+<policy context="default"><allow send_destination="*"/><allow receive_sender="*"/>
+<allow own="*"/></policy></busconfig>"""
 
 
 @contextlib.asynccontextmanager
@@ -29,7 +30,9 @@ async def session(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
         pytest.skip("dbus-daemon is not installed (Debian: apt install dbus)")
     socket, config = folder / "bus", folder / "bus.conf"
     config.write_text(CONFIG.format(socket=socket), encoding="utf-8")
-    daemon = subprocess.Popen([program, f"--config-file={config}", "--nofork", "--print-address"], stdout=subprocess.PIPE)
+    daemon = subprocess.Popen(
+        [program, f"--config-file={config}", "--nofork", "--print-address"], stdout=subprocess.PIPE
+    )
     assert daemon.stdout is not None
     await asyncio.get_running_loop().run_in_executor(None, daemon.stdout.readline)  # it is listening
     monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={socket}")
@@ -90,7 +93,9 @@ class FakeService:
         self.called.append((method, values))
         answer = getattr(self, f"on_{method}", None)
         if answer is None:
-            await self._connection.send(new_error(message, "org.freedesktop.DBus.Error.UnknownMethod", "s", ("no such method",)))
+            await self._connection.send(
+                new_error(message, "org.freedesktop.DBus.Error.UnknownMethod", "s", ("no such method",))
+            )
             return
         signature, given = answer(*values)
         await self._connection.send(new_method_return(message, signature, given))
@@ -157,11 +162,16 @@ class FakePortal(FakeService):
         self.session = f"{self.path}/session/{self._client}/{options['session_handle_token'][1]}"
         await self._respond(options, 0, {"session_handle": ("s", self.session)})
 
-    def on_BindShortcuts(self, _session: str, _shortcuts: Any, _parent: str, options: dict[str, Any]) -> tuple[str, Any]:
+    def on_BindShortcuts(
+        self, _session: str, _shortcuts: Any, _parent: str, options: dict[str, Any]
+    ) -> tuple[str, Any]:
         return "o", (self._request(options),)
 
     async def after_BindShortcuts(self, _session: str, shortcuts: Any, _parent: str, options: dict[str, Any]) -> None:
-        bound = [(name, {"description": about["description"], "trigger_description": ("s", self.trigger)}) for name, about in shortcuts]
+        bound = [
+            (name, {"description": about["description"], "trigger_description": ("s", self.trigger)})
+            for name, about in shortcuts
+        ]
         await self._respond(options, self.response, {"shortcuts": ("a(sa{sv})", bound)} if self.response == 0 else {})
 
     def on_Close(self) -> tuple[str, Any]:
@@ -172,7 +182,9 @@ class FakePortal(FakeService):
 
     async def change(self, trigger: str) -> None:
         about = {"trigger_description": ("s", trigger)}
-        await self.emit(self.path, self.shortcuts, "ShortcutsChanged", "oa(sa{sv})", self.session, [("quick-ask", about)])
+        await self.emit(
+            self.path, self.shortcuts, "ShortcutsChanged", "oa(sa{sv})", self.session, [("quick-ask", about)]
+        )
 
     async def close_session(self) -> None:
         await self.emit(self.session, "org.freedesktop.portal.Session", "Closed", "a{sv}", {})
@@ -185,4 +197,6 @@ class FakePortal(FakeService):
         return f"{self.path}/request/{self._client}/{options['handle_token'][1]}"
 
     async def _respond(self, options: dict[str, Any], response: int, results: dict[str, Any]) -> None:
-        await self.emit(self._request(options), "org.freedesktop.portal.Request", "Response", "ua{sv}", response, results)
+        await self.emit(
+            self._request(options), "org.freedesktop.portal.Request", "Response", "ua{sv}", response, results
+        )

@@ -10,7 +10,10 @@ from typing import Any
 
 ODF = "urn:oasis:names:tc:opendocument:xmlns"
 _SPACES = " ".join(f'xmlns:{each}="{ODF}:{each}:1.0"' for each in ("office", "text", "table"))
-_SPACES += f' xmlns:draw="{ODF}:drawing:1.0" xmlns:presentation="{ODF}:presentation:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"'
+_SPACES += (
+    f' xmlns:draw="{ODF}:drawing:1.0" xmlns:presentation="{ODF}:presentation:1.0" '
+    f'xmlns:xlink="http://www.w3.org/1999/xlink"'
+)
 
 
 def archived(parts: Mapping[str, bytes | str], method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -110,13 +113,17 @@ def slides() -> bytes:
 
 
 def open_document(body: str, **parts: str) -> bytes:
-    content = f'<?xml version="1.0"?><office:document-content {_SPACES}><office:body>{body}</office:body></office:document-content>'
+    content = (
+        f'<?xml version="1.0"?><office:document-content '
+        f"{_SPACES}><office:body>{body}</office:body></office:document-content>"
+    )
     return archived({"mimetype": "application/vnd.oasis.opendocument", "content.xml": content, **parts})
 
 
 def open_text() -> bytes:
     return open_document(
-        '<office:text><text:h text:outline-level="2">Titre</text:h><text:p>Le<text:s/>café <text:a xlink:href="https://a.example/">ici'
+        '<office:text><text:h text:outline-level="2">Titre</text:h><text:p>Le<text:s/>café <text:a '
+        'xlink:href="https://a.example/">ici'
         "</text:a></text:p><text:list><text:list-item><text:p>un</text:p></text:list-item></text:list>"
         "<table:table><table:table-row><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row></table:table></office:text>"
     )
@@ -124,24 +131,33 @@ def open_text() -> bytes:
 
 def open_sheets(repeated: int = 2) -> bytes:
     return open_document(
-        '<office:spreadsheet><table:table table:name="Ventes"><table:table-row><table:table-cell><text:p>Mois</text:p></table:table-cell>'
-        f'<table:table-cell table:number-columns-repeated="{repeated}"><text:p>x</text:p></table:table-cell></table:table-row>'
-        f'<table:table-row table:number-rows-repeated="{repeated}"><table:table-cell table:number-columns-repeated="{repeated}"/>'
-        f'</table:table-row><table:table-row table:number-rows-repeated="{repeated}"><table:table-cell><text:p>mai</text:p>'
+        "<office:spreadsheet><table:table "
+        'table:name="Ventes"><table:table-row><table:table-cell><text:p>Mois</text:p></table:table-cell>'
+        f"<table:table-cell "
+        f'table:number-columns-repeated="{repeated}"><text:p>x</text:p></table:table-cell></table:table-row>'
+        f'<table:table-row table:number-rows-repeated="{repeated}"><table:table-cell '
+        f'table:number-columns-repeated="{repeated}"/>'
+        f"</table:table-row><table:table-row "
+        f'table:number-rows-repeated="{repeated}"><table:table-cell><text:p>mai</text:p>'
         "</table:table-cell></table:table-row></table:table></office:spreadsheet>"
     )
 
 
 def open_slides() -> bytes:
     return open_document(
-        '<office:presentation><draw:page draw:name="Bilan"><draw:frame><draw:text-box><text:p>bonjour</text:p></draw:text-box></draw:frame>'
+        "<office:presentation><draw:page "
+        'draw:name="Bilan"><draw:frame><draw:text-box><text:p>bonjour</text:p></draw:text-box></draw:frame>'
         "<presentation:notes><draw:frame><draw:text-box><text:p>lentement</text:p></draw:text-box></draw:frame></presentation:notes>"
         "</draw:page></office:presentation>"
     )
 
 
 def rich_text() -> bytes:
-    return rb"{\rtf1\ansi\ansicpg1252 Le caf\'e9 {\b est} pr\u234?t\par next\par{\pict " + b"ab" * 5_000 + rb"}{\bin4 }}}}end}"
+    return (
+        rb"{\rtf1\ansi\ansicpg1252 Le caf\'e9 {\b est} pr\u234?t\par next\par{\pict "
+        + b"ab" * 5_000
+        + rb"}{\bin4 }}}}end}"
+    )
 
 
 def book(encryption: str = "") -> bytes:
@@ -152,11 +168,14 @@ def book(encryption: str = "") -> bytes:
         "<metadata><dc:title>Un livre</dc:title><dc:creator>Ada</dc:creator></metadata>"
         '<manifest><item id="b" href="b.xhtml"/><item id="a" href="a%20one.xhtml"/></manifest>'
         '<spine><itemref idref="a"/><itemref idref="b"/></spine></package>',
-        "OEBPS/a one.xhtml": '<?xml version="1.0" encoding="utf-8"?><!DOCTYPE html><html><head><style>p{}</style></head>'
+        "OEBPS/a one.xhtml": '<?xml version="1.0" encoding="utf-8"?>'
+        "<!DOCTYPE html><html><head><style>p{}</style></head>"
         "<body><h1>Été</h1><p>premier</p></body></html>",
         "OEBPS/b.xhtml": "<html><body><p>second</p></body></html>",
     }
-    return archived(parts | ({"META-INF/encryption.xml": f'<e><m Algorithm="{encryption}"/></e>'} if encryption else {}))
+    return archived(
+        parts | ({"META-INF/encryption.xml": f'<e><m Algorithm="{encryption}"/></e>'} if encryption else {})
+    )
 
 
 def mail(body: str = "lettre été", html: str = "") -> EmailMessage:

@@ -6,8 +6,8 @@ bridge = FakeBridge(fake)
 await settle()
 assert fake.calls("workflows.rename") == [((workflow.id, "New name"), {})]
 
-The fake is made from the engine's own classes: a method that is not there, is no coroutine method or does not take the arguments cannot be
-called, nor be given an answer.
+The fake is made from the engine's own classes: a method that is not there, is no coroutine method or does not take the
+arguments cannot be called, nor be given an answer.
 """
 
 from __future__ import annotations
@@ -160,7 +160,11 @@ def _fake_class(name: str) -> type[FakeService]:
 
         return answer
 
-    methods = {each: method(each) for each in dir(real) if not each.startswith("_") and inspect.iscoroutinefunction(getattr(real, each))}
+    methods = {
+        each: method(each)
+        for each in dir(real)
+        if not each.startswith("_") and inspect.iscoroutinefunction(getattr(real, each))
+    }
     return type(f"Fake{real.__name__}", (FakeService,), methods)
 
 
@@ -188,7 +192,9 @@ class FakeAtelier:
         from atelier_desk.engine.services.workflows import OpenedWorkflow
 
         workflows: Any = self.workflows
-        return OpenedWorkflow(await workflows.get(workflow_id), tuple(await workflows.transcript(workflow_id, limit=limit)), self.run)
+        return OpenedWorkflow(
+            await workflows.get(workflow_id), tuple(await workflows.transcript(workflow_id, limit=limit)), self.run
+        )
 
     async def _listing(self, limit: int = 100, *, archive: bool = False) -> Any:
         """Content of the workflow list, from the answer of ``list``."""

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # mypy: warn_return_any=False
 # ruff: noqa: PTH123, PTH105, PTH120, PTH118, SIM115
-"""A browser for tests, spoken to by two pipes as a Chromium is: it fetches what its first argument's file says, by the proxy it was given.
+"""A browser for tests, spoken to by two pipes as a Chromium is: it fetches what its first argument's file says, by the
+proxy it was given.
 
 The file is JSON: ``requests`` are [url, kind, frame, asks] in turn (``asks`` false goes to the proxy unasked); ``html``
-is the page, ``final`` its address; ``mode`` is ``dies``, ``silent``, ``noise``, ``busy`` or empty. It writes what became of each request
-to the file's ``.out``, and the number of its process.
+is the page, ``final`` its address; ``mode`` is ``dies``, ``silent``, ``noise``, ``busy`` or empty. It writes what
+became of each request to the file's ``.out``, and the number of its process.
 """
 
 import json
@@ -40,7 +41,9 @@ def main() -> None:
         tell()
         sys.exit(1)
     if plan.get("mode") in ("silent", "busy"):
-        out["child"] = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True).pid
+        out["child"] = subprocess.Popen(
+            [sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True
+        ).pid
     tell()
     buffer = b""
     verdicts: dict[str, bool] = {}
@@ -98,7 +101,9 @@ def main() -> None:
         for number, (url, kind, frame, asks) in enumerate(plan.get("requests", ())):
             goes = True
             if asks:
-                event("Fetch.requestPaused", requestId=str(number), request={"url": url}, resourceType=kind, frameId=frame)
+                event(
+                    "Fetch.requestPaused", requestId=str(number), request={"url": url}, resourceType=kind, frameId=frame
+                )
                 while str(number) not in verdicts:
                     answer(hear())
                 goes = verdicts[str(number)]

@@ -87,7 +87,11 @@ def _lacking(text: str, metrics: QFontMetrics, room: int) -> str:
 def _cut_label(shown: QLabel) -> str:
     text, room = shown.text(), shown.contentsRect().width() - 2 * shown.margin()
     needed = shown.heightForWidth(shown.width()) if shown.wordWrap() else shown.fontMetrics().size(0, text).height()
-    if not text or (needed <= shown.height() + SLACK and shown.wordWrap() and shown.minimumSizeHint().width() <= shown.width() + SLACK):
+    if not text or (
+        needed <= shown.height() + SLACK
+        and shown.wordWrap()
+        and shown.minimumSizeHint().width() <= shown.width() + SLACK
+    ):
         return ""
     if needed > shown.height() + SLACK or shown.wordWrap():
         return f"cut: {text!r} is {needed} high and has {shown.height()}, in a width of {shown.width()}"
@@ -99,14 +103,19 @@ def _cut_label(shown: QLabel) -> str:
 def _cut_button(button: QAbstractButton) -> str:
     if isinstance(button, QToolButton) or type(button).paintEvent not in _PAINTS:
         wanted = button.sizeHint().width() if button.text() and type(button).paintEvent is QToolButton.paintEvent else 0
-        return f"cut: {button.text()!r} needs {wanted} and has {button.width()}" if wanted > button.width() + SLACK else ""
+        return (
+            f"cut: {button.text()!r} needs {wanted} and has {button.width()}" if wanted > button.width() + SLACK else ""
+        )
     option = QStyleOptionButton()
     button.initStyleOption(option)  # type: ignore[attr-defined]
     if isinstance(button, QPushButton):
         room = button.style().subElementRect(QStyle.SubElement.SE_PushButtonContents, option, button).width()
         room -= 0 if button.icon().isNull() else button.iconSize().width() + 4
     else:
-        room = button.width() - button.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, button).width()
+        room = (
+            button.width()
+            - button.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, button).width()
+        )
     return _lacking(button.text(), button.fontMetrics(), room)
 
 
@@ -126,7 +135,10 @@ def _clipped(widget: QWidget, root: QWidget) -> str:
             box = QRect(box.x(), 0, box.width(), min(box.height(), room.height()))
         if not room.adjusted(-SLACK, -SLACK, SLACK, SLACK).contains(box):
             words = widget.text() if isinstance(widget, QLabel | QAbstractButton) else ""
-            return f"out of sight: {words!r} {box.getRect()} in {type(above).__name__}#{above.objectName()} {room.getRect()}"
+            return (
+                f"out of sight: {words!r} {box.getRect()} in {type(above).__name__}#{above.objectName()} "
+                f"{room.getRect()}"
+            )
         at = above
     return ""
 

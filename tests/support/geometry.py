@@ -23,10 +23,16 @@ def places(windows: Iterable[QWidget]) -> Places:
     found: Places = {}
     seen: Counter[str] = Counter()
     for window in windows:
-        behind = {each for each in window.findChildren(QDockWidget) if each.visibleRegion().isEmpty()}  # other panes lie before it
+        # other panes lie before it
+        behind = {each for each in window.findChildren(QDockWidget) if each.visibleRegion().isEmpty()}
         found[path(window)] = (0, 0, window.width(), window.height())
         for each in window.findChildren(QWidget):
-            if not isinstance(each, CONTROLS) or not each.objectName() or not each.isVisible() or each.window() is not window:
+            if (
+                not isinstance(each, CONTROLS)
+                or not each.objectName()
+                or not each.isVisible()
+                or each.window() is not window
+            ):
                 continue
             if any(dock.isAncestorOf(each) for dock in behind):
                 continue
@@ -35,7 +41,12 @@ def places(windows: Iterable[QWidget]) -> Places:
             area = parent.parentWidget() if parent is not None else None
             scrolls = isinstance(area, QAbstractScrollArea) and area.viewport() is parent
             box = each.geometry()
-            found[f"{name} [{seen[name]}]"] = (0 if scrolls else box.x(), 0 if scrolls else box.y(), box.width(), box.height())
+            found[f"{name} [{seen[name]}]"] = (
+                0 if scrolls else box.x(),
+                0 if scrolls else box.y(),
+                box.width(),
+                box.height(),
+            )
     return found
 
 
@@ -44,6 +55,8 @@ def differences(wanted: Places, got: Places) -> list[str]:
 
     def same(name: str) -> bool:
         one, other = wanted.get(name), got.get(name)
-        return one is not None and other is not None and all(abs(a - b) <= NEAR for a, b in zip(one, other, strict=True))
+        return (
+            one is not None and other is not None and all(abs(a - b) <= NEAR for a, b in zip(one, other, strict=True))
+        )
 
     return [f"{name}: {wanted.get(name)} → {got.get(name)}" for name in sorted({*wanted, *got}) if not same(name)]

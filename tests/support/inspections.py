@@ -23,7 +23,9 @@ def inspected_once(monkeypatch: pytest.MonkeyPatch) -> None:
         # An inspection covers the database and the reports next to it.
         for path in sorted((*directory.rglob("*"), *(directory.parent / "reports").rglob("*"))):
             if path.is_file():
-                digest.update(f"{path.relative_to(directory.parent)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+                digest.update(
+                    f"{path.relative_to(directory.parent)}\0".encode() + hashlib.sha256(path.read_bytes()).digest()
+                )
         key = digest.hexdigest()
         if key not in _seen:
             _seen[key] = await inspect(directory, **more)

@@ -55,7 +55,9 @@ def fitting(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments for the required parameters of a tool."""
     samples: dict[str, Any] = {"integer": 3, "number": 2, "boolean": True, "array": [], "object": {}}
     properties = schema.get("properties") or {}
-    return {name: samples.get(str(properties.get(name, {}).get("type")), "text") for name in schema.get("required") or ()}
+    return {
+        name: samples.get(str(properties.get(name, {}).get("type")), "text") for name in schema.get("required") or ()
+    }
 
 
 class Client:
@@ -88,7 +90,9 @@ class Client:
                     continue
                 if not hasattr(result, "input_requests"):
                     return
-                answers, questions, _note = await connection.answers.sorted(result.input_requests or {}, serving.request_handler)
+                answers, questions, _note = await connection.answers.sorted(
+                    result.input_requests or {}, serving.request_handler
+                )
                 for spec in questions:
                     assert spec.asker is not None
                     answers[spec.asker.key] = (await serving.request_handler.ask(spec)).elicited

@@ -8,7 +8,14 @@ from typing import Any
 from atelier_desk.domain.model_messages import ChatMessage, Role, ToolSpec
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
-from atelier_desk.engine.services.request.views import Omitted, OmittedEntry, PartSize, RequestSummary, SentItem, SentRequest
+from atelier_desk.engine.services.request.views import (
+    Omitted,
+    OmittedEntry,
+    PartSize,
+    RequestSummary,
+    SentItem,
+    SentRequest,
+)
 from atelier_desk.engine.services.team.replay import Snapshot
 from atelier_desk.engine.services.team.views import AgentNode, Span, SpanKind, Timeline, TimelineMark, TimelineRun, Turn
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
@@ -27,7 +34,9 @@ def span(run: str, kind: SpanKind, start: float, end: float | None, label: str =
 
 
 def timeline(*, over: bool = True) -> Timeline:
-    """The root asks its model, starts a sub-agent, waits for it; the sub-agent runs a tool that fails; then nothing for an hour."""
+    """The root asks its model, starts a sub-agent, waits for it; the sub-agent runs a tool that fails; then nothing for
+    an hour.
+    """
     late = 3600
     root = (
         span("root", "model", 0, 2, "gpt", seq=3),
@@ -35,9 +44,23 @@ def timeline(*, over: bool = True) -> Timeline:
         span("root", "wait", 8, 8 + late, "user", seq=12),
         span("root", "model", 8 + late, 10 + late if over else None, "gpt", seq=14, status="ok" if over else "running"),
     )
-    child = (span("child", "model", 2, 5, "gpt", seq=7), span("child", "tool", 5, 8, "read_file", seq=9, status="error", call_id="c1"))
-    kinds = ("run_started", "user_message", "model_replied", "tool_call_started", "child_started", "run_started", "model_replied")
-    marks = tuple(TimelineMark(seq, at(seq), "child" if seq in (6, 7) else "root", kind, "Helper") for seq, kind in enumerate(kinds, 1))
+    child = (
+        span("child", "model", 2, 5, "gpt", seq=7),
+        span("child", "tool", 5, 8, "read_file", seq=9, status="error", call_id="c1"),
+    )
+    kinds = (
+        "run_started",
+        "user_message",
+        "model_replied",
+        "tool_call_started",
+        "child_started",
+        "run_started",
+        "model_replied",
+    )
+    marks = tuple(
+        TimelineMark(seq, at(seq), "child" if seq in (6, 7) else "root", kind, "Helper")
+        for seq, kind in enumerate(kinds, 1)
+    )
     return Timeline(
         "w1",
         "root",
@@ -52,31 +75,50 @@ def timeline(*, over: bool = True) -> Timeline:
 
 
 def tree() -> AgentNode:
-    child = AgentNode("child", "Helper", "w1", "root", depth=1, parent_run_id="root", parent_call_id="c0", started_at=at(2))
+    child = AgentNode(
+        "child", "Helper", "w1", "root", depth=1, parent_run_id="root", parent_call_id="c0", started_at=at(2)
+    )
     return AgentNode("root", "Ada", "w1", "root", started_at=START, children=(child,))
 
 
-def message(key: str, run: str, content: str, role: MessageRole = MessageRole.ASSISTANT, seq: int = 1) -> TranscriptEntry:
-    return TranscriptEntry(Message(id=key, workflow_id="w1", run_id=run, seq=seq, role=role, content=content, agent_name="Ada"))
+def message(
+    key: str, run: str, content: str, role: MessageRole = MessageRole.ASSISTANT, seq: int = 1
+) -> TranscriptEntry:
+    return TranscriptEntry(
+        Message(id=key, workflow_id="w1", run_id=run, seq=seq, role=role, content=content, agent_name="Ada")
+    )
 
 
 def snapshot(_workflow_id: str, _root: str, seq: int) -> Snapshot:
     """One more message after each event; sub-agent and task exist from the fifth on."""
     entries = tuple(
-        message(f"m{number}", "root", f"text {number}", MessageRole.USER if number == 1 else MessageRole.ASSISTANT, number)
+        message(
+            f"m{number}", "root", f"text {number}", MessageRole.USER if number == 1 else MessageRole.ASSISTANT, number
+        )
         for number in range(1, seq + 1)
     )
     late = seq >= 5
     node = tree() if late else AgentNode("root", "Ada", "w1", "root", started_at=START)
     tasks = (Task(id="t1", workflow_id="w1", name="Read"),) if late else ()
-    below: dict[str, tuple[TranscriptEntry, ...]] = {"child": (message("c1", "child", "from the helper"),)} if late else {}
+    below: dict[str, tuple[TranscriptEntry, ...]] = (
+        {"child": (message("c1", "child", "from the helper"),)} if late else {}
+    )
     return Snapshot("w1", "root", seq, timeline().marks[seq - 1], entries, node, tasks, below)
 
 
 def summaries(run_id: str = "root") -> list[RequestSummary]:
-    common: dict[str, Any] = {"model": "gpt", "provider": "p", "dialect": "native", "estimated": False, "cost": 0.0, "duration_ms": 10}
+    common: dict[str, Any] = {
+        "model": "gpt",
+        "provider": "p",
+        "dialect": "native",
+        "estimated": False,
+        "cost": 0.0,
+        "duration_ms": 10,
+    }
     return [
-        RequestSummary(run_id, 3, 4, at(2), "Ada", tokens_input=100, tokens_output=5, window=1000, calls=("read_file",), **common),
+        RequestSummary(
+            run_id, 3, 4, at(2), "Ada", tokens_input=100, tokens_output=5, window=1000, calls=("read_file",), **common
+        ),
         RequestSummary(run_id, 8, 14, at(9), "Ada", tokens_input=400, tokens_output=5, window=1000, **common),
     ]
 
@@ -94,7 +136,8 @@ def request(run_id: str, seq: int) -> SentRequest:
         SentItem(2, "root:6", "result", "results", 30, tool="read_file", cut=True),
     )
     left = Omitted(
-        "root:7", at(3), "cut_results", (OmittedEntry("root:6", "result", "read_file", "the whole file", "the file", 400, 30),),
+        "root:7", at(3), "cut_results",
+        (OmittedEntry("root:6", "result", "read_file", "the whole file", "the file", 400, 30),),
         tokens_before=900, tokens_after=500, window=1000, can_undo=True,
     )  # fmt: skip
     return SentRequest(
@@ -126,7 +169,13 @@ def engine(**services: dict[str, Any]) -> FakeAtelier:
     """A fake engine with this history; ``services`` adds or replaces answers."""
     known: dict[str, dict[str, Any]] = {
         "workflows": {"list": [WORKFLOW], "get": WORKFLOW},
-        "teams": {"timeline": timeline(), "tree": tree(), "at": snapshot, "turns": turns("root"), "root_of": lambda run_id: run_id},
+        "teams": {
+            "timeline": timeline(),
+            "tree": tree(),
+            "at": snapshot,
+            "turns": turns("root"),
+            "root_of": lambda run_id: run_id,
+        },
         "inspector": {"requests": summaries, "request": request},
     }
     results: dict[str, Any]

@@ -50,5 +50,11 @@ def gif_header(width: int, height: int) -> bytes:
 
 
 def webp_header(width: int, height: int) -> bytes:
-    body = b"WEBPVP8X" + struct.pack("<I", 10) + bytes(4) + (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
+    body = (
+        b"WEBPVP8X"
+        + struct.pack("<I", 10)
+        + bytes(4)
+        + (width - 1).to_bytes(3, "little")
+        + (height - 1).to_bytes(3, "little")
+    )
     return b"RIFF" + struct.pack("<I", len(body)) + body

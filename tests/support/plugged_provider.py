@@ -36,7 +36,8 @@ def create(config, vault, clock, models_dir: Path):
 
 
 register(ProviderType(
-    kind="acme", title="Acme Brains", name="Acme", create=create, order=15, url="https://acme.example", icon="sparkles", model="acme-1",
+    kind="acme", title="Acme Brains", name="Acme", create=create, order=15, url="https://acme.example", icon="sparkles",
+    model="acme-1",
     hint="A key from acme.example.", needs_key=True,
 ))
 '''

@@ -25,7 +25,9 @@ def aim(area: QAbstractScrollArea, row: int = 0, *, at_once: bool = False) -> No
     over, there = QPointF(place), QPointF(area.viewport().mapToGlobal(place))
     QApplication.sendEvent(area.viewport(), QEnterEvent(over, over, there))
     none = Qt.MouseButton.NoButton
-    QApplication.sendEvent(under, QMouseEvent(QEvent.Type.MouseMove, over, there, none, none, Qt.KeyboardModifier.NoModifier))
+    QApplication.sendEvent(
+        under, QMouseEvent(QEvent.Type.MouseMove, over, there, none, none, Qt.KeyboardModifier.NoModifier)
+    )
 
 
 def leave(area: QAbstractScrollArea) -> None:

@@ -52,7 +52,16 @@ ENTITIES = (
     entity("f1", EntityKind.FILE, "store.py", "store.py", 1, 14, type="file", language="python"),
     entity("f2", EntityKind.FILE, "app.py", "app.py", 1, 5, type="file", language="python"),
     entity(
-        "c1", EntityKind.SCOPE, "Store", "store.py", 6, 14, type="class", parent="f1", signature="class Store", docstring="Notes in a file."
+        "c1",
+        EntityKind.SCOPE,
+        "Store",
+        "store.py",
+        6,
+        14,
+        type="class",
+        parent="f1",
+        signature="class Store",
+        docstring="Notes in a file.",
     ),
     entity(
         "m1",
@@ -89,7 +98,13 @@ PROBLEMS = [
     FileProblem(path="broken.pdf", reason="It is no PDF."),
 ]
 STATISTICS = ProjectStatistics(
-    entities={EntityKind.FILE: 2, EntityKind.SCOPE: 4, EntityKind.PACKAGE: 1, EntityKind.DOCUMENT: 1, EntityKind.SECTION: 1},
+    entities={
+        EntityKind.FILE: 2,
+        EntityKind.SCOPE: 4,
+        EntityKind.PACKAGE: 1,
+        EntityKind.DOCUMENT: 1,
+        EntityKind.SECTION: 1,
+    },
     relations={RelationKind.CONTAINS: 5, RelationKind.IMPORTS: 2, RelationKind.CALLS: 2},
     languages={"python": 2, "markdown": 1},
     files=3,
@@ -125,15 +140,23 @@ class Projects:
             "stop": None,
             "allow": self.allow,
             "statistics": lambda project_id: STATISTICS if project_id == "p1" else ProjectStatistics(),
-            "problems": lambda project_id, **_more: [each for each in PROBLEMS if each.path not in self.kept[0].readable],
-            "files": lambda project_id, **_more: [each for each in self.entities.values() if each.kind is EntityKind.FILE],
+            "problems": lambda project_id, **_more: [
+                each for each in PROBLEMS if each.path not in self.kept[0].readable
+            ],
+            "files": lambda project_id, **_more: [
+                each for each in self.entities.values() if each.kind is EntityKind.FILE
+            ],
             "offers": self.offers,
             "answer": self.answer,
             "find": self.find,
             "explore": self.explore,
             "among": self.among,
             "entity": lambda id: self.entities[id],
-            "source": lambda id: (TEXTS[self.entities[id].path], self.entities[id].start_line, self.entities[id].end_line),
+            "source": lambda id: (
+                TEXTS[self.entities[id].path],
+                self.entities[id].start_line,
+                self.entities[id].end_line,
+            ),
         }
 
     def create(self, name: str, root: str = "", **more: Any) -> Project:
@@ -153,7 +176,9 @@ class Projects:
     def offers(self, folders: Sequence[str] = ()) -> list[ProjectOffer]:
         roots = [each.root for each in self.kept]
         return [
-            ProjectOffer(folder=each, name=each.rpartition("/")[2]) for each in folders if each not in roots and each not in self.answered
+            ProjectOffer(folder=each, name=each.rpartition("/")[2])
+            for each in folders
+            if each not in roots and each not in self.answered
         ]
 
     def answer(self, folder: str, yes: bool) -> Project | None:
@@ -166,7 +191,11 @@ class Projects:
 
     def find(self, query: str, *, kinds: Sequence[EntityKind] = (), **_more: Any) -> list[ProjectHit]:
         words = query.casefold().split()
-        texts = {each: f"{each.signature}\n{each.docstring}" for each in self.entities.values() if not kinds or each.kind in kinds}
+        texts = {
+            each: f"{each.signature}\n{each.docstring}"
+            for each in self.entities.values()
+            if not kinds or each.kind in kinds
+        }
         hits = [each for each, text in texts.items() if all(word in f"{each.name} {text}".casefold() for word in words)]
         return [ProjectHit(entity=each, project="notes", score=0.9, preview=texts[each]) for each in hits]
 
@@ -175,7 +204,13 @@ class Projects:
         return [each for each in among if not touching or each.source in touching or each.target in touching]
 
     def explore(
-        self, entity_id: str, *, relations: Sequence[RelationKind] = (), direction: Direction = Direction.BOTH, depth: int = 1, **_more: Any
+        self,
+        entity_id: str,
+        *,
+        relations: Sequence[RelationKind] = (),
+        direction: Direction = Direction.BOTH,
+        depth: int = 1,
+        **_more: Any,
     ) -> Exploration:
         found: dict[str, Neighbour] = {}
         edge = {entity_id}
@@ -184,8 +219,16 @@ class Projects:
             for each in self.relations:
                 if relations and each.kind not in relations:
                     continue
-                for here, there, way in ((each.source, each.target, Direction.OUT), (each.target, each.source, Direction.IN)):
-                    if direction in (way, Direction.BOTH) and here in edge and there not in found and there != entity_id:
+                for here, there, way in (
+                    (each.source, each.target, Direction.OUT),
+                    (each.target, each.source, Direction.IN),
+                ):
+                    if (
+                        direction in (way, Direction.BOTH)
+                        and here in edge
+                        and there not in found
+                        and there != entity_id
+                    ):
                         found[there] = Neighbour(entity=self.entities[there], depth=far, by=each)
                         after.add(there)
             edge = after

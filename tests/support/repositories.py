@@ -13,7 +13,16 @@ PLACES = ("", "sub", "bare.git", "tree", "mod")
 submodule."""
 CONFIGS = (".git/config", "sub/.git/config", "bare.git/config", ".git/modules/mod/config")
 ATTRIBUTES = b"* filter=evil diff=evil merge=evil\n*.b filter=a=b diff=a=b\n*.c filter=\xff\xfe diff=\xff\xfe\n"
-WHO = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always")
+WHO = (
+    "-c",
+    "user.name=Ann",
+    "-c",
+    "user.email=ann@example.org",
+    "-c",
+    "init.defaultBranch=main",
+    "-c",
+    "protocol.file.allow=always",
+)
 
 
 def git(*arguments: str, cwd: Path, home: Path | None = None, check: bool = True) -> str:
@@ -58,7 +67,9 @@ class Hostile:
         canary.write_text(f'#!/bin/sh\n: > "{marks}/$$"\necho CANARY; cat "{outside}/secret"\n')
         canary.chmod(0o755)
         (outside / "secret").write_text("s3cret <s3cret@example.org>\n")
-        (outside / "settings").write_text(f'[filter "evil"]\n\tclean = {canary}\n[diff "evil"]\n\ttextconv = {canary}\n')
+        (outside / "settings").write_text(
+            f'[filter "evil"]\n\tclean = {canary}\n[diff "evil"]\n\ttextconv = {canary}\n'
+        )
         commit(root)
         commit(root / "sub")
         git("submodule", "add", "-q", str(commit(outside / "mod")), "mod", cwd=root)

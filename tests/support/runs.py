@@ -28,7 +28,12 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 def agent(**changes: Any) -> AgentConfig:
     """An agent with defaults for all fields."""
-    base: dict[str, Any] = {"name": "Tester", "provider": "local", "model": "scripted", "tools": ("TodoTool", "CalculatorTool")}
+    base: dict[str, Any] = {
+        "name": "Tester",
+        "provider": "local",
+        "model": "scripted",
+        "tools": ("TodoTool", "CalculatorTool"),
+    }
     return AgentConfig(**{**base, **changes})
 
 
@@ -47,7 +52,9 @@ def started(id: str = "c1", tool: str = "CalculatorTool", **fields: Any) -> Tool
     return ToolCallStarted(call_id=id, tool=tool, **fields)
 
 
-def finished(id: str = "c1", tool: str = "CalculatorTool", text: str = '{"success": true}', **fields: Any) -> ToolCallFinished:
+def finished(
+    id: str = "c1", tool: str = "CalculatorTool", text: str = '{"success": true}', **fields: Any
+) -> ToolCallFinished:
     return ToolCallFinished(**{"call_id": id, "tool": tool, "text": text, "status": CallStatus.OK, **fields})
 
 
@@ -74,7 +81,9 @@ class Script:
     def add(self, *bodies: EventBody, seconds: float | None = None) -> Script:
         for body in bodies:
             self._time += timedelta(seconds=self._seconds if seconds is None else seconds)
-            self.events.append(RunEvent(workflow_id="w", run_id=self._run_id, seq=len(self.events) + 1, time=self._time, body=body))
+            self.events.append(
+                RunEvent(workflow_id="w", run_id=self._run_id, seq=len(self.events) + 1, time=self._time, body=body)
+            )
         return self
 
     @property
@@ -84,7 +93,9 @@ class Script:
         return state
 
 
-def interpret(script: Script, replies: Iterable[ModelReplied], result: Callable[[str], str] = lambda id: f"result of {id}") -> RunState:
+def interpret(
+    script: Script, replies: Iterable[ModelReplied], result: Callable[[str], str] = lambda id: f"result of {id}"
+) -> RunState:
     """Perform ``next_step`` with scripted replies until the run waits or ends."""
     left = iter(replies)
     for _ in range(1000):
@@ -99,7 +110,12 @@ def interpret(script: Script, replies: Iterable[ModelReplied], result: Callable[
                 script.add(finished(each.call.id, each.call.name, result(each.call.id)))
         elif isinstance(step, Finish):
             script.add(
-                RunFinished(status=step.ending.status, summary=step.ending.summary, result=step.ending.result, misfit=step.ending.misfit)
+                RunFinished(
+                    status=step.ending.status,
+                    summary=step.ending.summary,
+                    result=step.ending.result,
+                    misfit=step.ending.misfit,
+                )
             )
         else:
             return script.state

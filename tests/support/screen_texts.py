@@ -19,7 +19,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-ROLES = (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.StatusTipRole, Qt.ItemDataRole.AccessibleTextRole)
+ROLES = (
+    Qt.ItemDataRole.DisplayRole,
+    Qt.ItemDataRole.ToolTipRole,
+    Qt.ItemDataRole.StatusTipRole,
+    Qt.ItemDataRole.AccessibleTextRole,
+)
 
 
 def on_screen(*parts: QWidget) -> Iterator[tuple[str, str]]:
@@ -33,7 +38,13 @@ def on_screen(*parts: QWidget) -> Iterator[tuple[str, str]]:
 
 
 def _texts(widget: QWidget) -> Iterator[str]:
-    yield from (widget.accessibleName(), widget.accessibleDescription(), widget.toolTip(), widget.statusTip(), widget.windowTitle())
+    yield from (
+        widget.accessibleName(),
+        widget.accessibleDescription(),
+        widget.toolTip(),
+        widget.statusTip(),
+        widget.windowTitle(),
+    )
     yield from (part for action in widget.actions() for part in (action.text(), action.toolTip()))
     if isinstance(widget, QLabel | QAbstractButton):
         yield widget.text()

@@ -59,7 +59,12 @@ class Sites(httpcore.AsyncNetworkBackend):
         return self.names.get(host, (PUBLIC,))
 
     async def connect_tcp(
-        self, host: str, port: int, timeout: float | None = None, local_address: str | None = None, socket_options: Any = None
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Any = None,
     ) -> httpcore.AsyncNetworkStream:
         self.connected.append((host, port))
         return await self._real.connect_tcp("127.0.0.1", self.port, timeout=timeout)
@@ -83,11 +88,19 @@ class Sites(httpcore.AsyncNetworkBackend):
                 self.asked.append(asked)
                 self.methods.append(line.split(b" ")[0].decode())
                 found = self.pages.get(
-                    f"{asked.host}{target}", self.pages.get(f"{asked.host}{target.partition('?')[0]}", Reply(b"no", 404))
+                    f"{asked.host}{target}",
+                    self.pages.get(f"{asked.host}{target.partition('?')[0]}", Reply(b"no", 404)),
                 )
                 reply = found(asked) if callable(found) else found
-                length_said = {"content-length": str(len(reply.body))} if isinstance(reply.body, bytes) else {"connection": "close"}
-                lines = [f"HTTP/1.1 {reply.status} OK", *(f"{name}: {value}" for name, value in {**length_said, **reply.headers}.items())]
+                length_said = (
+                    {"content-length": str(len(reply.body))}
+                    if isinstance(reply.body, bytes)
+                    else {"connection": "close"}
+                )
+                lines = [
+                    f"HTTP/1.1 {reply.status} OK",
+                    *(f"{name}: {value}" for name, value in {**length_said, **reply.headers}.items()),
+                ]
                 writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
                 if not isinstance(reply.body, bytes):
                     await reply.body(writer)
@@ -124,6 +137,5 @@ async def parsed_here(module: str, arguments: tuple[str, ...], data: bytes, **_m
 def html(title: str, *paragraphs: str, head: str = "") -> bytes:
     """A page."""
     inner = "".join(f"<p>{each}</p>" for each in paragraphs)
-    return (
-        f"<!doctype html><html><head><title>{title}</title>{head}</head><body><main><h1>{title}</h1>{inner}</main></body></html>".encode()
-    )
+    body = f"<body><main><h1>{title}</h1>{inner}</main></body>"
+    return f"<!doctype html><html><head><title>{title}</title>{head}</head>{body}</html>".encode()

@@ -21,7 +21,8 @@ from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.registry.sections import section
 
-section("garden_ops", order=35, name=N_("Garden"), description=N_("Plant, water and harvest"), kind=ApprovalKind.FILE_OP)
+ABOUT = N_("Plant, water and harvest")
+section("garden_ops", order=35, name=N_("Garden"), description=ABOUT, kind=ApprovalKind.FILE_OP)
 '''
 TOOL = '''"""WaterTool: water a bed of the garden."""
 

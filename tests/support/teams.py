@@ -10,7 +10,15 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.support.runs import agent
 
-TEAM_TOOLS = ("CalculatorTool", "TodoTool", "UserQuestionTool", "SpawnAgentTool", "ParallelTasksTool", "DelegateTaskTool", "plan_actions")
+TEAM_TOOLS = (
+    "CalculatorTool",
+    "TodoTool",
+    "UserQuestionTool",
+    "SpawnAgentTool",
+    "ParallelTasksTool",
+    "DelegateTaskTool",
+    "plan_actions",
+)
 
 
 def leader(**changes: Any) -> AgentConfig:
@@ -32,7 +40,9 @@ def scripts(**steps: Sequence[Step] | ScriptedModel) -> Callable[[AgentConfig], 
 
 def spawn(id: str, name: str, prompt: str = "Do it.", **more: Any) -> ToolCall:
     """A call that starts one sub-agent."""
-    return ToolCall(id=id, name="SpawnAgentTool", arguments={"operation": "spawn", "name": name, "prompt": prompt, **more})
+    return ToolCall(
+        id=id, name="SpawnAgentTool", arguments={"operation": "spawn", "name": name, "prompt": prompt, **more}
+    )
 
 
 def calculate(id: str, expression: str) -> ToolCall:

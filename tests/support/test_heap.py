@@ -13,7 +13,9 @@ from atelier_desk.support import heap
 PIECES, BYTES = 60_000, 2_000
 
 
-@pytest.mark.skipif(sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="a C library that keeps nothing")
+@pytest.mark.skipif(
+    sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="a C library that keeps nothing"
+)
 def test_small_pieces_that_were_freed_do_not_stay() -> None:
     libc = ctypes.CDLL(None)
     libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]

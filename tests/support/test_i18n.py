@@ -30,9 +30,17 @@ def test_a_value_hides_or_reorders_nothing() -> None:
 
 def test_french_counts_zero_as_one() -> None:
     texts = ("{n} memory embedded", "{n} memories embedded")
-    assert [ngettext(*texts, n) for n in (0, 1, 2)] == ["0 memories embedded", "1 memory embedded", "2 memories embedded"]
+    assert [ngettext(*texts, n) for n in (0, 1, 2)] == [
+        "0 memories embedded",
+        "1 memory embedded",
+        "2 memories embedded",
+    ]
     set_language("fr")
-    assert [ngettext(*texts, n) for n in (0, 1, 2)] == ["0 souvenir vectorisé", "1 souvenir vectorisé", "2 souvenirs vectorisés"]
+    assert [ngettext(*texts, n) for n in (0, 1, 2)] == [
+        "0 souvenir vectorisé",
+        "1 souvenir vectorisé",
+        "2 souvenirs vectorisés",
+    ]
 
 
 async def test_a_task_may_speak_another_language_than_the_process() -> None:
@@ -75,7 +83,9 @@ def test_a_workflow_is_called_nothing_else(code: str) -> None:
     with (folder / "atelier.po").open("rb") as file:
         catalogue = read_po(file)
     texts = [(each.id if code == "en" else each.string) or "" for each in catalogue]
-    said = [text for each in texts for text in ([each] if isinstance(each, str) else each) if "conversation" in text.lower()]
+    said = [
+        text for each in texts for text in ([each] if isinstance(each, str) else each) if "conversation" in text.lower()
+    ]
     assert said == []
 
 
@@ -86,7 +96,11 @@ def test_no_text_to_be_translated_hides_in_an_f_string() -> None:
         for outer in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             for node in ast.walk(outer) if isinstance(outer, ast.JoinedStr) else ():
                 called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-                if isinstance(node, ast.Call) and called in ("_", "N_", "ngettext") and isinstance(node.args[0], ast.Constant):
+                if (
+                    isinstance(node, ast.Call)
+                    and called in ("_", "N_", "ngettext")
+                    and isinstance(node.args[0], ast.Constant)
+                ):
                     hidden.append(f"{path.name}:{node.lineno}")
     assert hidden == []
 

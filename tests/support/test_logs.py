@@ -84,7 +84,9 @@ def test_the_file_rotates_and_is_private(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_text_that_is_not_valid_unicode_is_written(tmp_path: Path) -> None:
     logs.set_up(tmp_path, stderr=False)
-    record = logging.makeLogRecord({"name": "atelier_desk.test", "levelno": logging.INFO, "levelname": "INFO", "msg": "half a pair \ud800"})
+    record = logging.makeLogRecord(
+        {"name": "atelier_desk.test", "levelno": logging.INFO, "levelname": "INFO", "msg": "half a pair \ud800"}
+    )
     # Straight to our handlers: text captured by pytest must be transferable between its processes.
     for handler in logging.getLogger().handlers:
         if type(handler).__module__ in ("atelier_desk.support.logs", "logging.handlers"):

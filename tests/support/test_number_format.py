@@ -49,12 +49,36 @@ def test_sizes_are_in_the_reader_s_language() -> None:
     def shown() -> list[str]:
         return [number_format.size(count).replace(number_format.NARROW, " ") for count in counts]
 
-    assert shown() == ["0 bytes", "1 byte", "2 bytes", "1023 bytes", "1 kB", "1.5 kB", "1 MB", "12 MB", "5 GB", "3,000 TB"]
+    assert shown() == [
+        "0 bytes",
+        "1 byte",
+        "2 bytes",
+        "1023 bytes",
+        "1 kB",
+        "1.5 kB",
+        "1 MB",
+        "12 MB",
+        "5 GB",
+        "3,000 TB",
+    ]
     set_language("fr")
-    assert shown() == ["0 octet", "1 octet", "2 octets", "1023 octets", "1 ko", "1,5 ko", "1 Mo", "12 Mo", "5 Go", "3 000 To"]
+    assert shown() == [
+        "0 octet",
+        "1 octet",
+        "2 octets",
+        "1023 octets",
+        "1 ko",
+        "1,5 ko",
+        "1 Mo",
+        "12 Mo",
+        "5 Go",
+        "3 000 To",
+    ]
 
 
-@pytest.mark.parametrize(("language", "written"), [("en", "2026-11-26 22:33|2026-11-26"), ("fr", "26/11/2026 à 22:33|26/11/2026")])
+@pytest.mark.parametrize(
+    ("language", "written"), [("en", "2026-11-26 22:33|2026-11-26"), ("fr", "26/11/2026 à 22:33|26/11/2026")]
+)
 def test_dates_have_one_form_in_the_window_and_the_terminal(language: str, written: str) -> None:
     set_language(language)
     at = datetime(2026, 11, 26, 22, 33).astimezone()
@@ -81,5 +105,8 @@ def test_another_language_is_a_catalogue_and_nothing_else(monkeypatch: pytest.Mo
 def test_nothing_a_person_reads_asks_whether_it_is_french() -> None:
     """Prompts of small models have rules of their own, tested elsewhere."""
     root = Path(number_format.__file__).parent.parent
-    read = [*root.glob("*.py"), *(each for name in ("desktop", "cli", "tools", "engine") for each in (root / name).rglob("*.py"))]
+    read = [
+        *root.glob("*.py"),
+        *(each for name in ("desktop", "cli", "tools", "engine") for each in (root / name).rglob("*.py")),
+    ]
     assert [path.name for path in read if re.search(r"""[!=]= ["']fr["']""", path.read_text("utf-8"))] == []

@@ -21,17 +21,24 @@ from atelier_desk.domain.limits import (
 )
 from atelier_desk.support.shutdown import ending_signals
 
-START = "import threading, time\nfrom atelier_desk.support.shutdown import EndWatch\nwatch = EndWatch(7, 0.3)\nwatch.start()\n"
+START = (
+    "import threading, time\nfrom atelier_desk.support.shutdown import EndWatch\nwatch = EndWatch(7, "
+    "0.3)\nwatch.start()\n"
+)
 
 
 def run(code: str) -> tuple[int, str, float]:
     """Exit status, output and duration in seconds of a program that was asked to end."""
     began = time.monotonic()
-    done = subprocess.run([sys.executable, "-c", START + textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", START + textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False
+    )
     return done.returncode, done.stdout, time.monotonic() - began
 
 
-@pytest.mark.parametrize("held_up", ["time.sleep(50)", "threading.Thread(target=time.sleep, args=(50,)).start(); watch.returned()"])
+@pytest.mark.parametrize(
+    "held_up", ["time.sleep(50)", "threading.Thread(target=time.sleep, args=(50,)).start(); watch.returned()"]
+)
 def test_whatever_holds_it_up(held_up: str) -> None:
     status, _out, seconds = run(held_up)
     assert status == 7

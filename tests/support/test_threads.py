@@ -93,7 +93,8 @@ def test_a_program_ends_while_a_given_function_hangs() -> None:
         "    def hang(event):\n"
         "        loop.call_soon_threadsafe(event.set)\n"
         "        threading.Event().wait()\n"
-        "    tasks = [asyncio.create_task(run(hang, event)) for run, event in zip((in_function_thread, in_tool_thread), began)]\n"
+        "    tasks = [asyncio.create_task(run(hang, event)) for run, event in zip((in_function_thread, "
+        "in_tool_thread), began)]\n"
         "    for event in began: await event.wait()\n"
         "    for task in tasks: task.cancel()\n"
         "    print('ended')\n"
@@ -108,7 +109,8 @@ async def test_work_in_the_background_that_fails_is_logged() -> None:
 
     class Told(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            loop.call_soon_threadsafe(logged.put_nowait, self.format(record))  # at once: other handlers hide secrets in the record itself
+            # at once: other handlers hide secrets in the record itself
+            loop.call_soon_threadsafe(logged.put_nowait, self.format(record))
 
     told = Told()
     logging.getLogger("atelier_desk.support.threads").addHandler(told)

@@ -11,7 +11,10 @@ import psutil
 
 from atelier_desk.tools.own.files import ToolFile, list_candidates
 
-HEAD = "from atelier_desk.tools.custom import tool\nfrom atelier_desk.tools.base import ToolContext\nimport os, signal, sys, time\n"
+HEAD = (
+    "from atelier_desk.tools.custom import tool\nfrom atelier_desk.tools.base import ToolContext\nimport os, signal, "
+    "sys, time\n"
+)
 
 HANGS = (
     HEAD

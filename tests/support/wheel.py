@@ -14,7 +14,8 @@ def turn(widget: QWidget, notches: int = -1) -> None:
     """Turn the wheel over a widget, visible or not; a negative number scrolls down."""
     middle = QPointF(widget.rect().center())
     event = QWheelEvent(
-        middle, QPointF(widget.mapToGlobal(middle.toPoint())), QPoint(), QPoint(0, 120 * notches), Qt.MouseButton.NoButton,
+        middle, QPointF(widget.mapToGlobal(middle.toPoint())), QPoint(), QPoint(0, 120 * notches),
+        Qt.MouseButton.NoButton,
         Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
     )  # fmt: skip
     QApplication.sendEvent(widget, event)
@@ -23,14 +24,18 @@ def turn(widget: QWidget, notches: int = -1) -> None:
 def turn_over(widget: QWidget, notches: int = -1) -> None:
     """Turn the wheel as the window system reports it: to the window, at a visible widget's place."""
     window = widget.window()
-    QTest.wheelEvent(window.windowHandle(), QPointF(widget.mapTo(window, widget.rect().center())), QPoint(0, 120 * notches))
+    QTest.wheelEvent(
+        window.windowHandle(), QPointF(widget.mapTo(window, widget.rect().center())), QPoint(0, 120 * notches)
+    )
     QApplication.processEvents()
 
 
 def inputs(window: QWidget) -> list[QWidget]:
     """Every combo box, spin box and slider below a widget; no scroll bars."""
     kinds = (QComboBox, QAbstractSpinBox, QAbstractSlider)
-    return [each for each in window.findChildren(QWidget) if isinstance(each, kinds) and not isinstance(each, QScrollBar)]
+    return [
+        each for each in window.findChildren(QWidget) if isinstance(each, kinds) and not isinstance(each, QScrollBar)
+    ]
 
 
 def value(widget: Any) -> Any:

@@ -13,7 +13,9 @@ from atelier_desk.tools.registry.services import ToolServices
 
 def test_every_name_that_is_exported_is_there() -> None:
     assert all(getattr(front, name) is not None for name in front.__all__)
-    assert {each.name for each in builtin_tools(ToolServices()) if each.category is ToolCategory.CONTROL} == set(CONTROL_TOOLS)
+    assert {each.name for each in builtin_tools(ToolServices()) if each.category is ToolCategory.CONTROL} == set(
+        CONTROL_TOOLS
+    )
     assert callable(ToolRegistry)
 
 
@@ -28,4 +30,7 @@ def test_a_tool_of_ones_own_is_common_unless_it_says_otherwise() -> None:
 
 def test_nothing_is_loaded_before_it_is_asked_for() -> None:
     code = "import sys, atelier_desk.tools; print('pydantic' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+        == "False"
+    )

@@ -16,7 +16,9 @@ APP = Path(atelier_desk.__file__).parent
 OTHER = {"output", "task_complete"}
 """Names that are words of other things too: a kind of message, a stream event."""
 FOREIGN = {"rule_import.py", "path_denials.py"}
-"""What other programs' tools are called here, and what a rule means that a person wrote for one of ours: rules are texts with names."""
+"""What other programs' tools are called here, and what a rule means that a person wrote for one of ours: rules are
+texts with names.
+"""
 EXAMPLES = {"rule_form.py", "rule_tester.py"}
 """They show people how a rule is written."""
 
@@ -53,6 +55,12 @@ def test_no_file_outside_the_tools_knows_one_by_name(folder: str) -> None:
 
 
 def test_a_name_in_a_text_is_found(tmp_path: Path) -> None:
-    code = ['"""TodoTool"""', 'ICONS = {"TodoTool": 1}', "def f():", '    """MemoryTool"""', '    return f"use {1} ReportTool"']
+    code = [
+        '"""TodoTool"""',
+        'ICONS = {"TodoTool": 1}',
+        "def f():",
+        '    """MemoryTool"""',
+        '    return f"use {1} ReportTool"',
+    ]
     (tmp_path / "a.py").write_text("\n".join(code))
     assert [text for text in texts(tmp_path / "a.py") if "Tool" in text] == ["TodoTool", " ReportTool"]

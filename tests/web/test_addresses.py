@@ -56,7 +56,12 @@ SPELLINGS += [
     "http://public.org/a b",
     "",
 ]
-SPELLINGS += ["http://" + "a." * 1_200 + "org/", "http://" + "a" * 64 + ".org/", "http://public.org\u00a0/", "http://public.org\x85/"]
+SPELLINGS += [
+    "http://" + "a." * 1_200 + "org/",
+    "http://" + "a" * 64 + ".org/",
+    "http://public.org\u00a0/",
+    "http://public.org\x85/",
+]
 NAMES = {
     "a.public.org": ("127.0.0.1",),
     "b.public.org": (PUBLIC, "10.0.0.1"),
@@ -84,14 +89,22 @@ async def test_no_address_of_the_corpus_is_connected_to(web: Web, served: Sites)
 
 async def test_what_is_never_fetched_is_not_even_where_a_rule_allows_it(web: Web, served: Sites) -> None:
     served.names["meta.org"] = ("169.254.169.254",)
-    for url in ("http://169.254.169.254/", "http://[fd00:ec2::254]/", "http://meta.org/", "http://0.0.0.0/", "http://224.0.0.1/"):
+    for url in (
+        "http://169.254.169.254/",
+        "http://[fd00:ec2::254]/",
+        "http://meta.org/",
+        "http://0.0.0.0/",
+        "http://224.0.0.1/",
+    ):
         with pytest.raises(ToolError) as refused:
             await web.page(url, lambda host, port: True)
         assert refused.value.code == "own_network"
     assert served.connected == []
 
 
-async def test_a_name_is_looked_up_once_for_a_connection_and_that_answer_is_connected_to(web: Web, served: Sites, hasty: Hasty) -> None:
+async def test_a_name_is_looked_up_once_for_a_connection_and_that_answer_is_connected_to(
+    web: Web, served: Sites, hasty: Hasty
+) -> None:
     """A resolver that says a public number first and then the loopback's never gets a connection to the latter."""
     answers = iter([(PUBLIC,), ("127.0.0.1",), ("127.0.0.1",)])
 
@@ -111,7 +124,10 @@ async def test_a_name_is_looked_up_once_for_a_connection_and_that_answer_is_conn
 def test_addresses_that_are_fetched_are_read_as_they_are_written() -> None:
     assert read("HTTPS://Example.ORG").url == "https://example.org/"
     assert read("http://example.org:80/a?b=c#d").url == "http://example.org/a?b=c"
-    assert read("https://example.org:8443/é à?q=ü".replace(" ", "")).url == "https://example.org:8443/%C3%A9%C3%A0?q=%C3%BC"
+    assert (
+        read("https://example.org:8443/é à?q=ü".replace(" ", "")).url
+        == "https://example.org:8443/%C3%A9%C3%A0?q=%C3%BC"
+    )
     assert read("http://bücher.example.org/").host == "xn--bcher-kva.example.org"
     assert read("http://[2606:2800::1]:8080/x").url == "http://[2606:2800::1]:8080/x"
     assert read("https://example.org/a").link("../b?c").url == "https://example.org/b?c"
@@ -119,8 +135,10 @@ def test_addresses_that_are_fetched_are_read_as_they_are_written() -> None:
     assert not read("https://example.org/").same_place(read("https://example.org:8443/"))
 
 
-@pytest.mark.parametrize(("text", "kind"), [("8.8.8.8", "public"), ("2606:4700::1111", "public"), ("64:ff9b::808:808", "public"),
-                                            ("192.168.1.1", "own"), ("::1", "own"), ("fd12::1", "own"), ("100.64.0.1", "own")])  # fmt: skip
+@pytest.mark.parametrize(("text", "kind"),
+[("8.8.8.8", "public"), ("2606:4700::1111", "public"), ("64:ff9b::808:808", "public"),
+                                            ("192.168.1.1", "own"), ("::1", "own"), ("fd12::1", "own"),
+                                            ("100.64.0.1", "own")])  # fmt: skip
 def test_numbers_are_public_or_of_the_own_network(text: str, kind: str) -> None:
     found = number(text)
     assert found is not None
@@ -220,4 +238,5 @@ def test_what_is_refused_is_shown_without_what_a_terminal_would_obey() -> None:
 
 
 # equivalent: address.py kind_of: `4294967295` → `4294967294`
-#   Without its last bit an address is of the same network: all networks end evenly, and so do the single addresses beyond them.
+#   Without its last bit an address is of the same network: all networks end evenly, and so do the single addresses
+# beyond them.

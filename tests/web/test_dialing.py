@@ -25,7 +25,9 @@ class Network(httpcore.AsyncNetworkBackend):
     def __init__(self, *dead: str) -> None:
         self.dead, self.tried = dead, list[tuple[str, int]]()
 
-    async def connect_tcp(self, host: str, port: int, timeout: float | None = None, **_more: Any) -> httpcore.AsyncNetworkStream:
+    async def connect_tcp(
+        self, host: str, port: int, timeout: float | None = None, **_more: Any
+    ) -> httpcore.AsyncNetworkStream:
         self.tried.append((host, port))
         if host in self.dead:
             raise httpcore.ConnectError(f"{host} refuses")
@@ -51,20 +53,23 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 ASK = (
-    "{host}, port {port}, is on this machine or its own network, or is no web server's port: it is not fetched unless the user allows it "
+    "{host}, port {port}, is on this machine or its own network, or is no web server's port: it is not fetched "
+    "unless the user allows it "
     "by a rule. Ask the user to add it under Settings, Permissions: allow fetch_web_page({rule})"
 )
 NEVER = "{host} leads to an address that is never fetched: no public server has it. Use another source."
 
 
 @pytest.mark.parametrize(("host", "port", "numbers", "looked_up", "code", "text"), [
-    ("nas.lan", 8080, (PUBLIC,), False, "own_network", ASK.format(host="nas.lan", port=8080, rule="domain:nas.lan:8080")),
+    ("nas.lan", 8080, (PUBLIC,), False, "own_network",
+    ASK.format(host="nas.lan", port=8080, rule="domain:nas.lan:8080")),
     ("printer", 80, (PUBLIC,), False, "own_network", ASK.format(host="printer", port=80, rule="domain:printer:80")),
     ("far.org", 22, (PUBLIC,), False, "own_network", ASK.format(host="far.org", port=22, rule="local:far.org:22")),
     ("10.0.0.1", 80, (), False, "own_network", ASK.format(host="10.0.0.1", port=80, rule="domain:10.0.0.1:80")),
     ("::1", 80, (), False, "own_network", ASK.format(host="[::1]", port=80, rule="domain:[::1]:80")),
     ("in.org", 80, ("10.0.0.1",), True, "own_network", ASK.format(host="in.org", port=80, rule="local:in.org:80")),
-    ("both.org", 80, (PUBLIC, "10.0.0.1"), True, "own_network", ASK.format(host="both.org", port=80, rule="local:both.org:80")),
+    ("both.org", 80, (PUBLIC, "10.0.0.1"), True, "own_network",
+    ASK.format(host="both.org", port=80, rule="local:both.org:80")),
     ("169.254.169.254", 80, (), False, "own_network", NEVER.format(host="169.254.169.254")),
     ("fd00:ec2::254", 80, (), False, "own_network", NEVER.format(host="[fd00:ec2::254]")),
     ("meta.org", 80, (PUBLIC, "169.254.169.254"), True, "own_network", NEVER.format(host="meta.org")),
@@ -90,7 +95,9 @@ async def test_what_is_refused_says_why_and_which_rule_would_allow_it(
     ("nas.lan", 80, ("192.168.1.9",), True, "192.168.1.9", {"nas.lan"}),
     ("10.0.0.1", 80, (), True, "10.0.0.1", {"10.0.0.1"}),
 ])  # fmt: skip
-async def test_what_is_connected_to(host: str, port: int, numbers: tuple[str, ...], allowed: bool, tried: str, own: set[str]) -> None:
+async def test_what_is_connected_to(
+    host: str, port: int, numbers: tuple[str, ...], allowed: bool, tried: str, own: set[str]
+) -> None:
     network = Network()
     dialer = Dialer(Names(*numbers), allowed=lambda *asked: allowed and asked == (host, port), network=network)
     await dialer.connect_tcp(host, port)
@@ -99,7 +106,9 @@ async def test_what_is_connected_to(host: str, port: int, numbers: tuple[str, ..
 
 async def test_what_only_a_rule_allows_is_refused_even_there_when_it_is_never_fetched() -> None:
     with pytest.raises(ToolError, match="never fetched"):
-        await Dialer(Names("10.0.0.1", "0.0.0.0"), allowed=lambda *_: True, network=Network()).connect_tcp("nas.lan", 80)
+        await Dialer(Names("10.0.0.1", "0.0.0.0"), allowed=lambda *_: True, network=Network()).connect_tcp(
+            "nas.lan", 80
+        )
 
 
 async def test_of_the_numbers_of_a_host_four_are_tried_one_after_another() -> None:
@@ -127,12 +136,14 @@ async def test_a_way_to_another_host_is_held_against_the_rules_and_told_whole() 
         dialer.on_the_way(read("http://unsure.org/y"), asked)
     assert unsure.value.code == "elsewhere"
     assert str(unsure.value) == (
-        "a.org:8080 leads to http://unsure.org/y , about which the user wants to be asked. Fetch that address if you want to go there."
+        "a.org:8080 leads to http://unsure.org/y , about which the user wants to be asked. Fetch that address if you "
+        "want to go there."
     )
 
 
 @pytest.mark.parametrize(("variable", "host", "port", "told"), [
-    ("HTTP_PROXY", "far.org", 80, "far.org"), ("HTTPS_PROXY", "far.org", 443, "far.org"), ("HTTP_PROXY", OTHER, 8080, OTHER),
+    ("HTTP_PROXY", "far.org", 80, "far.org"), ("HTTPS_PROXY", "far.org", 443, "far.org"),
+    ("HTTP_PROXY", OTHER, 8080, OTHER),
 ])  # fmt: skip
 async def test_a_proxy_that_cannot_be_used_is_named(
     monkeypatch: pytest.MonkeyPatch, variable: str, host: str, port: int, told: str
@@ -146,12 +157,16 @@ async def test_a_proxy_that_cannot_be_used_is_named(
         assert part in str(failed.value)
 
 
-async def test_a_proxy_is_asked_for_the_number_and_not_for_what_is_of_the_own_network(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_proxy_is_asked_for_the_number_and_not_for_what_is_of_the_own_network(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://proxy.org:9")
     through: list[tuple[str, int]] = []
     stream = httpcore.AsyncMockStream([])
 
-    async def tunnelled(network: object, proxy: object, at: str, port: int, timeout: float | None) -> httpcore.AsyncNetworkStream:
+    async def tunnelled(
+        network: object, proxy: object, at: str, port: int, timeout: float | None
+    ) -> httpcore.AsyncNetworkStream:
         through.append((at, port))
         return stream
 

@@ -67,7 +67,9 @@ def here(served: Sites) -> str:
     return f"127.0.0.1:{served.port}"
 
 
-async def test_a_picture_comes_in_the_answer_or_by_its_address(make: Callable[..., MediaGenerator], served: Sites, here: str) -> None:
+async def test_a_picture_comes_in_the_answer_or_by_its_address(
+    make: Callable[..., MediaGenerator], served: Sites, here: str
+) -> None:
     maker = make(images=f"http://{here}/v1", images_model="painter")
     served.pages[f"{here}/v1/images/generations"] = answer({"data": [{"b64_json": base64.b64encode(PNG).decode()}]})
     assert await maker.picture("a cat", "3:2") == PNG
@@ -79,7 +81,9 @@ async def test_a_picture_comes_in_the_answer_or_by_its_address(make: Callable[..
     assert await maker.picture("a cat", "1:1") == PNG
 
 
-async def test_a_server_of_ones_own_that_makes_pictures_needs_no_key(make: Callable[..., MediaGenerator], served: Sites, here: str) -> None:
+async def test_a_server_of_ones_own_that_makes_pictures_needs_no_key(
+    make: Callable[..., MediaGenerator], served: Sites, here: str
+) -> None:
     maker = make(images=f"http://{here}/v1", images_model="painter")
     maker._vault.delete(entry("images"))
     served.pages[f"{here}/v1/images/generations"] = answer({"data": [{"b64_json": base64.b64encode(PNG).decode()}]})
@@ -111,7 +115,9 @@ async def test_an_answer_that_is_no_picture_is_refused(
     assert failed.value.code == code
 
 
-async def test_a_refused_key_is_reported_without_the_key(make: Callable[..., MediaGenerator], served: Sites, here: str) -> None:
+async def test_a_refused_key_is_reported_without_the_key(
+    make: Callable[..., MediaGenerator], served: Sites, here: str
+) -> None:
     served.pages[f"{here}/v1/images/generations"] = answer({"error": {"message": "sesame-123 is no good"}}, 401)
     with pytest.raises(ProviderError) as failed:
         await make(images=f"http://{here}/v1", images_model="painter").picture("a cat", "1:1")
@@ -143,7 +149,9 @@ async def test_tripo_gets_a_picture_and_is_asked_until_the_model_is_there(
     assert 'name="file"; filename="picture.png"' in upload.headers["body"]
 
 
-async def test_meshy_makes_a_model_from_words_or_says_why_not(make: Callable[..., MediaGenerator], served: Sites, here: str) -> None:
+async def test_meshy_makes_a_model_from_words_or_says_why_not(
+    make: Callable[..., MediaGenerator], served: Sites, here: str
+) -> None:
     maker = make(models="meshy", models_address=f"http://{here}")
     served.pages[f"{here}/v2/text-to-3d"] = answer({"result": "m1"}, 202)
     served.pages[f"{here}/v2/text-to-3d/m1"] = answer(
@@ -194,7 +202,13 @@ async def test_stopping_the_call_stops_a_job_that_is_only_queued_where_the_servi
 async def test_a_job_that_is_paid_for_outlives_a_server_that_stumbles(
     make: Callable[..., MediaGenerator], served: Sites, here: str
 ) -> None:
-    states = iter([answer({}, 503), answer({}, 500), answer({"status": "SUCCEEDED", "model_urls": {"glb": f"http://{here}/m.glb"}})])
+    states = iter(
+        [
+            answer({}, 503),
+            answer({}, 500),
+            answer({"status": "SUCCEEDED", "model_urls": {"glb": f"http://{here}/m.glb"}}),
+        ]
+    )
     served.pages[f"{here}/v2/text-to-3d"] = answer({"result": "m1"}, 202)
     served.pages[f"{here}/v2/text-to-3d/m1"] = lambda asked: next(states)
     served.pages[f"{here}/m.glb"] = Reply(GLB)
@@ -235,7 +249,10 @@ async def test_a_model_that_is_never_finished_is_abandoned(
 
 async def test_what_is_not_set_up_is_named(make: Callable[..., MediaGenerator]) -> None:
     maker = make()
-    assert ("Settings, Images and 3D" in maker.missing_for_images(), "Tripo or Meshy" in maker.missing_for_models()) == (True, True)
+    assert (
+        "Settings, Images and 3D" in maker.missing_for_images(),
+        "Tripo or Meshy" in maker.missing_for_models(),
+    ) == (True, True)
     with pytest.raises(ToolError) as failed:
         await maker.model(Job("x"), lambda *_: None)
     assert failed.value.code == "not_configured"

@@ -19,7 +19,10 @@ from atelier_desk.web.page_text import decoded, page
 from tests.support.sites import Asked, Reply, Sites, html
 from tests.web.conftest import Hasty
 
-LONG = "A sentence that says something about the subject of the page, and goes on for a while so that there is something to read. " * 4
+LONG = (
+    "A sentence that says something about the subject of the page, and goes on for a while so that there is "
+    "something to read. "
+) * 4
 
 
 def no(host: str, port: int) -> bool:
@@ -32,7 +35,9 @@ async def fails(web: Web, url: str, allowed: object = no) -> tuple[str, str]:
     return failed.value.code, str(failed.value)
 
 
-async def test_a_page_is_read_as_markdown_with_what_is_known_of_it(web: Web, served: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_is_read_as_markdown_with_what_is_known_of_it(
+    web: Web, served: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(page_fetcher, "ask_once", parent.ask_once)  # by the process that is used
     head = '<meta name="author" content="Ann Author"><meta property="article:published_time" content="2026-03-04">'
     served.pages["news.org/a"] = Reply(html("Title here", LONG, 'See <a href="/b#x">the other</a>.', head=head))
@@ -69,7 +74,9 @@ async def test_a_redirect_within_a_site_is_checked_like_any_address(web: Web, se
     assert len(served.connected) == 1
 
 
-async def test_a_redirect_and_a_kept_page_are_held_against_the_rules_of_hosts_at_each_hop(web: Web, served: Sites) -> None:
+async def test_a_redirect_and_a_kept_page_are_held_against_the_rules_of_hosts_at_each_hop(
+    web: Web, served: Sites
+) -> None:
     served.pages["x.org/"] = Reply(status=302, headers={"location": "http://www.x.org/a"})
     served.pages["www.x.org/a"] = Reply(html("WWW", LONG))
     served.pages["www.y.org/"] = Reply(status=302, headers={"location": "http://y.org/"})
@@ -86,8 +93,13 @@ async def test_a_redirect_and_a_kept_page_are_held_against_the_rules_of_hosts_at
     assert [f"{each.host}{each.target}" for each in served.asked[before:]] == ["www.y.org/robots.txt", "www.y.org/"]
     served.pages["z.org/"] = Reply(html("Z", LONG, '<a href="http://www.z.org/b">b</a>', '<a href="/c">c</a>'))
     served.pages["z.org/c"] = Reply(html("C", LONG))
-    crawled = await web.crawl("http://z.org/", Crawl(1, 9), no, lambda *_: None, barred=lambda host: "deny" if host == "www.z.org" else "")
-    assert ([each.title for each in crawled.pages], [each[0] for each in crawled.failed]) == (["Z", "C"], ["http://www.z.org/b"])
+    crawled = await web.crawl(
+        "http://z.org/", Crawl(1, 9), no, lambda *_: None, barred=lambda host: "deny" if host == "www.z.org" else ""
+    )
+    assert ([each.title for each in crawled.pages], [each[0] for each in crawled.failed]) == (
+        ["Z", "C"],
+        ["http://www.z.org/b"],
+    )
 
 
 async def test_robots_txt_is_obeyed_with_its_stars_and_its_delay(web: Web, served: Sites, hasty: Hasty) -> None:
@@ -102,11 +114,15 @@ async def test_robots_txt_is_obeyed_with_its_stars_and_its_delay(web: Web, serve
     assert (await fails(web, "http://down.org/a"))[0] == "robots"
 
 
-async def test_a_page_comes_from_the_cache_while_it_is_fresh_and_is_asked_about_later(web: Web, served: Sites, hasty: Hasty) -> None:
+async def test_a_page_comes_from_the_cache_while_it_is_fresh_and_is_asked_about_later(
+    web: Web, served: Sites, hasty: Hasty
+) -> None:
     def answer(asked: Asked) -> Reply:
         if asked.headers.get("if-none-match") == '"v1"':
             return Reply(b"", 304, {"etag": '"v1"'})
-        return Reply(html("Cached", LONG), headers={"content-type": "text/html", "etag": '"v1"', "cache-control": "max-age=60"})
+        return Reply(
+            html("Cached", LONG), headers={"content-type": "text/html", "etag": '"v1"', "cache-control": "max-age=60"}
+        )
 
     served.pages["kept.org/a"] = answer
     assert not (await web.page("http://kept.org/a", no)).cached
@@ -151,7 +167,9 @@ async def test_a_huge_and_a_packed_page_are_cut_and_a_bomb_ends_at_the_cap(web: 
     assert (await fails(web, "http://huge.org/c"))[0] == "packed"
 
 
-async def test_a_server_that_keeps_silent_or_drips_is_left(web: Web, served: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_keeps_silent_or_drips_is_left(
+    web: Web, served: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def silent(writer: asyncio.StreamWriter) -> None:
         await served.over.wait()
 
@@ -178,7 +196,8 @@ async def test_what_is_no_page_says_so(web: Web, served: Sites) -> None:
     served.pages["odd.org/z"] = Reply(b"PK\3\4\0\0\0", headers={"content-type": "application/octet-stream"})
     served.pages["odd.org/j"] = Reply(b'{"a": "\xc3\xa9"}', headers={"content-type": "application/json"})
     served.pages["odd.org/s"] = Reply(
-        b"<html><body><noscript>Please enable JavaScript</noscript><div id=app></div><script>go()</script></body></html>"
+        b"<html><body><noscript>Please enable JavaScript</noscript><div "
+        b"id=app></div><script>go()</script></body></html>"
     )
     assert (await fails(web, "http://odd.org/p"))[0] == "not_a_page"
     assert (await fails(web, "http://odd.org/z"))[0] == "not_a_page"
@@ -244,7 +263,11 @@ def test_any_encoding_is_read(data: bytes, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "codec"), [("こんにちは世界、これは日本語の文章です。" * 20, "shift_jis"), ("Привет, мир. Это русский текст. " * 20, "koi8-r")]
+    ("text", "codec"),
+    [
+        ("こんにちは世界、これは日本語の文章です。" * 20, "shift_jis"),
+        ("Привет, мир. Это русский текст. " * 20, "koi8-r"),
+    ],
 )
 def test_other_scripts_are_read_by_what_the_page_says(text: str, codec: str) -> None:
     assert decoded(f"<meta charset={codec}>".encode() + text.encode(codec)).endswith(text)
@@ -257,7 +280,11 @@ def test_what_a_reader_does_not_see_is_not_said() -> None:
         "text/html",
         "",
     )
-    assert ("obey" in said["markdown"], "and me" in said["markdown"], "too" in said["markdown"]) == (False, False, False)
+    assert ("obey" in said["markdown"], "and me" in said["markdown"], "too" in said["markdown"]) == (
+        False,
+        False,
+        False,
+    )
 
 
 def test_a_page_of_nothing_but_depth_is_no_trouble() -> None:
@@ -267,7 +294,10 @@ def test_a_page_of_nothing_but_depth_is_no_trouble() -> None:
 
 @pytest.mark.parametrize("around", [LONG, "short"])
 def test_code_keeps_its_lines_its_language_and_its_ticks(around: str) -> None:
-    code = '<pre><code class="language-python">import os\n\ndef f():\n    return &quot;```&quot;\n</code></pre><pre>one line</pre>'
+    code = (
+        '<pre><code class="language-python">import os\n\ndef f():\n    return &quot;```&quot;\n</code></pre><pre>one '
+        "line</pre>"
+    )
     said = page(html("T", around).replace(b"</main>", code.encode() + b"</main>"), "http://a.org/", "text/html", "")
     assert '````python\nimport os\n\ndef f():\n    return "```"\n````' in said["markdown"]
     assert "```\none line\n```" in said["markdown"]

@@ -22,21 +22,42 @@ JSON = {"content-type": "application/json"}
 ANSWERS: dict[str, tuple[str, Any, WebHit]] = {
     "searxng": (
         "/search",
-        {"results": [{"title": "A", "url": "https://a.org/", "content": "about <b>a</b>", "publishedDate": "2026-01-02T00:00:00"}]},
+        {
+            "results": [
+                {
+                    "title": "A",
+                    "url": "https://a.org/",
+                    "content": "about <b>a</b>",
+                    "publishedDate": "2026-01-02T00:00:00",
+                }
+            ]
+        },
         WebHit("A", "https://a.org/", "about a", "2026-01-02T00:00:00"),
     ),
     "brave": (
         "/res/v1/web/search",
         {
             "web": {
-                "results": [{"title": "A &amp; B", "url": "https://a.org/", "description": "the <strong>a</strong>", "age": "3 days ago"}]
+                "results": [
+                    {
+                        "title": "A &amp; B",
+                        "url": "https://a.org/",
+                        "description": "the <strong>a</strong>",
+                        "age": "3 days ago",
+                    }
+                ]
             }
         },
         WebHit("A & B", "https://a.org/", "the a", "3 days ago"),
     ),
     "tavily": (
         "/search",
-        {"results": [{"title": "A", "url": "https://a.org/", "content": "text", "score": 0.9}, {"url": "javascript:x"}]},
+        {
+            "results": [
+                {"title": "A", "url": "https://a.org/", "content": "text", "score": 0.9},
+                {"url": "javascript:x"},
+            ]
+        },
         WebHit("A", "https://a.org/", "text"),
     ),
 }
@@ -86,8 +107,13 @@ async def test_a_searxng_that_gives_no_json_is_explained(served: Sites, reply: R
     assert ("formats" in str(failed.value), "model server" in str(failed.value)) == (True, False)
 
 
-async def test_the_public_pages_answer_or_their_failure_is_reported(served: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [{"title": "A", "href": "https://a.org/", "body": "x"}, {"title": "again", "href": "https://a.org/", "body": ""}]
+async def test_the_public_pages_answer_or_their_failure_is_reported(
+    served: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        {"title": "A", "href": "https://a.org/", "body": "x"},
+        {"title": "again", "href": "https://a.org/", "body": ""},
+    ]
     made = Searcher(KeyVault(session=True), ManualClock())
     monkeypatch.setattr(search, "public_pages", lambda query, limit, proxy: rows)
     assert await made.search("x", 5, uncounted) == [WebHit("A", "https://a.org/", "x")]
@@ -147,8 +173,12 @@ async def test_what_the_library_gives_is_read_in_every_shape_it_was_seen_in(
     assert asked == [(None, search._PAGES_S), ("x y", 5)]
 
 
-@pytest.mark.parametrize(("kind", "said"), [("RatelimitException", "202"), ("TimeoutException", "timed out"), ("DDGSException", "DNS")])
-async def test_each_failure_of_the_library_names_the_other_services(monkeypatch: pytest.MonkeyPatch, kind: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "said"), [("RatelimitException", "202"), ("TimeoutException", "timed out"), ("DDGSException", "DNS")]
+)
+async def test_each_failure_of_the_library_names_the_other_services(
+    monkeypatch: pytest.MonkeyPatch, kind: str, said: str
+) -> None:
     import ddgs.exceptions
 
     def fails(query: str, limit: int, proxy: str | None) -> list[dict[str, Any]]:

@@ -47,12 +47,18 @@ async def test_a_proxy_gets_the_checked_number(
         assert (refused.value.code, len(proxy.asked)) == ("own_network", 1)
 
 
-async def test_a_proxy_that_refuses_is_named(tmp_path: Path, served: Sites, hasty: Hasty, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_proxy_that_refuses_is_named(
+    tmp_path: Path, served: Sites, hasty: Hasty, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with FakeProxy(served.port, refuse=403) as proxy:
         monkeypatch.setenv("HTTP_PROXY", f"http://{proxy.address}")
         with pytest.raises(ToolError) as refused:
             await Web(tmp_path / "web", hasty, resolve=served.resolve).page("http://far.org/", lambda host, port: False)
-    assert (refused.value.code, "HTTP_PROXY" in str(refused.value), "403" in str(refused.value)) == ("proxy", True, True)
+    assert (refused.value.code, "HTTP_PROXY" in str(refused.value), "403" in str(refused.value)) == (
+        "proxy",
+        True,
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +125,9 @@ async def test_a_hostile_proxy_is_left_and_named(
     with pytest.raises(ToolError) as refused:
         await Web(tmp_path / "web", hasty, resolve=served.resolve).page("http://far.org/", lambda host, port: False)
     server.close()
-    assert (refused.value.code, detail in str(refused.value), len(str(refused.value)) < 400) == ("proxy", True, True), str(refused.value)
+    assert (refused.value.code, detail in str(refused.value), len(str(refused.value)) < 400) == ("proxy", True, True), (
+        str(refused.value)
+    )
 
 
 async def test_a_proxy_that_drips_or_keeps_silent_is_left(served: Sites) -> None:

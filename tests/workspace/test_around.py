@@ -23,7 +23,13 @@ ANN = Author("w", "r", "c", "Ann")
 def root(tmp_path: Path) -> Path:
     made = tmp_path / "work"
     (made / "src").mkdir(parents=True)
-    for name, text in ((".gitignore", "built/\n"), (".env", "A=1\n"), ("src/a.py", "a\n"), ("src/run.sh", "#!/bin/sh\n"), ("b.txt", "b\n")):
+    for name, text in (
+        (".gitignore", "built/\n"),
+        (".env", "A=1\n"),
+        ("src/a.py", "a\n"),
+        ("src/run.sh", "#!/bin/sh\n"),
+        ("b.txt", "b\n"),
+    ):
         (made / name).write_text(text)
     (made / "src/run.sh").chmod(0o755)
     return made
@@ -59,7 +65,14 @@ def test_all_kinds_of_changes_are_undone(root: Path) -> None:
     (root / "built/out").write_text("left out\n")
     changed = around.compare(ANN)
     assert said(changed) == [
-        *("changed .env", "deleted b.txt", "created new/deep/d.txt", "changed src/a.py", "created src/c.txt", "deleted src/run.sh")
+        *(
+            "changed .env",
+            "deleted b.txt",
+            "created new/deep/d.txt",
+            "changed src/a.py",
+            "created src/c.txt",
+            "deleted src/run.sh",
+        )
     ]
     assert (changed.lost, changed.partly) == ((), False)
     assert "+changed in place" in next(part.diff for part in changed.parts if part.path == "src/a.py")

@@ -32,7 +32,9 @@ def test_two_files_change_places_at_once_or_an_error_says_which_no_longer_exists
 
 
 @pytest.mark.parametrize("call", [True, False], ids=["with the call", "without it"])
-def test_a_name_that_is_taken_stays_what_it_is(folder: int, tmp_path: Path, call: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_is_taken_stays_what_it_is(
+    folder: int, tmp_path: Path, call: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not call:
         monkeypatch.setattr(atomic_rename, "_renameat2", lambda: None)
         assert not atomic_rename.exchange(folder, "a", "b")
@@ -45,7 +47,9 @@ def test_a_name_that_is_taken_stays_what_it_is(folder: int, tmp_path: Path, call
     assert sorted(each.name for each in tmp_path.iterdir() if each.is_file()) == ["b", "c"]
 
 
-def test_a_link_that_fails_for_a_reason_of_its_own_moves_nothing(folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_that_fails_for_a_reason_of_its_own_moves_nothing(
+    folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def failing(*_given: object, **_more: object) -> None:
         raise OSError(errno.EIO, "broken disk")
 

@@ -46,7 +46,9 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("operation", ["write", "new", "delete", "move", "copy", "folder"])
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_kill_is_settled(files: WorkspaceFiles, ws: Path, operation: str, moment: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kill_is_settled(
+    files: WorkspaceFiles, ws: Path, operation: str, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (ws / "a").write_text("old")
     real_finish, real_drop = store.CheckpointFiles.finish, store.CheckpointFiles.drop
 
@@ -89,7 +91,9 @@ def test_a_kill_is_settled(files: WorkspaceFiles, ws: Path, operation: str, mome
 def test_a_deleted_file_is_not_lost_when_its_name_is_taken_before_the_kill_is_settled(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the kill and the next start somebody writes a file of that name: the trash has the only copy of the old one."""
+    """Between the kill and the next start somebody writes a file of that name: the trash has the only copy of the old
+    one.
+    """
 
     def killed(*given: object) -> None:
         raise Killed
@@ -123,7 +127,9 @@ def test_an_undo_leaves_what_somebody_else_changed_and_keeps_it_when_forced(file
     assert done.problem is None
     assert (ws / "a").read_text() == "old"
     newest = files.store.of("w")[-1]
-    assert (newest.undoable, files.store.content(newest.before)) == (True, b"mine"), "it is listed, and can be brought back"
+    assert (newest.undoable, files.store.content(newest.before)) == (True, b"mine"), (
+        "it is listed, and can be brought back"
+    )
     assert not undo(files, files.store.of("w")[:1]), "it is undone already"
     assert undo(files, [newest])[0].problem is None
     assert (ws / "a").read_text() == "mine"
@@ -146,7 +152,8 @@ def test_what_was_deleted_or_moved_does_not_come_back_over_another_s_file(files:
 def test_what_is_written_in_the_last_moment_is_never_overwritten(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch, swaps: bool
 ) -> None:
-    """Somebody saves after the file was compared, just before it is replaced: by an undo, and by an agent's own edit."""
+    """Somebody saves after the file was compared, just before it is replaced: by an undo, and by an agent's own
+    edit."""
     (ws / "a").write_text("old")
     change = files.write(AUTHOR, at(ws, "a"), b"agent")
     assert change is not None
@@ -289,7 +296,9 @@ def test_a_kill_before_an_undo_is_written_down_does_not_make_it_another_persons_
         with pytest.raises(KeyboardInterrupt):
             undo(again, [change])
     again.recover()
-    assert [each.id for each in again.store.of("w") if not each.undoes] == [change.id], "no change that nobody made is listed"
+    assert [each.id for each in again.store.of("w") if not each.undoes] == [change.id], (
+        "no change that nobody made is listed"
+    )
     assert [done.problem for done in undo(again, [change])] == [None]
     assert [path.name for path in ws.iterdir()] == ([] if action == "created" else ["a"])
     assert undo(again, again.store.of("w")[:1]) == []

@@ -30,7 +30,15 @@ def names(folder: Path, *rules: str, home: str = "/nobody") -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name in (".env", "a/.ENV", "a/b/.env.local", "secrets/x/y.txt", "config/prod.yml", "other/config/prod.yml", "k.pem"):
+    for name in (
+        ".env",
+        "a/.ENV",
+        "a/b/.env.local",
+        "secrets/x/y.txt",
+        "config/prod.yml",
+        "other/config/prod.yml",
+        "k.pem",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
     return tmp_path
@@ -55,10 +63,14 @@ def test_what_a_rule_denies_is_found(folder: Path, rule: str, expected: list[str
     assert names(folder, rule) == expected
 
 
-def test_a_rule_for_the_whole_disk_or_the_home_folder_is_searched_for_there(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_rule_for_the_whole_disk_or_the_home_folder_is_searched_for_there(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     home = tmp_path_factory.mktemp("home")
     (home / "notes").mkdir()
-    found = find(bans("read_file(~/notes/**)", f"read_file(/{home}/notes)", "read_file(~/none)"), [str(folder)], str(home))
+    found = find(
+        bans("read_file(~/notes/**)", f"read_file(/{home}/notes)", "read_file(~/none)"), [str(folder)], str(home)
+    )
     assert {each.real for each in found.found} == {str(home / "notes")}
 
 
@@ -72,7 +84,11 @@ def test_another_name_of_a_denied_file_is_found(folder: Path) -> None:
     os.link(folder / ".env", folder / "a/hard.txt")
     os.link(folder / "config/prod.yml", folder / "a/of-a-folder.txt")
     found = find(bans("read_file(.env)", "read_file(config/**)"), [str(folder)], "").found
-    other = {os.path.relpath(each.real, folder): os.path.relpath(each.path, folder) for each in found if each.real != each.path}
+    other = {
+        os.path.relpath(each.real, folder): os.path.relpath(each.path, folder)
+        for each in found
+        if each.real != each.path
+    }
     assert other == {"a/hard.txt": ".env", "a/of-a-folder.txt": "config/prod.yml"}
 
 
@@ -89,7 +105,9 @@ def test_more_than_is_inspected_is_unknown(folder: Path, monkeypatch: pytest.Mon
     assert find(bans("read_file(nothing)"), [str(folder)], "").unseen
 
 
-def test_no_command_starts_where_not_all_denied_files_were_found_unasked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_command_starts_where_not_all_denied_files_were_found_unasked(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     held = Denials(bans("read_file(.env)"), (str(folder),), "")
     assert held.hidden(judge("make", "")).masked
     monkeypatch.setattr(denied_files, "ENTRIES", 3)
@@ -125,7 +143,14 @@ def test_what_git_is_to_leave_out(rule: str, top: str, expected: tuple[str, ...]
 
 @pytest.mark.parametrize(
     ("word", "expected"),
-    [("HEAD:.env", [".env"]), (":.env", [".env"]), (":0:d/x", ["0:d/x", "d/x"]), ("a..b:.env", [".env"]), (":(top)x", []), ("HEAD", [])],
+    [
+        ("HEAD:.env", [".env"]),
+        (":.env", [".env"]),
+        (":0:d/x", ["0:d/x", "d/x"]),
+        ("a..b:.env", [".env"]),
+        (":(top)x", []),
+        ("HEAD", []),
+    ],
 )
 def test_the_paths_of_revisions(word: str, expected: list[str]) -> None:
     assert git_denied.named([word]) == expected

@@ -1,4 +1,5 @@
-"""A diff shows each change that a person approves, also one that nobody sees, and counts lines as ``read_file`` does."""
+"""A diff shows each change that a person approves, also one that nobody sees, and counts lines as ``read_file``
+does."""
 
 from __future__ import annotations
 
@@ -18,7 +19,11 @@ HEAD = "--- a/f\n+++ b/f\n"
     [
         ("a\nb\n", "a\nB\n", "@@ -1,2 +1,2 @@\n a\n-b\n+B"),
         ("start\nend\n", "start\nend", "@@ -1,2 +1,2 @@\n start\n-end\n+end\n\\ No newline at end of file"),
-        ("// note\u2028evil()\nok\n", "// note\nevil()\nok\n", "@@ -1,2 +1,3 @@\n-// note⟨U+2028⟩evil()\n+// note\n+evil()\n ok"),
+        (
+            "// note\u2028evil()\nok\n",
+            "// note\nevil()\nok\n",
+            "@@ -1,2 +1,3 @@\n-// note⟨U+2028⟩evil()\n+// note\n+evil()\n ok",
+        ),
         ("x\n\x0c\nint b;\n", "x\n\x0c\nint B;\n", "@@ -1,3 +1,3 @@\n x\n ⟨U+000C⟩\n-int b;\n+int B;"),
         ("a\r\nb\r\n", "a\r\nb\n", "@@ -1,2 +1,2 @@\n a⟨CRLF⟩\n-b⟨CRLF⟩\n+b"),
         ("a\r\nb\r\n", "a\r\nc\r\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c"),
@@ -37,7 +42,9 @@ def test_nothing_changed() -> None:
 
 
 def test_of_a_very_long_line_what_is_around_its_change_is_shown() -> None:
-    text, added, removed = unified('{"a":"' + "x" * 200_000 + '","key":2}', '{"a":"' + "x" * 200_000 + '","key":3}', "f")
+    text, added, removed = unified(
+        '{"a":"' + "x" * 200_000 + '","key":2}', '{"a":"' + "x" * 200_000 + '","key":3}', "f"
+    )
     assert (added, removed) == (1, 1)
     assert '"key":2' in text
     assert '"key":3' in text
@@ -48,7 +55,8 @@ def test_a_change_in_a_large_file_is_found_and_a_large_change_says_so() -> None:
     lines = [f"line {number}\n" for number in range(60_000)]
     changed = [*lines[:30_000], "other\n", *lines[30_001:]]
     assert unified("".join(lines), "".join(changed), "f")[0].endswith(
-        "@@ -29998,7 +29998,7 @@\n line 29997\n line 29998\n line 29999\n-line 30000\n+other\n line 30001\n line 30002\n line 30003"
+        "@@ -29998,7 +29998,7 @@\n line 29997\n line 29998\n line 29999\n-line 30000\n+other\n line 30001\n line "
+        "30002\n line 30003"
     )
     text, added, removed = unified("".join(lines), "".join(f"x{number}\n" for number in range(60_000)), "f")
     assert (added, removed) == (60_000, 60_000)

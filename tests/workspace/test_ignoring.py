@@ -18,7 +18,9 @@ def test_a_line_that_names_nothing_does_not_hide_a_folder(tmp_path: Path) -> Non
     assert [each.path for each in Walk(ConfinedRoot(tmp_path)).files()] == ["kept.py"]
 
 
-@pytest.mark.parametrize(("line", "path"), [("a*" * 40 + "b", "a" * 200), ("**/a*a*a*a*a*a*/**/a*a*a*a*a*a*b", "/".join(["a" * 60] * 20))])
+@pytest.mark.parametrize(
+    ("line", "path"), [("a*" * 40 + "b", "a" * 200), ("**/a*a*a*a*a*a*/**/a*a*a*a*a*a*b", "/".join(["a" * 60] * 20))]
+)
 @pytest.mark.timeout(20)
 def test_stars_are_not_tried_forever(line: str, path: str) -> None:
     """A comparison holds the interpreter: without a bound these two took hours."""

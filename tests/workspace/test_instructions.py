@@ -31,7 +31,10 @@ def read(ws: Path) -> dict[str, str]:
 
 
 def test_the_top_comes_first_and_agents_md_wins_over_claude_md(ws: Path) -> None:
-    write(ws, {"AGENTS.md": "top\r\n", "CLAUDE.md": "other", "b/CLAUDE.md": "b", "a/x/AGENTS.md": "ax", "a/README.md": "no"})
+    write(
+        ws,
+        {"AGENTS.md": "top\r\n", "CLAUDE.md": "other", "b/CLAUDE.md": "b", "a/x/AGENTS.md": "ax", "a/README.md": "no"},
+    )
     write(ws, {".gitignore": "left\n", "left/AGENTS.md": "ignored", "empty/AGENTS.md": " \n"})
     assert paths(ConfinedRoot(ws)) == ["AGENTS.md", "a/x/AGENTS.md", "b/CLAUDE.md", "empty/AGENTS.md"]
     assert list(read(ws).items()) == [("AGENTS.md", "top"), ("a/x/AGENTS.md", "ax"), ("b/CLAUDE.md", "b")]
@@ -93,7 +96,9 @@ def test_links_lead_nowhere_else_and_depth_and_size_are_bounded(ws: Path) -> Non
     assert [each.cut for each in found][1:] == [True] * (len(found) - 1)
 
 
-def test_files_that_import_each_other_many_times_are_read_a_hundred_times_at_most(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_import_each_other_many_times_are_read_a_hundred_times_at_most(
+    ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(ws, {f"f{number}": f"@f{number + 1} " * 60 for number in range(IMPORTS + 1)})
     write(ws, {"CLAUDE.md": "@f0 " * 60})
     looked = 0
@@ -117,12 +122,20 @@ def denied(ws: Path, *texts: str) -> Denials:
 @pytest.mark.parametrize(
     "imported",
     [
-        "@.env", "@./.env", "@sub/../.env", "@.ENV", "@link.md", "@hard.md", "@folder/a.txt", "@linked/a.txt", "@way.md", "@sub/up.md",
+        "@.env", "@./.env", "@sub/../.env", "@.ENV", "@link.md", "@hard.md", "@folder/a.txt", "@linked/a.txt",
+        "@way.md", "@sub/up.md",
     ],
 )  # fmt: skip
 def test_what_a_rule_denies_is_imported_by_no_name(ws: Path, imported: str) -> None:
     write(
-        ws, {".env": "KEY=secret", "folder/a.txt": "secret", "way.md": "@.env", "sub/up.md": "@../.env", "CLAUDE.md": f"Use\n{imported}\n"}
+        ws,
+        {
+            ".env": "KEY=secret",
+            "folder/a.txt": "secret",
+            "way.md": "@.env",
+            "sub/up.md": "@../.env",
+            "CLAUDE.md": f"Use\n{imported}\n",
+        },
     )
     (ws / "link.md").symlink_to(".env")
     (ws / "linked").symlink_to("folder")
@@ -142,7 +155,9 @@ def test_a_file_of_instructions_that_is_denied_is_named_alone(ws: Path) -> None:
     ]  # fmt: skip
 
 
-def test_keys_of_a_home_that_was_granted_and_what_lies_outside_are_named_alone(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_of_a_home_that_was_granted_and_what_lies_outside_are_named_alone(
+    ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(ws))
     write(ws, {".ssh/id_rsa": "secret", "CLAUDE.md": "@.ssh/id_rsa\n@out.md"})
     (ws.parent / "out.md").write_text("secret")

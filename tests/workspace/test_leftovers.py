@@ -1,4 +1,6 @@
-"""Cleaning keeps what a record may name that it cannot read, and what this database does not know; a person can delete both."""
+"""Cleaning keeps what a record may name that it cannot read, and what this database does not know; a person can delete
+both.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,9 @@ def test_a_flip_in_any_byte_of_a_record_loses_nothing_and_is_reported(
     ],
     ids=["empty", "half", "zeros", "one byte short", "noise", "newer"],
 )
-def test_a_record_that_is_not_whole_keeps_all_it_may_name(files: WorkspaceFiles, ws: Path, damage: Callable[[bytes], bytes]) -> None:
+def test_a_record_that_is_not_whole_keeps_all_it_may_name(
+    files: WorkspaceFiles, ws: Path, damage: Callable[[bytes], bytes]
+) -> None:
     deleted, edited, fine = delete_folder(files, ws), edit(files, ws), edit(files, ws, name="other")
     for change in (deleted, edited):
         record = files.store.record(change)
@@ -107,7 +111,9 @@ def test_a_record_that_is_not_whole_keeps_all_it_may_name(files: WorkspaceFiles,
     clean_hard(files, {"w"})
     assert is_kept(files, deleted)
     assert is_kept(files, edited)
-    assert [change.id for change in files.store.of("w") if change.undoable] == [fine.id], "nothing is given up that frees nothing"
+    assert [change.id for change in files.store.of("w") if change.undoable] == [fine.id], (
+        "nothing is given up that frees nothing"
+    )
     found = survey(files, {"w"}, {})
     assert [each.kind for each in found] == ["unreadable", "unreadable", "contents"]
     assert found[0].size >= len("the only copy in photos")
@@ -175,7 +181,9 @@ def test_a_read_that_the_system_refuses_loses_nothing(
         assert after.cleaned or is_kept(files, old), "what cannot be undone says so"
 
 
-def test_a_record_that_cannot_be_read_says_why(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_that_cannot_be_read_says_why(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     change = edit(files, ws)
     reads = FailingReads(monkeypatch, files.store.record(change), errno.EIO)
     reads.failing = 0
@@ -201,9 +209,14 @@ def test_records_that_no_longer_exist_as_a_whole_keep_contents_and_trash(files: 
     clean_hard(files, {"w"})
     assert is_kept(files, deleted)
     assert is_kept(files, edited)
-    assert [(each.key, each.kind) for each in survey(files, {"w"}, {})] == [("changes", "unreadable"), ("objects", "contents")]
+    assert [(each.key, each.kind) for each in survey(files, {"w"}, {})] == [
+        ("changes", "unreadable"),
+        ("objects", "contents"),
+    ]
     delete(files, ["changes"], {"w"})
-    assert [(each.key, each.kind) for each in survey(files, {"w"}, {})] == [(f"trash/{deleted.id}", "unnamed")], "still to be seen"
+    assert [(each.key, each.kind) for each in survey(files, {"w"}, {})] == [(f"trash/{deleted.id}", "unnamed")], (
+        "still to be seen"
+    )
     assert is_kept(files, deleted)
 
 
@@ -243,7 +256,11 @@ def test_what_a_workflow_that_is_known_again_has_is_not_forgotten(files: Workspa
 
 
 def test_a_person_deletes_leftovers_and_nothing_else(files: WorkspaceFiles, ws: Path) -> None:
-    damaged, unknown, mine = edit(files, ws, "w", "damaged"), delete_folder(files, ws, "newer"), edit(files, ws, "w", "mine")
+    damaged, unknown, mine = (
+        edit(files, ws, "w", "damaged"),
+        delete_folder(files, ws, "newer"),
+        edit(files, ws, "w", "mine"),
+    )
     files.store.record(damaged).write_bytes(b"?")
     with pytest.raises(NotFoundError):
         delete(files, [f"changes/w/{mine.id}.json"], {"w"})
@@ -292,7 +309,9 @@ def test_a_change_that_was_cut_off_waits_for_its_folder(files: WorkspaceFiles, w
     assert (ws / "text").read_text() == "text as it was"
 
 
-def test_a_change_that_was_done_when_the_kill_came_stays_though_the_file_changed_since(files: WorkspaceFiles, ws: Path) -> None:
+def test_a_change_that_was_done_when_the_kill_came_stays_though_the_file_changed_since(
+    files: WorkspaceFiles, ws: Path
+) -> None:
     change = edit(files, ws)
     files.store.begin(change)  # its record was there, and that it had begun was not yet forgotten
     (ws / "text").write_text("by a person")

@@ -1,6 +1,8 @@
-"""A corpus of edits as models write them, by what is usually wrong with them: what is exact applies, all else says what is nearly there.
+"""A corpus of edits as models write them, by what is usually wrong with them: what is exact applies, all else says what
+is nearly there.
 
-``data/model_edits.json`` has the files, and for each edit what the file must be then, or the code of the refusal and the line it must name.
+``data/model_edits.json`` has the files, and for each edit what the file must be then, or the code of the refusal and
+the line it must name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Opening a folder beneath another: the system's call and the walk take the same paths, and refuse the same with the same error."""
+"""Opening a folder beneath another: the system's call and the walk take the same paths, and refuse the same with the
+same error.
+"""
 
 # survives: beneath.py _has_openat2: `return False` → `pass`
 #   No test can take the top folder away.
@@ -20,7 +22,14 @@ from atelier_desk.workspace import openat
 @pytest.fixture
 def root(tmp_path: Path) -> Iterator[int]:
     (tmp_path / "a" / "b").mkdir(parents=True)
-    for name, target in (("in", "a"), ("up", "a/b/../.."), ("out", ".."), ("whole", str(tmp_path / "a")), ("one", "two"), ("two", "one")):
+    for name, target in (
+        ("in", "a"),
+        ("up", "a/b/../.."),
+        ("out", ".."),
+        ("whole", str(tmp_path / "a")),
+        ("one", "two"),
+        ("two", "one"),
+    ):
         (tmp_path / name).symlink_to(target)
     (tmp_path / "a" / "deep").symlink_to("b")
     (tmp_path / "l0").symlink_to("a")
@@ -36,7 +45,8 @@ def root(tmp_path: Path) -> Iterator[int]:
 
 @pytest.mark.parametrize("walk", [False, True], ids=["openat2", "walk"])
 @pytest.mark.parametrize(("path", "leads"), [
-    ("", ""), ("a/b", "a/b"), ("a/./b/..", "a"), ("in/b", "a/b"), ("a/deep", "a/b"), ("up/a", "a"), (f"l{openat.LINKS - 1}", "a"),
+    ("", ""), ("a/b", "a/b"), ("a/./b/..", "a"), ("in/b", "a/b"), ("a/deep", "a/b"), ("up/a", "a"),
+    (f"l{openat.LINKS - 1}", "a"),
     ("..", errno.EXDEV), ("out/x", errno.EXDEV), ("a/../..", errno.EXDEV), ("whole", errno.EXDEV), ("one", errno.ELOOP),
     (f"l{openat.LINKS}", errno.ELOOP), ("gone", errno.ENOENT),
 ])  # fmt: skip
@@ -54,7 +64,9 @@ def test_where_a_path_leads(root: int, tmp_path: Path, path: str, leads: str | i
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such call")
-def test_the_call_is_used_where_it_works_and_the_walk_where_it_does_not(root: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_call_is_used_where_it_works_and_the_walk_where_it_does_not(
+    root: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refused(*_given: object) -> int:
         raise OSError(errno.ENOSYS, "no such call")
 

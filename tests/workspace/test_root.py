@@ -1,4 +1,6 @@
-"""Nothing outside a granted folder is reached: by no spelling, no link and no kind of file; both ways of resolving paths."""
+"""Nothing outside a granted folder is reached: by no spelling, no link and no kind of file; both ways of resolving
+paths.
+"""
 
 # judges: app/atelier_desk/workspace/openat.py
 # judges: app/atelier_desk/workspace/atomic_rename.py
@@ -188,9 +190,11 @@ OPERATIONS: dict[str, Operation] = {
     "kept write": lambda files, where, ws, walk: files.write(AUTHOR, where, b"overwritten"),
     "delete": lambda files, where, ws, walk: files.delete(AUTHOR, where),
     "move out": lambda files, where, ws, walk: files.move(AUTHOR, where, WorkspacePath(ws, "moved", "moved")),
-    "move in": lambda files, where, ws, walk: files.move(AUTHOR, WorkspacePath(ws, "a.txt", "a.txt"), where, overwrite=True),
+    "move in": lambda files, where, ws,
+    walk: files.move(AUTHOR, WorkspacePath(ws, "a.txt", "a.txt"), where, overwrite=True),
     "copy out": lambda files, where, ws, walk: files.copy(AUTHOR, where, WorkspacePath(ws, "copied", "copied")),
-    "copy in": lambda files, where, ws, walk: files.copy(AUTHOR, WorkspacePath(ws, "a.txt", "a.txt"), where, overwrite=True),
+    "copy in": lambda files, where, ws,
+    walk: files.copy(AUTHOR, WorkspacePath(ws, "a.txt", "a.txt"), where, overwrite=True),
 }  # fmt: skip
 
 
@@ -245,7 +249,10 @@ def test_reading_one_is_refused_in_words(area: Path, text: str, walk: bool) -> N
         where = place(spelled, (ws,))
         ConfinedRoot(ws, walk=walk).read(where.path, 1_000_000)
     # What only looks like a way out is a file that is not there.
-    assert refused.value.code in ("outside", "bad_path", "not_found", "not_a_file", "not_a_folder", "io"), (text, refused.value.code)
+    assert refused.value.code in ("outside", "bad_path", "not_found", "not_a_file", "not_a_folder", "io"), (
+        text,
+        refused.value.code,
+    )
 
 
 @pytest.mark.parametrize("walk", [False, True], ids=["openat2", "walk"])
@@ -300,7 +307,9 @@ def test_permissions_stay(tmp_path: Path, mode: int) -> None:
     assert path.read_text() == "new"
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_next_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_the_old_file_and_nothing_next_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "a").write_text("old")
     real = os.fsync
 
@@ -340,8 +349,12 @@ def test_a_new_file_never_replaces_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("passing", [True, False], ids=["passed through", "shut"])
-def test_a_closed_folder_is_known_below_one_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, passing: bool) -> None:
-    """``..`` may be passed through without being readable, or not at all: as root neither is refused, so the refusal is made here."""
+def test_a_closed_folder_is_known_below_one_that_may_not_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, passing: bool
+) -> None:
+    """``..`` may be passed through without being readable, or not at all: as root neither is refused, so the refusal is
+    made here.
+    """
     data = tmp_path / "data"
     (data / "deep").mkdir(parents=True)
     (data / "deep" / "secret").write_text("secret")
@@ -364,7 +377,8 @@ def test_a_closed_folder_is_known_below_one_that_may_not_be_read(tmp_path: Path,
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(errno.EROFS, "read_only"), (errno.ENOSPC, "no_space"), (errno.EDQUOT, "no_space"), (errno.EACCES, "denied")]
+    ("number", "code"),
+    [(errno.EROFS, "read_only"), (errno.ENOSPC, "no_space"), (errno.EDQUOT, "no_space"), (errno.EACCES, "denied")],
 )
 def test_a_disk_that_cannot_be_written_to_is_reported_and_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str
@@ -417,7 +431,9 @@ def test_what_a_file_becomes_after_it_was_inspected_is_not_read(
     assert refused.value.code == code
 
 
-def test_what_a_folder_becomes_while_the_path_is_walked_is_not_entered(area: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_folder_becomes_while_the_path_is_walked_is_not_entered(
+    area: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ws = area / "ws"
     (ws / "a" / "secret.txt").write_text("mine")
 
@@ -432,7 +448,9 @@ def test_what_a_folder_becomes_while_the_path_is_walked_is_not_entered(area: Pat
 
 
 @pytest.mark.parametrize("new", [True, False])
-def test_file_and_folder_are_on_the_disk_when_a_write_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new: bool) -> None:
+def test_file_and_folder_are_on_the_disk_when_a_write_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new: bool
+) -> None:
     """A power failure after it: the content is synced before the name shows it, and the name is synced, too."""
     if not new:
         (tmp_path / "a").write_text("old")
@@ -484,7 +502,9 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypat
     assert refused.value.code == "too_large"
 
 
-@pytest.mark.parametrize(("letter", "fine"), [("\x1f", False), (" ", True), ("~", True), ("\x7f", False), ("\x80", True), ("\t", False)])
+@pytest.mark.parametrize(
+    ("letter", "fine"), [("\x1f", False), (" ", True), ("~", True), ("\x7f", False), ("\x80", True), ("\t", False)]
+)
 def test_new_names_hold_no_control_characters(tmp_path: Path, letter: str, fine: bool) -> None:
     for make in (ConfinedRoot(tmp_path).make_folder, lambda name: ConfinedRoot(tmp_path).write(f"{name}.txt", b"x")):
         if fine:

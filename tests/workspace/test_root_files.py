@@ -28,7 +28,9 @@ def _refused(*_given: object) -> int:
 
 @pytest.fixture(params=["renameat2", "without", "not on this disk"])
 def calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Once with the system's call that renames without replacing, once as on a system that has none, once on a disk that does not."""
+    """Once with the system's call that renames without replacing, once as on a system that has none, once on a disk
+    that does not.
+    """
     if request.param != "renameat2":
         found = _refused if request.param == "not on this disk" else None
         monkeypatch.setattr(atomic_rename, "_renameat2", lambda: found)
@@ -114,7 +116,12 @@ def test_no_descriptor_is_left_open(tmp_path: Path, walk: bool, calls: str) -> N
             assert each.read("to-a", 5) == b"a"
             each.names()
             for path in ("gone", "out/passwd", "loop", "a/b", "gone/deeper", "../x", "b"):
-                for work in (each.inspect, each.names, partial(each.read, most=5), partial(each.write, data=b"x", expected="no")):
+                for work in (
+                    each.inspect,
+                    each.names,
+                    partial(each.read, most=5),
+                    partial(each.write, data=b"x", expected="no"),
+                ):
                     with contextlib.suppress(ToolError):
                         work(path)
 
@@ -155,7 +162,9 @@ def test_what_somebody_writes_in_the_last_moment_stays(tmp_path: Path, monkeypat
         assert tree(tmp_path) == {"a": later or "theirs"}
 
 
-def test_a_file_that_vanishes_before_it_is_replaced_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_vanishes_before_it_is_replaced_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "a").write_text("old")
     real = root.digest_of
 
@@ -168,7 +177,9 @@ def test_a_file_that_vanishes_before_it_is_replaced_is_reported(tmp_path: Path, 
     assert tree(tmp_path) == {}
 
 
-def test_a_name_that_is_taken_in_the_last_moment_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: str) -> None:
+def test_a_name_that_is_taken_in_the_last_moment_is_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: str
+) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "mine").write_text("mine")
     real = root.rename_new
@@ -218,7 +229,9 @@ def test_moving_takes_files_folders_and_links_themselves(tmp_path: Path, calls: 
     assert code_of(lambda: source.rename("d", source, "c")) == "exists"
     source.rename("d", source, "c", overwrite=True)
     assert tree(one) == {"c": "d"}
-    assert code_of(lambda: source.rename("c", target, "moved", overwrite=True)) == "exists", "a folder is never replaced"
+    assert code_of(lambda: source.rename("c", target, "moved", overwrite=True)) == "exists", (
+        "a folder is never replaced"
+    )
     assert code_of(lambda: target.rename("moved", target, "moved", overwrite=True)) == "into_itself"
     assert code_of(lambda: target.rename("moved", target, "moved/below")) == "into_itself"
     assert code_of(lambda: target.rename("gone", target, "x")) == "not_found"
@@ -340,7 +353,9 @@ def test_a_system_that_cannot_open_beneath_a_folder_says_so(tmp_path: Path, monk
     assert code_of(lambda: ConfinedRoot(tmp_path).names()) == "unsupported"
 
 
-def test_a_folder_that_is_being_moved_is_tried_again_and_then_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_is_being_moved_is_tried_again_and_then_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "a").mkdir()
     assert ConfinedRoot(tmp_path).names("a") == []
     real, tries = openat._libc(), []
@@ -356,7 +371,12 @@ def test_a_folder_that_is_being_moved_is_tried_again_and_then_said(tmp_path: Pat
                 return -1
             return int(real.syscall(*given))
 
-    for times, number, code in ((63, errno.EAGAIN, ""), (64, errno.EAGAIN, "changing"), (1, errno.EINTR, ""), (1, errno.EXDEV, "outside")):
+    for times, number, code in (
+        (63, errno.EAGAIN, ""),
+        (64, errno.EAGAIN, "changing"),
+        (1, errno.EINTR, ""),
+        (1, errno.EXDEV, "outside"),
+    ):
         tries.clear()
         busy = Busy(times, number)
         monkeypatch.setattr(openat, "_libc", lambda busy=busy: busy)
@@ -375,7 +395,9 @@ def test_a_folder_that_is_being_moved_is_tried_again_and_then_said(tmp_path: Pat
 #   As above.
 
 
-def test_a_disk_without_hard_links_takes_free_names_and_replaces_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_without_hard_links_takes_free_names_and_replaces_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refused(*_given: object, **_more: object) -> None:
         raise PermissionError(errno.EPERM, "Operation not permitted")
 

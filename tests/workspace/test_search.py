@@ -15,7 +15,22 @@ from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.search import Results, search
 
 PATTERNS = (
-    *("needle", r"need\w+ = \d", "^x", "y$", r"\bend\b", "a.c", "[^,]+,", "(one|two)", "n{2,3}", "é", "NEEDLE", "[]x]q", r"caf.", r"\s\S"),
+    *(
+        "needle",
+        r"need\w+ = \d",
+        "^x",
+        "y$",
+        r"\bend\b",
+        "a.c",
+        "[^,]+,",
+        "(one|two)",
+        "n{2,3}",
+        "é",
+        "NEEDLE",
+        "[]x]q",
+        r"caf.",
+        r"\s\S",
+    ),
     *(r"foo(?!\s*bar)", r"(?<=a)b", r"a\s+$", r"x\s*+$", r"\Aneedle", "[[:alpha:]]+z", r"\.py", "a{", "", "|x"),
 )
 
@@ -120,5 +135,20 @@ def test_a_program_in_the_workspace_is_never_run(ws: Path, tmp_path: Path, monke
 
 def test_which_patterns_mean_the_same_to_both() -> None:
     same = ("needle", r"a\.b\w+", "^x$", "[a-z]+", "(?:a|b){2,3}", r"[^\]x]")
-    other = (r"(a)\1", "(?i)a", "a(?!b)", "a++", "a*+", r"\Aa", "[[:alpha:]]", "[a&&b]", "{x}", r"\p{L}", "a{2}+", r"a\nb", "a\nb", "")
+    other = (
+        r"(a)\1",
+        "(?i)a",
+        "a(?!b)",
+        "a++",
+        "a*+",
+        r"\Aa",
+        "[[:alpha:]]",
+        "[a&&b]",
+        "{x}",
+        r"\p{L}",
+        "a{2}+",
+        r"a\nb",
+        "a\nb",
+        "",
+    )
     assert [pattern for pattern in (*same, *other) if PLAIN.fullmatch(pattern)] == list(same)

@@ -105,7 +105,9 @@ def test_what_was_marked_as_a_whole_before_stays_so(marks: TaintMarks, root: Pat
     assert [mark.folder for mark in after_a_kill.list()] == [True]
 
 
-def test_where_not_all_can_be_inspected_the_folder_stays_marked(marks: TaintMarks, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_not_all_can_be_inspected_the_folder_stays_marked(
+    marks: TaintMarks, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     command = marks.begin([root], WHO)
     monkeypatch.setattr("atelier_desk.workspace.checkpoints.touched_files.ENTRIES", 3)
     for number in range(5):
@@ -114,7 +116,9 @@ def test_where_not_all_can_be_inspected_the_folder_stays_marked(marks: TaintMark
     assert str(root) in [mark.path for mark in marks.list() if mark.folder]
 
 
-def test_a_folder_with_very_many_new_files_is_marked_as_a_whole(marks: TaintMarks, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_with_very_many_new_files_is_marked_as_a_whole(
+    marks: TaintMarks, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(taint_marks, "MOST_FILES", 3)
     (root / "src").mkdir()
     command = marks.begin([root], WHO)

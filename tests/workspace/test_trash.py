@@ -96,7 +96,9 @@ def test_what_no_longer_exists_from_the_trash_says_so(files: WorkspaceFiles, ws:
     assert left.problem.code == "not_found"
 
 
-def test_a_damaged_content_is_neither_put_in_place_nor_left_so_when_it_comes_again(files: WorkspaceFiles, ws: Path) -> None:
+def test_a_damaged_content_is_neither_put_in_place_nor_left_so_when_it_comes_again(
+    files: WorkspaceFiles, ws: Path
+) -> None:
     (ws / "a").write_bytes(b"old")
     change = files.write(AUTHOR, at(ws, "a"), b"new")
     assert change is not None
@@ -113,7 +115,9 @@ def test_a_damaged_content_is_neither_put_in_place_nor_left_so_when_it_comes_aga
     assert (ws / "a").read_bytes() == b"old"
 
 
-def test_a_copy_that_is_not_the_same_replaces_nothing(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_that_is_not_the_same_replaces_nothing(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A disk that writes other bytes than it was given."""
     monkeypatch.setitem(vars(trash), "rename_new", atomic_rename.rename_new)
     as_on_two_disks()
@@ -180,11 +184,21 @@ def test_the_folders_of_a_deleted_file_come_back_with_their_modes(files: Workspa
     assert [stat.S_IMODE((ws / each).stat().st_mode) for each in ("d", "d/e", "d/e/a")] == [0o700, 0o2755, 0o600]
 
 
-def test_a_deletion_whose_disk_is_not_connected_waits(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deletion_whose_disk_is_not_connected_waits(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A kill, and then the disk with the workspace is not there when it is settled."""
     (ws / "a").write_text("precious")
     change = files.delete(AUTHOR, at(ws, "a"))
-    back = Change(**{**change.model_dump(), "id": change.id + "1", "action": "created", "undoes": change.id, "temporary": ".atelier-1.tmp"})
+    back = Change(
+        **{
+            **change.model_dump(),
+            "id": change.id + "1",
+            "action": "created",
+            "undoes": change.id,
+            "temporary": ".atelier-1.tmp",
+        }
+    )
     files.store.begin(back)
     (ws / ".atelier-1.tmp").write_text("preci")
     ws.rename(ws.with_name("away"))

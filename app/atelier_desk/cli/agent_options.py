@@ -72,7 +72,11 @@ async def chosen_agent(
         changes["answer_schema"] = schema
     budget = {
         key: value
-        for key, value in (("max_cost", arguments.max_cost), ("max_tokens", arguments.max_tokens), ("max_seconds", arguments.timeout))
+        for key, value in (
+            ("max_cost", arguments.max_cost),
+            ("max_tokens", arguments.max_tokens),
+            ("max_seconds", arguments.timeout),
+        )
         if value is not None
     }
     config = chosen(choices, agent.config)
@@ -148,5 +152,8 @@ async def warn_about_missing(atelier: Atelier, out: Output, granted: Sequence[st
 async def warn_about_unread(atelier: Atelier, out: Output, granted: Sequence[str]) -> None:
     """Warn about folders whose agent instructions are not read because nobody trusted them."""
     for folder in await atelier.files.unread(granted):
-        text = _("{folder} has instructions for agents that are ignored. To use them: atelier files trust {folder}", folder=folder)
+        text = _(
+            "{folder} has instructions for agents that are ignored. To use them: atelier files trust {folder}",
+            folder=folder,
+        )
         out.note(text, "warn")

@@ -36,7 +36,13 @@ class Answers(Asker[UserQuestion]):
     how = N_("Answer with: atelier questions answer ID; then continue with: atelier resume {workflow}")
 
     def __init__(
-        self, atelier: Atelier, out: Output, mode: str = "ask", *, queue: Sequence[object] = (), by_text: dict[str, object] | None = None
+        self,
+        atelier: Atelier,
+        out: Output,
+        mode: str = "ask",
+        *,
+        queue: Sequence[object] = (),
+        by_text: dict[str, object] | None = None,
     ) -> None:
         super().__init__(out, atelier.questions)
         self._questions = atelier.questions
@@ -60,7 +66,9 @@ class Answers(Asker[UserQuestion]):
         if isinstance(content, dict):
             _check_all(list(content.values()), value)
             return cls(atelier, out, "file", by_text=content)
-        raise UsageError(N_("The answers file {path} must hold a JSON list, or an object from questions to answers."), path=value)
+        raise UsageError(
+            N_("The answers file {path} must hold a JSON list, or an object from questions to answers."), path=value
+        )
 
     async def _by_option(self, asked: UserQuestion) -> bool | None:
         if self._mode == "skip":
@@ -70,7 +78,9 @@ class Answers(Asker[UserQuestion]):
     async def _answer(self, asked: UserQuestion, answer: Given | None) -> bool:
         """Submit an answer; None skips the question."""
         questions = self._questions
-        await self._give(asked, questions.skip(asked.id) if answer is None else questions.answer_with(asked.id, *answer))
+        await self._give(
+            asked, questions.skip(asked.id) if answer is None else questions.answer_with(asked.id, *answer)
+        )
         return True
 
     async def _from_file(self, asked: UserQuestion) -> bool:
@@ -91,7 +101,11 @@ class Answers(Asker[UserQuestion]):
         """Ask an agent's question: options and text, or ``LATER`` or ``SKIP``."""
         kind = asked.spec.question_type
         hint = _("! skips, empty answers later")
-        first = _("Answer ({hint}): ", hint=hint) if kind is QuestionType.TEXT else _("Options (numbers with commas; {hint}): ", hint=hint)
+        first = (
+            _("Answer ({hint}): ", hint=hint)
+            if kind is QuestionType.TEXT
+            else _("Options (numbers with commas; {hint}): ", hint=hint)
+        )
         typed = await self._typed(first)
         if typed in (LATER, SKIP):
             return typed
@@ -104,7 +118,11 @@ class Answers(Asker[UserQuestion]):
         """Ask a server's question: its form field by field, or whether its request is allowed."""
         spec = asked.spec
         hint = _("yes, no, ! cancels, empty answers later")
-        words = {QuestionType.FORM: _("Fill it in?"), QuestionType.URL: _("Open the page?"), QuestionType.SAMPLING: _("Allow it?")}
+        words = {
+            QuestionType.FORM: _("Fill it in?"),
+            QuestionType.URL: _("Open the page?"),
+            QuestionType.SAMPLING: _("Allow it?"),
+        }
         typed = await self._typed(f"{words[spec.question_type]} ({hint}): ")
         if typed in (LATER, SKIP):
             return typed
@@ -162,7 +180,9 @@ def server_lines(asked: UserQuestion) -> list[str]:
     if spec.form is not None:
         for field in spec.form.fields:
             choices = ", ".join(each.title for each in field.choices)
-            about = "; ".join(filter(None, (_("required") if field.required else "", field.about, choices, validation.hint(field))))
+            about = "; ".join(
+                filter(None, (_("required") if field.required else "", field.about, choices, validation.hint(field)))
+            )
             lines.append(f"  {field.name} ({field.label}): {about}" if about else f"  {field.name} ({field.label})")
         lines.append(_(ANSWER_RECIPIENT, server=server))
     if spec.url:
@@ -170,8 +190,14 @@ def server_lines(asked: UserQuestion) -> list[str]:
         lines += [host, *([_(NOT_ENCRYPTED)] if spec.url.startswith("http:") else [])]
     if spec.sampling is not None:
         asks = spec.sampling
-        lines.append(_("Model: {model}. At most {n} tokens, which count for this run.", model=asks.model, n=asks.max_tokens))
-        lines += [f"  | {line}" for text in (asks.system, *(each.text for each in asks.messages)) for line in text.splitlines()]
+        lines.append(
+            _("Model: {model}. At most {n} tokens, which count for this run.", model=asks.model, n=asks.max_tokens)
+        )
+        lines += [
+            f"  | {line}"
+            for text in (asks.system, *(each.text for each in asks.messages))
+            for line in text.splitlines()
+        ]
         lines.append(_(REPLY_RECIPIENT, server=server))
     return lines
 

@@ -48,13 +48,18 @@ class Decisions(Asker[ApprovalRequest]):
                 return None
             if self._mode == "allow":
                 # Nobody reviews the request here, so approval of a repository's settings ends with the run.
-                await self._approve(asked, scope=ApprovalScope.RUN if asked.reason == "repository" else ApprovalScope.ONCE)
+                await self._approve(
+                    asked, scope=ApprovalScope.RUN if asked.reason == "repository" else ApprovalScope.ONCE
+                )
             else:
                 await self._reject(asked, NOBODY_TO_ASK)
         return True
 
     async def _approve(
-        self, asked: ApprovalRequest, arguments: dict[str, object] | None = None, scope: ApprovalScope = ApprovalScope.ONCE
+        self,
+        asked: ApprovalRequest,
+        arguments: dict[str, object] | None = None,
+        scope: ApprovalScope = ApprovalScope.ONCE,
     ) -> None:
         await self._give(asked, self._approvals.approve(asked.id, arguments, scope))
 
@@ -79,7 +84,9 @@ class Decisions(Asker[ApprovalRequest]):
 
     def _in_a_line(self, asked: ApprovalRequest) -> str:
         who = approval_text.lineage(asked.lineage, asked.agent_name)
-        return _("Approval {id} needed by {agents}: {call}", id=asked.id, agents=who, call=approval_text.asked_for(asked))
+        return _(
+            "Approval {id} needed by {agents}: {call}", id=asked.id, agents=who, call=approval_text.asked_for(asked)
+        )
 
     def _show(self, asked: ApprovalRequest) -> None:
         first, *rest = approval_text.described(asked)
@@ -114,7 +121,9 @@ class Decisions(Asker[ApprovalRequest]):
                 typed = (await self._out.ask(_("New arguments as JSON (empty keeps them): "))) or ""
                 await self._approve(asked, parse_arguments(typed) if typed.strip() else None)
             case _:
-                await self._reject(asked, (await self._out.ask(_("Reason for rejecting (optional, shown to the agent): "))) or "")
+                await self._reject(
+                    asked, (await self._out.ask(_("Reason for rejecting (optional, shown to the agent): "))) or ""
+                )
         return True
 
     @contextlib.asynccontextmanager

@@ -26,7 +26,9 @@ REASONS = {
     "installs": N_("it installs a package, whose scripts run here"),
     "altered": N_("its server changed the description of this tool since it was approved (atelier mcp tools)"),
     "unconfined": N_("it would run outside the sandbox or with network access"),
-    "repository": N_("settings of this git repository may run programs or use files elsewhere; an approval holds until they change"),
+    "repository": N_(
+        "settings of this git repository may run programs or use files elsewhere; an approval holds until they change"
+    ),
     "denied": N_("it could access something a rule denies, and this system cannot block that"),
     "tainted": N_("it sends data out or writes outside the workspace, after the team read from untrusted sources"),
 }
@@ -69,7 +71,11 @@ def lineage(above: Sequence[Any], name: str) -> str:
 def call_text(shown: Presentation, tool: str, arguments: object, *, over: bool = False) -> str:
     """A call on one line: its tool's words, else its title or name, with the arguments."""
     words = shown.words(over=over)
-    return short(words.localized(_)) if words.parts(_)[0] else " ".join(filter(None, (_(shown.title) or tool, short(arguments))))
+    return (
+        short(words.localized(_))
+        if words.parts(_)[0]
+        else " ".join(filter(None, (_(shown.title) or tool, short(arguments))))
+    )
 
 
 def asked_for(asked: ApprovalRequest) -> str:
@@ -111,7 +117,11 @@ def folder_text(where: Holds) -> str:
 def described(asked: ApprovalRequest) -> list[str]:
     """Lines with everything needed to decide: agent, call, reason, arguments, timeout."""
     lines = [
-        _("{agents} asks for your approval: {call}", agents=lineage(asked.lineage, asked.agent_name), call=asked_for(asked)),
+        _(
+            "{agents} asks for your approval: {call}",
+            agents=lineage(asked.lineage, asked.agent_name),
+            call=asked_for(asked),
+        ),
         f"  {risk(asked)} · {reason(asked.reason)}" + (f" ({asked.about})" if asked.about else ""),
     ]
     if asked.status is ApprovalStatus.PENDING and (undo := undo_text(asked)):

@@ -37,20 +37,30 @@ async def attached_files(
             out.note(_("{name} may contain secrets. It is sent to the model's server.", name=found[-1].name), "warn")
         if found[-1].left_out:
             names = ", ".join(found[-1].left_out)
-            out.note(_("Left out of {name} because they look like secrets: {names}", name=found[-1].name, names=names), "warn")
+            out.note(
+                _("Left out of {name} because they look like secrets: {names}", name=found[-1].name, names=names),
+                "warn",
+            )
         if found[-1].encoding:
-            out.note(_("{name} is not UTF-8; it was read as {encoding}.", name=found[-1].name, encoding=found[-1].encoding), "warn")
+            out.note(
+                _("{name} is not UTF-8; it was read as {encoding}.", name=found[-1].name, encoding=found[-1].encoding),
+                "warn",
+            )
     return found
 
 
-async def attachments(atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None = None) -> list[PreparedAttachments]:
+async def attachments(
+    atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None = None
+) -> list[PreparedAttachments]:
     """Attachments of ``--attach``, and piped input next to a prompt.
 
     Raises the errors of ``attached_files``.
     """
     read = [arguments.prompt, *arguments.attach, arguments.answers].count("-")
     if read > 1:
-        raise UsageError(N_("Standard input (-) can be read for one purpose only: the prompt, an attachment or the answers."))
+        raise UsageError(
+            N_("Standard input (-) can be read for one purpose only: the prompt, an attachment or the answers.")
+        )
     found = await attached_files(atelier, arguments, out, workflow)
     if not read and (piped := await out.read_piped()).strip():
         found.append(text_file(_("standard input"), piped))

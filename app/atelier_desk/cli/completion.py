@@ -124,7 +124,9 @@ def zsh(words: Words) -> str:
     for path, each in words.walk():
         lines = [f"    {_zsh_option(option)}" for option in each.options]
         if each.commands:
-            described = " ".join(_quoted(f"{name}:{_flat(sub.help).replace(':', chr(92) + ':')}") for name, sub in each.commands.items())
+            described = " ".join(
+                _quoted(f"{name}:{_flat(sub.help).replace(':', chr(92) + ':')}") for name, sub in each.commands.items()
+            )
             branches = "\n".join(f"      {name}) {_zsh_name((*path, name))} ;;" for name in each.commands)
             lines += ["    '1: :->command'", "    '*:: :->rest'"]
             after = _ZSH_BRANCH.format(described=described, branches=branches)
@@ -170,7 +172,13 @@ def _zsh_option(option: Option) -> str:
     text = re.sub(r"([\[\]:\\])", r"\\\1", _flat(option.help))
     value = ""
     if option.takes_value:
-        value = f": :({' '.join(option.choices)})" if option.choices and not option.path else ": :_files" if option.path else ": : "
+        value = (
+            f": :({' '.join(option.choices)})"
+            if option.choices and not option.path
+            else ": :_files"
+            if option.path
+            else ": : "
+        )
     names = f"({' '.join(option.names)})" if len(option.names) > 1 else ""
     spelled = "{" + ",".join(option.names) + "}" if len(option.names) > 1 else option.names[0]
     # Braces stay outside the quotes because the shell expands them.

@@ -33,7 +33,9 @@ async def hold(root: Path, arguments: Namespace, argv: Sequence[str], terminal: 
         terminal.note(upgrade_text(step))
 
     start, loss = arguments.needs == ENGINE, arguments.accept_loss
-    async with Atelier.open(root, language=early_language(argv), accept_loss=loss, start=start, upgrading=upgrading) as atelier:
+    async with Atelier.open(
+        root, language=early_language(argv), accept_loss=loss, start=start, upgrading=upgrading
+    ) as atelier:
         start_logging(arguments.log_level, Path(atelier.datadir.logs))
         async with serving(atelier) as server:
             try:

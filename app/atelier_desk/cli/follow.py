@@ -276,7 +276,11 @@ class Follower:
         end = await standing(self._atelier, run_id)
         # The loop guard also stops the run at a limit, and has reported it.
         status = self._printed or str(end.data["status"])
-        if status == "waiting" and self._stepper is not None and await self._stepper.take_steps(self._workflow_id, run_id):
+        if (
+            status == "waiting"
+            and self._stepper is not None
+            and await self._stepper.take_steps(self._workflow_id, run_id)
+        ):
             self._watch(run_id)
             return None
         if not self._printed:
@@ -290,11 +294,16 @@ class Follower:
         if limited:
             return
         if run.status is RunStatus.PAUSED:
-            self._out.note(_("The run was paused. Continue with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
+            self._out.note(
+                _("The run was paused. Continue with: atelier resume {workflow}", workflow=self._workflow_id), "warn"
+            )
         elif run.status is RunStatus.INTERRUPTED:
             self._print_interrupted()
         elif not asked:
-            self._out.note(_("A sub-agent was paused. Continue with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
+            self._out.note(
+                _("A sub-agent was paused. Continue with: atelier resume {workflow}", workflow=self._workflow_id),
+                "warn",
+            )
 
     def _ask(self, asked_id: str, asker: Asker[Any]) -> None:
         if asked_id in self._asking:
@@ -351,11 +360,18 @@ class Follower:
             self._print_interrupted()
 
     def _print_interrupted(self) -> None:
-        self._out.note(_("The run was interrupted. Continue with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
+        self._out.note(
+            _("The run was interrupted. Continue with: atelier resume {workflow}", workflow=self._workflow_id), "warn"
+        )
 
 
 async def resume_team(
-    atelier: Atelier, run: Run, raised: Mapping[LimitKind, float] | None = None, *, finish: bool = False, stepping: bool = False
+    atelier: Atelier,
+    run: Run,
+    raised: Mapping[LimitKind, float] | None = None,
+    *,
+    finish: bool = False,
+    stepping: bool = False,
 ) -> None:
     """Resume a root run and all paused runs below it; a limit that still holds stops it again.
 
@@ -374,7 +390,9 @@ async def resume_team(
         if added:
             raised.pop(LimitKind.MONTH, None)  # shared by all of them
         mode, steps = (RunMode.STEPPING, 0) if stepping else (None, None)
-        await atelier.runs.steering.resume(run_id, raise_limits=added, finish=finish and limit is not None, mode=mode, steps=steps)
+        await atelier.runs.steering.resume(
+            run_id, raise_limits=added, finish=finish and limit is not None, mode=mode, steps=steps
+        )
 
     await go_on(run.id)
     for each in await atelier.repos.runs.teams([run.id]):

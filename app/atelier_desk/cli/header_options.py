@@ -10,7 +10,9 @@ from atelier_desk.engine.atelier import Atelier
 from atelier_desk.support.i18n import N_
 
 
-def headers_of(given: Iterable[str] | None, *, named: Callable[[str], object] | None = None) -> tuple[dict[str, str], dict[str, str]]:
+def headers_of(
+    given: Iterable[str] | None, *, named: Callable[[str], object] | None = None
+) -> tuple[dict[str, str], dict[str, str]]:
     """Parse headers of the form ``NAME: VALUE``.
 
     Returns the texts for the configuration (empty where the keyring has the value) and the values for the
@@ -58,9 +60,14 @@ async def need_mcp_keyring(atelier: Atelier, secrets: Iterable[str], headers: It
     for key in wanted:
         name = key.partition(":")[2] or key
         if name in header_names and key.startswith("header:"):
-            message = N_("This computer has no keyring to store {header} in. Use a variable instead: --header '{header}: $VARIABLE'.")
+            message = N_(
+                "This computer has no keyring to store {header} in. Use a variable instead: --header '{header}: "
+                "$VARIABLE'."
+            )
         else:
-            message = N_("This computer has no keyring to store {header} in. Use a variable instead: {header}=${{VARIABLE}}.")
+            message = N_(
+                "This computer has no keyring to store {header} in. Use a variable instead: {header}=${{VARIABLE}}."
+            )
         need_keyring(kept, [name], message)
 
 

@@ -20,7 +20,11 @@ def found_text(where: str, each: FoundServer) -> Iterator[Shown]:
         return
     if each.told:
         yield f"  {each.told}"
-    yield _("  {what}: {place}", what=_("Command") if each.config.transport == "stdio" else _("Address"), place=each.config.place)
+    yield _(
+        "  {what}: {place}",
+        what=_("Command") if each.config.transport == "stdio" else _("Address"),
+        place=each.config.place,
+    )
     hidden = _("(secret)")
     asked = {ask.name for ask in each.open}
     for name, text in {**each.config.env, **each.config.headers}.items():
@@ -36,7 +40,14 @@ def preview(where: str, each: FoundServer) -> dict[str, object]:
     """The preview as JSON."""
     config = each.config.model_dump(mode="json") if each.config is not None else None
     asks = [
-        {"name": ask.name, "key": ask.key, "told": ask.told, "secret": ask.secret, "required": ask.required, "given": bool(ask.value)}
+        {
+            "name": ask.name,
+            "key": ask.key,
+            "told": ask.told,
+            "secret": ask.secret,
+            "required": ask.required,
+            "given": bool(ask.value),
+        }
         for ask in each.asks
     ]
     problem = str(each.problem) if each.problem is not None else ""
@@ -98,12 +109,19 @@ def waits_of(row: McpStatus) -> Iterator[Shown]:
     if row.reason:
         yield Note(row.reason, "error")
     if row.retry_s:
-        yield Note(_("Retrying {name} in {time}.", name=row.name, time=number_format.duration(row.retry_s * 1000)), "warn")
+        yield Note(
+            _("Retrying {name} in {time}.", name=row.name, time=number_format.duration(row.retry_s * 1000)), "warn"
+        )
     if row.missing:
         yield Note(_("{name} needs missing secrets: {names}", name=row.name, names=", ".join(row.missing)), "warn")
     waiting = row.waiting
     if waiting:
         names = ", ".join((*waiting.new, *waiting.changed, *waiting.gone))
         yield Note(
-            _("{name} changed since you approved it: {names}. Review with: atelier mcp tools {name}", name=row.name, names=names), "warn"
+            _(
+                "{name} changed since you approved it: {names}. Review with: atelier mcp tools {name}",
+                name=row.name,
+                names=names,
+            ),
+            "warn",
         )

@@ -62,7 +62,12 @@ def notice(event: StreamEvent, begun: Calls | None = None) -> Notice:
         case payloads.SubAgentComplete():
             return _sub_agent_end(said)
         case payloads.SubAgentQuestion():
-            return _("{agent} asks {parent}: {question}", agent=said.sub_agent_name, parent=event.agent_name, question=said.question), ""
+            return _(
+                "{agent} asks {parent}: {question}",
+                agent=said.sub_agent_name,
+                parent=event.agent_name,
+                question=said.question,
+            ), ""
         case payloads.SubAgentAnswer():
             return _(ANSWERED[said.by], agent=said.sub_agent_name, text=said.content), ""
         case payloads.ValidationRequired():
@@ -127,7 +132,9 @@ def _run_notice(said: payloads.Notice) -> str:
         case payloads.LimitReached():
             used, most = (float(details.get(key) or 0) for key in ("value", "cap"))
             value, cap = _amount(said.reason, used), _amount(said.reason, most)
-            text = _("{limit}: {value} of {cap}", limit=_(LIMITS.get(said.reason, N_("Limit reached"))), value=value, cap=cap)
+            text = _(
+                "{limit}: {value} of {cap}", limit=_(LIMITS.get(said.reason, N_("Limit reached"))), value=value, cap=cap
+            )
             why = too_little(said.reason, used, most, details)
             return f"{text}. {why}" if why else text
         case payloads.LoopDetected():

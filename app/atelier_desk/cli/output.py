@@ -125,7 +125,13 @@ class Terminal:
     """The process's own standard streams."""
 
     def __init__(
-        self, *, json: bool, cwd: str, stdout: TextIO | None = None, stderr: TextIO | None = None, stdin: TextIO | None = None
+        self,
+        *,
+        json: bool,
+        cwd: str,
+        stdout: TextIO | None = None,
+        stderr: TextIO | None = None,
+        stdin: TextIO | None = None,
     ) -> None:
         self.json = json
         self.cwd = cwd
@@ -155,7 +161,9 @@ class Terminal:
         self.think("")
         self.last_error = text if style == "error" else self.last_error
         shown = printable(text)  # also in a file, because people read it there
-        self._put(self._stderr, f"{STYLES[style]}{shown}{RESET}\n" if self._styled and style in STYLES else f"{shown}\n")
+        self._put(
+            self._stderr, f"{STYLES[style]}{shown}{RESET}\n" if self._styled and style in STYLES else f"{shown}\n"
+        )
 
     def think(self, text: str) -> None:
         if text and self.watched:

@@ -122,7 +122,9 @@ def global_options() -> Parser:
     """
     common = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     group = common.add_argument_group(_("global options"))
-    group.add_argument("--data-dir", metavar="PATH", help=_("folder of the database, models and reports (ATELIER_DATA_DIR)"))
+    group.add_argument(
+        "--data-dir", metavar="PATH", help=_("folder of the database, models and reports (ATELIER_DATA_DIR)")
+    )
     group.add_argument("--lang", choices=LANGUAGES, help=_("language of messages"))
     group.add_argument("--log-level", choices=LOG_LEVELS, help=_("also log to standard error from this level"))
     group.add_argument("--accept-loss", action="store_true", help=_("open a damaged database with the readable data"))
@@ -148,7 +150,9 @@ class AddCommands:
             needs: ``DATABASE`` to read stored data only, ``TOOLS`` to read the tools too.
         """
         help = help or _(GROUPS[name])
-        parser: Parser = self._subparsers.add_parser(name, help=help, description=help, parents=[self._common], **options)
+        parser: Parser = self._subparsers.add_parser(
+            name, help=help, description=help, parents=[self._common], **options
+        )
         function = name.replace("-", "_") + "_" * (iskeyword(name) or hasattr(builtins, name))
         parser.set_defaults(handler=handler or f"{self._module or name}:{function}", needs=needs)
         return parser
@@ -160,7 +164,11 @@ class AddCommands:
     def group(self, name: str, help: str = "", *, module: str = "") -> AddCommands:
         """Add a group of commands (``workflows list``)."""
         parser = self.command(name, help)
-        return AddCommands(parser.add_subparsers(dest=f"{name}_command", metavar=_("COMMAND"), required=True), self._common, module or name)
+        return AddCommands(
+            parser.add_subparsers(dest=f"{name}_command", metavar=_("COMMAND"), required=True),
+            self._common,
+            module or name,
+        )
 
 
 def build_parser(argv: Sequence[str] = tuple(GROUPS)) -> Parser:
@@ -223,7 +231,13 @@ def _only_global(argv: Sequence[str]) -> Namespace | None:
 
 
 def _complete(arguments: Namespace) -> Namespace:
-    for name, default in (("data_dir", None), ("lang", None), ("log_level", None), ("json", False), ("accept_loss", False)):
+    for name, default in (
+        ("data_dir", None),
+        ("lang", None),
+        ("log_level", None),
+        ("json", False),
+        ("accept_loss", False),
+    ):
         if not hasattr(arguments, name):
             setattr(arguments, name, default)
     return arguments

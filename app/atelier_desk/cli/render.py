@@ -153,7 +153,9 @@ class TextRenderer:
         total = self._total
         if not self._usage or not (total.tokens_input or total.tokens_output):
             return
-        parts = [_("{input} tokens in, {output} out", input=number(total.tokens_input), output=number(total.tokens_output))]
+        parts = [
+            _("{input} tokens in, {output} out", input=number(total.tokens_input), output=number(total.tokens_output))
+        ]
         if total.cost:
             parts.append(cost(total.cost))
         self._out.note(" · ".join(parts))

@@ -84,7 +84,10 @@ def _show(out: Output, shown: Shown) -> None:
         case Note():
             out.note(shown.text, shown.style)
         case Table():
-            cells = [tuple(shorten(visible(" ".join(cell.split())), CELL) for cell in row) for row in (shown.header, *shown.rows)]
+            cells = [
+                tuple(shorten(visible(" ".join(cell.split())), CELL) for cell in row)
+                for row in (shown.header, *shown.rows)
+            ]
             widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
             for row in cells:
                 out.write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n")

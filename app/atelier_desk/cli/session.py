@@ -88,7 +88,9 @@ async def _perform_somewhere(arguments: Namespace, argv: Sequence[str], terminal
         return FAILED
 
 
-async def _here_or_there(root: Path, arguments: Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
+async def _here_or_there(
+    root: Path, arguments: Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch
+) -> int:
     """Run the command in the process that holds the data folder, or become that process.
 
     If that process ends, the next one is used. Between two holders there is a moment when the first no longer
@@ -112,7 +114,11 @@ async def _here_or_there(root: Path, arguments: Namespace, argv: Sequence[str], 
                 raise
         if time.monotonic() - since > HOLDER_SILENT_S:
             terminal.note(
-                _("Another process has the data folder {path} open and does not answer. Close it and try again.", path=root), "error"
+                _(
+                    "Another process has the data folder {path} open and does not answer. Close it and try again.",
+                    path=root,
+                ),
+                "error",
             )
             return FAILED
         if not told and time.monotonic() - since > HOLDER_NOTE_S:
@@ -130,7 +136,9 @@ async def _until_holder(root: Path, known: HolderNote | None) -> None:
             return
 
 
-async def _served(holder: HolderConnection, arguments: Namespace, argv: Sequence[str], terminal: Terminal) -> int | None:
+async def _served(
+    holder: HolderConnection, arguments: Namespace, argv: Sequence[str], terminal: Terminal
+) -> int | None:
     """Let the holder run the command; None when it ended and the command can continue elsewhere.
 
     Raises:
@@ -151,7 +159,10 @@ async def _served(holder: HolderConnection, arguments: Namespace, argv: Sequence
         if not holder.wrote and getattr(arguments, f"{arguments.command}_command", "") in ONLY_READ:
             return None
         raise StorageError(
-            N_("The process that had the data folder open ended before this finished. Check whether it took effect, then run it again."),
+            N_(
+                "The process that had the data folder open ended before this finished. Check whether it took effect, "
+                "then run it again."
+            ),
             code="holder_gone",
         ) from error
     finally:

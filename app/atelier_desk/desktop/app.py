@@ -90,7 +90,9 @@ class Program(QObject):
     _crashed = Signal(str, str)
     _upgrading = Signal(str)
 
-    def __init__(self, qt: QApplication, data_dir: Path | None, argv: Sequence[str], opener: Opener | None = None) -> None:
+    def __init__(
+        self, qt: QApplication, data_dir: Path | None, argv: Sequence[str], opener: Opener | None = None
+    ) -> None:
         super().__init__()
         self._qt, self._data_dir = qt, data_dir
         self._level = _option(argv, "--log-level") or "INFO"
@@ -101,7 +103,9 @@ class Program(QObject):
         self.quick = False
         self.painted: Callable[[], object] = lambda: None
         self._watch = EndWatch(0, PROGRAM_ENDS_S) if opener is None else None
-        """Only where the program is the whole process: a test, or whoever else brings an engine, is not to be ended with it."""
+        """Only where the program is the whole process: a test, or whoever else brings an engine, is not to be ended
+        with it.
+        """
         self._closed: asyncio.Event | None = None
         self.bridge = Bridge(data_dir, opener=opener or self._open)
         self.crash = CrashHandler(data_dir / "logs" if data_dir is not None else None, self._crashed.emit)
@@ -179,7 +183,9 @@ class Program(QObject):
         watcher = _PaintWatcher(self.window)
         until = time.monotonic() + FIRST_PAINT_S
         while not watcher.painted and time.monotonic() < until:
-            self._qt.processEvents(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents | QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
+            self._qt.processEvents(
+                QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents | QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50
+            )
 
     def _handle_signals(self) -> None:
         """SIGINT, SIGTERM and SIGHUP close the window as the user does; a second signal kills the program."""

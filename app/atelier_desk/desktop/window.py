@@ -183,7 +183,9 @@ class MainWindow(WindowActions):
             from atelier_desk.presentation.usage import warning_text
 
             month = await self.bridge.engine.usage.month()
-            self.toasts.show(warning_text(month), _("Change limit"), lambda: self.show_settings("usage"), duration_ms=15_000)
+            self.toasts.show(
+                warning_text(month), _("Change limit"), lambda: self.show_settings("usage"), duration_ms=15_000
+            )
 
         self.bridge.jobs.start(warn())
 
@@ -360,7 +362,11 @@ class MainWindow(WindowActions):
         self.sidebar.foot.show_palette_keys(shortcut_text(self.actions_["command-palette"]))
         self.sidebar.show_search_keys(shortcut_text(self.actions_["search-everywhere"]))
         foot = self.sidebar.foot
-        buttons: dict[str, QWidget] = {"new-workflow": self.sidebar.new, "settings": foot.settings, "command-palette": foot.palette_button}
+        buttons: dict[str, QWidget] = {
+            "new-workflow": self.sidebar.new,
+            "settings": foot.settings,
+            "command-palette": foot.palette_button,
+        }
         if self.presenter is not None:
             header = self.chat.header
             buttons |= {"toggle-sidebar": header.left, "toggle-panes": header.right}

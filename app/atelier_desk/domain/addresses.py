@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from ipaddress import ip_address
 
-_BARE = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?P<port>:\d{1,5})?(?P<rest>/\S*)?")
+_BARE = re.compile(
+    r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?P<port>:\d{1,5})?(?P<rest>/\S*)?"
+)
 _NEAR = (".local", ".lan", ".home.arpa", ".internal", ".localhost")
 """Suffixes of local network names (RFC 6762, 8375, 6761; ``lan`` is common on routers)."""
 

@@ -93,7 +93,9 @@ class AgentConfig(Model):
     mcp_servers: tuple[str, ...] = ()
     tool_mode: ToolMode = ToolMode.DIRECT
     tool_dialect: ToolDialect = ToolDialect.AUTO
-    max_tool_iterations: int = Field(default=limits.TOOL_ITERATIONS_DEFAULT, ge=limits.TOOL_ITERATIONS[0], le=limits.TOOL_ITERATIONS[1])
+    max_tool_iterations: int = Field(
+        default=limits.TOOL_ITERATIONS_DEFAULT, ge=limits.TOOL_ITERATIONS[0], le=limits.TOOL_ITERATIONS[1]
+    )
     enable_thinking: bool = True
     effort: Effort | None = None
     """None uses the server's default."""

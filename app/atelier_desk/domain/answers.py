@@ -64,7 +64,9 @@ def check(schema: Mapping[str, Any]) -> None:
     except RecursionError:
         raise UsageError(N_("The schema is nested too deeply."), code="schema") from None
     if schema.get("type") != "object":
-        raise UsageError(N_('The schema must have "type": "object" at its top: an answer is one JSON object.'), code="schema")
+        raise UsageError(
+            N_('The schema must have "type": "object" at its top: an answer is one JSON object.'), code="schema"
+        )
     if outside := next((each for each in _references(schema) if not each.startswith("#")), ""):
         message = N_("The schema may only refer to its own parts (“#/…”), not to {reference}.")
         raise UsageError(message, code="schema", reference=shorten(outside, 100))
@@ -76,7 +78,8 @@ def check(schema: Mapping[str, Any]) -> None:
         type(validator).check_schema(schema, format_checker=type(validator).FORMAT_CHECKER)
         if _has_patterns(schema):
             message = N_(
-                'The schema may not use "pattern" or "patternProperties": some patterns would never finish being checked. '
+                'The schema may not use "pattern" or "patternProperties": some patterns would never finish being '
+                "checked. "
                 "Describe the form in words."
             )
             raise UsageError(message, code="schema")
@@ -92,7 +95,9 @@ def check(schema: Mapping[str, Any]) -> None:
         raise UsageError(N_("The schema refers to itself without end."), code="schema") from None
     except Exception as error:
         # Missing reference targets have no public exception class.
-        raise UsageError(N_("The schema cannot be used: {detail}"), code="schema", detail=shorten(str(error), _PROBLEM)) from None
+        raise UsageError(
+            N_("The schema cannot be used: {detail}"), code="schema", detail=shorten(str(error), _PROBLEM)
+        ) from None
 
 
 def bare(text: str) -> str:

@@ -201,7 +201,9 @@ class ApprovalRequest(Model):
         if isinstance(said, dict) and said.get("scope") in set(RuleScope):
             return Holds(RuleScope(said["scope"]), str(said.get("scope_id", "")))
         # From a version that did not store it.
-        return Holds(RuleScope.WORKFLOW, self.workflow_id) if self.subjects.command or self.subjects.paths else EVERYWHERE
+        return (
+            Holds(RuleScope.WORKFLOW, self.workflow_id) if self.subjects.command or self.subjects.paths else EVERYWHERE
+        )
 
 
 def same_arguments(one: dict[str, object], other: dict[str, object]) -> bool:

@@ -32,7 +32,8 @@ Hiding secrets shortens a text, so it is cut to ``DETAIL`` afterwards; searching
 """
 HIDDEN = "•••"
 CSV_COLUMNS = (
-    "time", "workflow_id", "workflow", "run_id", "call_id", "agent", "tool", "call", "decision", "decided_by", "note", "profile",
+    "time", "workflow_id", "workflow", "run_id", "call_id", "agent", "tool", "call", "decision", "decided_by", "note",
+    "profile",
     "reason", "rule", "about", "effect", "risk",
 )  # fmt: skip
 
@@ -118,7 +119,10 @@ class AuditPage(Model):
     next: tuple[datetime, str] | None = None
 
 
-_NAME = r"pass(?:word|wd|phrase)?s?|pwd|secret(?:s|[-_]?key)?|token|api[-_]?keys?|access[-_]?key|private[-_]?key|credentials?|cookies?"
+_NAME = (
+    r"pass(?:word|wd|phrase)?s?|pwd|secret(?:s|[-_]?key)?|token|api[-_]?keys?|access[-_]?key|private[-_]?key"
+    r"|credentials?|cookies?"
+)
 _SECRET_NAME = re.compile(rf"(?:^|[^a-z])(?:{_NAME}|auth(?:orization)?)(?:$|[^a-z])|(?:{_NAME})$", re.IGNORECASE)
 _AFTER = r"(?:\d{1,3}|[_-][\w-]{1,20})?"
 """Possible ends of a name: ``PASSWORD_2``, ``TOKEN_GH``."""
@@ -131,14 +135,24 @@ _SECRETS = (
     (re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{6,}", re.IGNORECASE), rf"\1 {HIDDEN}"),
     (re.compile(r"(?<![\w-])(-u|--user|--proxy-user)(\s+|=)([\"']?[^\s:\"']{1,64}:)[^\s\"']+"), rf"\1\2\3{HIDDEN}"),
     (
-        re.compile(r"\b((?:sshpass|mysql\w*|mariadb\w*|redis-cli|ldap\w+|docker login)\b[^|;&\n]{0,200}?\s-[paw]\s*)[^\s-]\S*"),
+        re.compile(
+            r"\b((?:sshpass|mysql\w*|mariadb\w*|redis-cli|ldap\w+|docker login)\b[^|;&\n]{0,200}?\s-[paw]\s*)[^\s-]\S*"
+        ),
         rf"\1{HIDDEN}",
     ),
     (re.compile(r"([?&](?:key|code|sig|[\w-]{0,20}signature)=)[^&\s\"']+", re.IGNORECASE), rf"\1{HIDDEN}"),
-    (re.compile(rf"(?<![\w-])(--?[\w-]*(?:{_NAME}){_AFTER})(\s+|=)({_QUOTED}|[^\s\"'&;|]+)", re.IGNORECASE), rf"\1\2{HIDDEN}"),
-    (re.compile(rf"(?<![\w-])([\w-]*(?:{_NAME}){_AFTER})(\"?\s*[=:]\s*)({_QUOTED}|[^\s\"'&;|,]+)", re.IGNORECASE), rf"\1\2{HIDDEN}"),
     (
-        re.compile(r"\b(?:sk-|sk_live_|rk_live_|ghp_|gho_|ghs_|github_pat_|glpat-|npm_|pypi-|xox[abprs]-|hf_|AKIA|AIza|eyJ)[\w.-]{12,}"),
+        re.compile(rf"(?<![\w-])(--?[\w-]*(?:{_NAME}){_AFTER})(\s+|=)({_QUOTED}|[^\s\"'&;|]+)", re.IGNORECASE),
+        rf"\1\2{HIDDEN}",
+    ),
+    (
+        re.compile(rf"(?<![\w-])([\w-]*(?:{_NAME}){_AFTER})(\"?\s*[=:]\s*)({_QUOTED}|[^\s\"'&;|,]+)", re.IGNORECASE),
+        rf"\1\2{HIDDEN}",
+    ),
+    (
+        re.compile(
+            r"\b(?:sk-|sk_live_|rk_live_|ghp_|gho_|ghs_|github_pat_|glpat-|npm_|pypi-|xox[abprs]-|hf_|AKIA|AIza|eyJ)[\w.-]{12,}"
+        ),
         HIDDEN,
     ),
 )

@@ -34,4 +34,6 @@ class Model(BaseModel):
     Validators are built on first use: no command needs them all, and together they took a third of a listing's time.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_enum_values=False, ser_json_inf_nan="constants", defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_enum_values=False, ser_json_inf_nan="constants", defer_build=True
+    )

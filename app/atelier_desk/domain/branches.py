@@ -26,7 +26,8 @@ def turns(runs: Sequence[RunLink], head: str | None) -> tuple[str, ...]:
 
 
 def branch_of(runs: Sequence[RunLink], run_id: str | None) -> set[str]:
-    """Return all runs, including sub-agents', of the branch that ends with the turn of ``run_id`` (possibly a sub-agent).
+    """Return all runs, including sub-agents', of the branch that ends with the turn of ``run_id`` (possibly a
+    sub-agent).
 
     ``runs`` are in the order of creation.
     """

@@ -58,7 +58,9 @@ class Change(Model):
 def portions(ids: Iterable[str]) -> list[tuple[str, ...]]:
     """Split ids of changes, in undo order, into portions of less than a second, for progress and cancelling."""
     newest_first = sorted(ids, reverse=True)
-    return [tuple(newest_first[start : start + UNDONE_AT_ONCE]) for start in range(0, len(newest_first), UNDONE_AT_ONCE)]
+    return [
+        tuple(newest_first[start : start + UNDONE_AT_ONCE]) for start in range(0, len(newest_first), UNDONE_AT_ONCE)
+    ]
 
 
 UNDONE_AT_ONCE = 20

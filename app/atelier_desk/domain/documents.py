@@ -39,7 +39,9 @@ NOT_READ: Final = {
     "timeout": N_("{name} could not be read within {seconds} seconds. Split it, or ask for a part of it."),
     "too_large": N_("{name} expands to {size} MB; at most {most} MB are read. Split it into smaller files."),
     "no_text": N_("{name} has no text: its pages are pictures, as in a scan. Use a picture of each page."),
-    "broken": N_("{name} is damaged or needs too much memory: its text was not read. Open it in its program and save it again."),
+    "broken": N_(
+        "{name} is damaged or needs too much memory: its text was not read. Open it in its program and save it again."
+    ),
 }
 """Messages by failure code. ``too_large`` has ``size`` and ``most`` in MB."""
 

@@ -62,7 +62,9 @@ def _is_western(text: str) -> bool:
     """
     if _WESTERN.fullmatch(text) is None:
         return False
-    if (strange := sum(each > "\x7f" for each in text)) > _FEW and strange > 0.6 * sum(not each.isspace() for each in text):
+    if (strange := sum(each > "\x7f" for each in text)) > _FEW and strange > 0.6 * sum(
+        not each.isspace() for each in text
+    ):
         return False
     words = [word for word in _ACCENTED.findall(text[:_GUESSED_FROM]) if len(word) > 1]
     return not words or 2 * sum(1 for word in words if _ALL_ACCENTS.fullmatch(word)) < len(words)

@@ -30,7 +30,9 @@ class AtelierError(Exception):
     code = "error"
     recoverable = False
 
-    def __init__(self, template: str, /, *, code: str | None = None, recoverable: bool | None = None, **params: object) -> None:
+    def __init__(
+        self, template: str, /, *, code: str | None = None, recoverable: bool | None = None, **params: object
+    ) -> None:
         super().__init__(template, params)
         self.template = template
         self.params = params
@@ -135,7 +137,14 @@ class ContextOverflowError(ProviderError):
     code = "context_overflow"
 
     def __init__(
-        self, template: str, /, *, n_ctx: int | None = None, n_prompt: int | None = None, status: int | None = None, **params: object
+        self,
+        template: str,
+        /,
+        *,
+        n_ctx: int | None = None,
+        n_prompt: int | None = None,
+        status: int | None = None,
+        **params: object,
     ) -> None:
         super().__init__(template, code=None, status=status, retry_after_s=None, recoverable=None, **params)
         self.n_ctx = n_ctx

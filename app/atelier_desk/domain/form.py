@@ -105,7 +105,11 @@ class FormField(Model):
         Empty if valid. None means no value.
         """
         if value is None or value in ("", []):
-            return "required" if self.required and not (value == "" and self.kind is FieldKind.TEXT and self.shortest == 0) else ""
+            return (
+                "required"
+                if self.required and not (value == "" and self.kind is FieldKind.TEXT and self.shortest == 0)
+                else ""
+            )
         match self.kind:
             case FieldKind.TEXT:
                 return self._text_problem(value)
@@ -162,7 +166,11 @@ class Form(Model):
 
     def defaults(self) -> dict[str, object]:
         """Return the server's valid default values."""
-        return {field.name: field.default for field in self.fields if field.default is not None and not field.problem(field.default)}
+        return {
+            field.name: field.default
+            for field in self.fields
+            if field.default is not None and not field.problem(field.default)
+        }
 
     def given(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return the values to send, without empty ones."""

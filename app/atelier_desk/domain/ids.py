@@ -9,8 +9,8 @@ _DIGITS = frozenset("0123456789abcdef")
 
 
 def new_id() -> str:
-    """Return a new identifier: 24 hexadecimal digits, ordered by time (48-bit milliseconds, as in UUID version 7, then 48
-    random bits).
+    """Return a new identifier: 24 hexadecimal digits, ordered by time (48-bit milliseconds, as in UUID version 7, then
+    48 random bits).
 
     A run writes some hundred identifiers in keys, links and indexes, so short ones matter. Among 1 000 created in the
     same millisecond, the chance of a collision is 1 in 500 million.
@@ -19,8 +19,8 @@ def new_id() -> str:
 
 
 def is_id(text: str) -> bool:
-    """Whether a text has the form of an identifier: 24 lower-case hexadecimal digits, or 32 from ``stable_id`` and earlier
-    versions.
+    """Whether a text has the form of an identifier: 24 lower-case hexadecimal digits, or 32 from ``stable_id`` and
+    earlier versions.
 
     It is then also a plain file name.
     """

@@ -63,7 +63,8 @@ MEMORY_TAGS: Final = 20
 MEMORY_TAG: Final = 64
 MEMORY_CONTEXT_DAYS: Final = 7
 DELETED_DAYS: Final = 30
-"""Days for which a deleted workflow, version of a turn or memory can be restored, as in common mail and storage services.
+"""Days for which a deleted workflow, version of a turn or memory can be restored, as in common mail and storage
+services.
 """
 
 TASK_NAME: Final = 128

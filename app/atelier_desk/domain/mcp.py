@@ -72,8 +72,8 @@ class McpServer(Model):
     transport: Literal["stdio", "http"] = "stdio"
     command: str = Field(default="", max_length=4_096)
     args: tuple[Annotated[str, Field(max_length=16_384)], ...] = Field(default=(), max_length=256)
-    env: dict[Annotated[str, Field(pattern=VARIABLE, max_length=128)], Annotated[str, Field(max_length=16_384)]] = Field(
-        default_factory=dict, max_length=64
+    env: dict[Annotated[str, Field(pattern=VARIABLE, max_length=128)], Annotated[str, Field(max_length=16_384)]] = (
+        Field(default_factory=dict, max_length=64)
     )
     folder: str = Field(default="", max_length=4_096)
     url: Annotated[str, BeforeValidator(with_scheme)] = Field(default="", max_length=2_048)
@@ -105,7 +105,9 @@ class McpServer(Model):
                 raise ValueError(N_("a server that is started has no address, headers and sign-in"))
         else:
             if self.command or self.args or self.env or self.folder or self.sandbox:
-                raise ValueError(N_("a server with an address has no command, arguments, environment, folder and sandbox"))
+                raise ValueError(
+                    N_("a server with an address has no command, arguments, environment, folder and sandbox")
+                )
             if not re.match(r"https?://[^\s/]", self.url) or not _can_be_split(self.url):
                 raise ValueError(N_("the address must begin with http:// or https://"))
         if any("\0" in text for text in (self.command, *self.args, *self.env.values(), self.folder, self.url)):

@@ -20,7 +20,8 @@ class Role(StrEnum):
 
 
 class ImagePart(Model):
-    """An image for the model: base64 data and media type (``image/png``, ``image/jpeg``, ``image/webp``, ``image/gif``).
+    """An image for the model: base64 data and media type (``image/png``, ``image/jpeg``, ``image/webp``,
+    ``image/gif``).
 
     A person's attachment is stored with the workflow: until it is sent ``data`` is empty, ``sha256`` locates it,
     ``name`` is its name.
@@ -220,8 +221,8 @@ class TextDelta(Model):
 class ReasoningDelta(Model):
     """A piece of reasoning.
 
-    ``all_before``: the text so far was reasoning too. Some servers open the reasoning in the prompt, so that only its end
-    is visible.
+    ``all_before``: the text so far was reasoning too. Some servers open the reasoning in the prompt, so that only its
+    end is visible.
     """
 
     kind: Literal["reasoning"] = "reasoning"

@@ -32,7 +32,8 @@ class Action(StrEnum):
 
 
 class RuleScope(StrEnum):
-    """Scope of a rule: one run with its sub-agents, one workflow, the workflows of one folder, one agent, or everywhere.
+    """Scope of a rule: one run with its sub-agents, one workflow, the workflows of one folder, one agent, or
+    everywhere.
 
     Approving a single call creates no rule.
     """
@@ -78,7 +79,10 @@ class PermissionRule(Model):
     @model_validator(mode="after")
     def _scope_has_its_id(self) -> PermissionRule:
         if (self.scope is RuleScope.ALWAYS) != (self.scope_id == ""):
-            raise ValueError("scope_id is the id of the run, workflow or agent, or the folder, and empty for a rule that always holds")
+            raise ValueError(
+                "scope_id is the id of the run, workflow or agent, or the folder, and empty for a rule that always "
+                "holds"
+            )
         return self
 
     @property
@@ -97,7 +101,12 @@ class PermissionRule(Model):
 
     def holds_for(self, *, run_id: str = "", workflow_id: str = "", agent_id: str = "", folder: str = "") -> bool:
         """Whether the scope includes a call of this root run, workflow, agent and first granted folder."""
-        here = {RuleScope.RUN: run_id, RuleScope.WORKFLOW: workflow_id, RuleScope.AGENT: agent_id, RuleScope.FOLDER: folder}
+        here = {
+            RuleScope.RUN: run_id,
+            RuleScope.WORKFLOW: workflow_id,
+            RuleScope.AGENT: agent_id,
+            RuleScope.FOLDER: folder,
+        }
         return self.scope is RuleScope.ALWAYS or here[self.scope] == self.scope_id
 
 

@@ -39,7 +39,11 @@ class PromptDraft(Model):
         description = " ".join(self.description.split())
         for text, most, message in (
             (name, limits.PROMPT_NAME, N_("The name has {count} characters; at most {most} are allowed.")),
-            (description, limits.PROMPT_DESCRIPTION, N_("The description has {count} characters; at most {most} are allowed.")),
+            (
+                description,
+                limits.PROMPT_DESCRIPTION,
+                N_("The description has {count} characters; at most {most} are allowed."),
+            ),
             (content, limits.PROMPT_CONTENT, N_("The text has {count} characters; at most {most} are allowed.")),
         ):
             if len(text) > most:

@@ -12,28 +12,37 @@ from dataclasses import dataclass
 
 _FOLDERS = (
     ".git/hooks", ".git/info", ".git/modules", ".husky", ".lefthook", ".ssh", ".gnupg", ".jj/repo",
-    ".github/workflows", ".github/actions", ".forgejo/workflows", ".gitea/workflows", ".circleci", ".buildkite", ".woodpecker",
+    ".github/workflows", ".github/actions", ".forgejo/workflows", ".gitea/workflows", ".circleci", ".buildkite",
+    ".woodpecker",
     ".semaphore", ".teamcity",
-    ".atelier", ".claude", ".cursor", ".codex", ".agents", ".gemini", ".opencode", ".continue", ".windsurf", ".goose", ".clinerules",
-    ".roo", ".kilocode", ".kiro", ".amazonq", ".junie", ".trae", ".augment", ".qwen", ".crush", ".factory", ".copilot", ".cline", ".vibe",
+    ".atelier", ".claude", ".cursor", ".codex", ".agents", ".gemini", ".opencode", ".continue", ".windsurf", ".goose",
+    ".clinerules",
+    ".roo", ".kilocode", ".kiro", ".amazonq", ".junie", ".trae", ".augment", ".qwen", ".crush", ".factory", ".copilot",
+    ".cline", ".vibe",
     ".config/agents", ".config/zed", ".config/goose",
     ".config/opencode", ".github/prompts", ".github/instructions", ".github/agents", ".github/chatmodes",
-    ".vscode", ".idea", ".zed", ".devcontainer", ".emacs.d", ".config/nvim", ".config/fish", ".config/autostart", ".config/systemd",
+    ".vscode", ".idea", ".zed", ".devcontainer", ".emacs.d", ".config/nvim", ".config/fish", ".config/autostart",
+    ".config/systemd",
     ".config/mise", "library/launchagents",
 )  # fmt: skip
 """Everything in these folders, at any depth below any folder."""
 
 _FILES = (
     ".git", ".git/config", ".git/config.worktree", ".gitmodules", ".gitconfig", ".gitattributes", ".config/git/config",
-    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
-    ".kshrc", ".cshrc", ".tcshrc", ".login", ".xprofile", ".xinitrc", ".xsession", ".inputrc", ".envrc", ".pam_environment",
-    ".vimrc", ".gvimrc", ".exrc", ".nvimrc", ".nvim.lua", ".dir-locals.el", ".gdbinit", ".lldbinit", "mise.toml", ".mise.toml", ".hg/hgrc",
+    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
+    ".zprofile", ".zlogin",
+    ".kshrc", ".cshrc", ".tcshrc", ".login", ".xprofile", ".xinitrc", ".xsession", ".inputrc", ".envrc",
+    ".pam_environment",
+    ".vimrc", ".gvimrc", ".exrc", ".nvimrc", ".nvim.lua", ".dir-locals.el", ".gdbinit", ".lldbinit", "mise.toml",
+    ".mise.toml", ".hg/hgrc",
     ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".netrc", "pip.conf",
     "agents.md", "agents.override.md", "claude.md", "claude.local.md", "gemini.md", "qwen.md", "crush.md", "warp.md",
-    ".github/copilot-instructions.md", ".cursorrules", ".windsurfrules", ".clinerules", ".goosehints", ".roorules", ".rules",
+    ".github/copilot-instructions.md", ".cursorrules", ".windsurfrules", ".clinerules", ".goosehints", ".roorules",
+    ".rules",
     ".augment-guidelines", ".aider.conf.yml", "mcp.json", ".mcp.json", ".claude.json", "claude_desktop_config.json",
     "kilo.json", "kilo.jsonc", "opencode.json", "opencode.jsonc", "crush.json", ".crush.json", ".atelier.toml",
-    ".gitlab-ci.yml", ".woodpecker.yml", ".woodpecker.yaml", ".cirrus.yml", ".gitpod.yml", ".devcontainer.json", ".travis.yml",
+    ".gitlab-ci.yml", ".woodpecker.yml", ".woodpecker.yaml", ".cirrus.yml", ".gitpod.yml", ".devcontainer.json",
+    ".travis.yml",
     ".drone.yml", "jenkinsfile", "azure-pipelines.yml", "bitbucket-pipelines.yml", "appveyor.yml",
     ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", "lefthook.toml", ".lefthook.toml", "lefthook-local.yml",
 )  # fmt: skip
@@ -46,7 +55,9 @@ _IN_FOLDERS = re.compile("/(?:" + "|".join(map(re.escape, _FOLDERS)) + ")/")
 _ENDS = tuple(f"/{name}/" for name in (*_FILES, *_HOLDERS))
 _LAST = frozenset(name.rpartition("/")[2] for name in (*_FOLDERS, *_FILES))
 _LAST_OF_ALL = _LAST | frozenset(name.rpartition("/")[2] for name in _HOLDERS)
-DEPENDENCIES = frozenset({"node_modules", "bower_components", "site-packages", "dist-packages", "__pycache__", ".tox", ".nox"})
+DEPENDENCIES = frozenset(
+    {"node_modules", "bower_components", "site-packages", "dist-packages", "__pycache__", ".tox", ".nox"}
+)
 """Folders of installed packages: their files are not obeyed, and packages contain such names by the hundred."""
 
 

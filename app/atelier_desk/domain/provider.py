@@ -66,7 +66,9 @@ class KeyState(StrEnum):
     REQUIRED = "required"
 
 
-NO_KEYRING = N_("This computer has no keyring to store the header {header} in. Use a variable instead: '{header}: $VARIABLE'.")
+NO_KEYRING = N_(
+    "This computer has no keyring to store the header {header} in. Use a variable instead: '{header}: $VARIABLE'."
+)
 """For a header whose value would be lost at the next start."""
 
 

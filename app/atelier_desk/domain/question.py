@@ -105,8 +105,12 @@ class QuestionSpec(Model):
             if self.options:
                 raise ValueError("a text question takes no options; use questionType mixed")
         elif not self.options:
-            raise ValueError(f"options are required for a {self.question_type} question (1 to {limits.QUESTION_OPTIONS})")
-        if self.question_type.of_server and (self.asker is None or [each.id for each in self.options] != [ACCEPT, DECLINE]):
+            raise ValueError(
+                f"options are required for a {self.question_type} question (1 to {limits.QUESTION_OPTIONS})"
+            )
+        if self.question_type.of_server and (
+            self.asker is None or [each.id for each in self.options] != [ACCEPT, DECLINE]
+        ):
             raise ValueError("only a server asks for this, and its options are accept and decline")
         ids = [option.id for option in self.options]
         if len(set(ids)) != len(ids):
@@ -117,7 +121,8 @@ class QuestionSpec(Model):
 
 
 class UserQuestion(Model):
-    """A question in the queue. ``seen_ms`` is how long it was visible; only that counts towards ``timeout_s`` (0 = none).
+    """A question in the queue. ``seen_ms`` is how long it was visible; only that counts towards ``timeout_s`` (0 =
+    none).
 
     ``lineage`` lists the runs above the asking one, root first; empty for a root run.
     """
@@ -145,7 +150,9 @@ class UserQuestion(Model):
         if self.spec.form is not None:
             fields = {field.name: field for field in self.spec.form.fields}
             values = [
-                f"{fields[name].label}: {fields[name].in_words(value)}" if name in fields else f"{name}: {in_words(value)}"
+                f"{fields[name].label}: {fields[name].in_words(value)}"
+                if name in fields
+                else f"{name}: {in_words(value)}"
                 for name, value in values_of(self.text_response).items()
             ]
             return ", ".join([*chosen, *values])
@@ -183,7 +190,9 @@ class QuestionAnswer(Model):
             return self._problem_for_server(spec)
         if spec.question_type is QuestionType.CHECKBOX and self.text_response:
             return "no_text"
-        needs_text = spec.question_type is QuestionType.TEXT or (spec.question_type is QuestionType.MIXED and spec.text_required)
+        needs_text = spec.question_type is QuestionType.TEXT or (
+            spec.question_type is QuestionType.MIXED and spec.text_required
+        )
         if needs_text and not self.text_response.strip():
             return "text"
         return None

@@ -94,4 +94,6 @@ class SourcePart(Model):
 
 ShownPart = TextPart | PicturePart | ArtefactPart | FileChange | HeldPart
 """Parts shown on a call's card."""
-ResultPart = Annotated[TextPart | PicturePart | ArtefactPart | FileChange | HeldPart | SourcePart, Field(discriminator="type")]
+ResultPart = Annotated[
+    TextPart | PicturePart | ArtefactPart | FileChange | HeldPart | SourcePart, Field(discriminator="type")
+]

@@ -18,7 +18,10 @@ from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.support.i18n import LANGUAGES, N_
 
 ActionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]
-Keys = Annotated[str, Field(pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){0,4}(F([1-9]|[12]\d|3[0-5])|[A-Z][A-Za-z]{1,15}|[A-Z]|[^\sA-Za-z]))?$")]
+Keys = Annotated[
+    str,
+    Field(pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){0,4}(F([1-9]|[12]\d|3[0-5])|[A-Z][A-Za-z]{1,15}|[A-Z]|[^\sA-Za-z]))?$"),
+]
 """A key with modifiers in Qt's language-independent form: ``Ctrl+Shift+F``, ``F5``; empty for none."""
 
 
@@ -216,7 +219,9 @@ class Settings(Model):
 
     def trusts(self, folder: PurePath) -> bool | None:
         """Return the decision about a folder (links resolved) or its nearest parent; None if nobody was asked."""
-        return next((self.folder_trust[str(each)] for each in (folder, *folder.parents) if str(each) in self.folder_trust), None)
+        return next(
+            (self.folder_trust[str(each)] for each in (folder, *folder.parents) if str(each) in self.folder_trust), None
+        )
 
     def with_rules(self, rules: Iterable[PermissionRule]) -> Settings:
         """Return these settings with other standing rules, which are stored separately."""

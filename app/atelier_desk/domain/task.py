@@ -18,8 +18,8 @@ class TaskStatus(StrEnum):
 
 
 class Task(Model):
-    """One task. ``priority`` 1 is most urgent, 5 least. ``position`` orders the pane; ``run_id`` is empty for a person's
-    task.
+    """One task. ``priority`` 1 is most urgent, 5 least. ``position`` orders the pane; ``run_id`` is empty for a
+    person's task.
 
     ``duration_ms``: measured from start to end, or as stated by an agent or person.
     """

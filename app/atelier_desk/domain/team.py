@@ -40,7 +40,13 @@ class ChildStatus(StrEnum):
 
     @property
     def over(self) -> bool:
-        return self in (ChildStatus.COMPLETED, ChildStatus.ERROR, ChildStatus.CANCELLED, ChildStatus.ABANDONED, ChildStatus.NOT_RUN)
+        return self in (
+            ChildStatus.COMPLETED,
+            ChildStatus.ERROR,
+            ChildStatus.CANCELLED,
+            ChildStatus.ABANDONED,
+            ChildStatus.NOT_RUN,
+        )
 
 
 class ChildPlan(Model):
@@ -75,7 +81,11 @@ class Spending(Model):
     seconds: float = 0.0
 
     def __add__(self, other: Spending) -> Spending:
-        return Spending(usage=self.usage + other.usage, tool_calls=self.tool_calls + other.tool_calls, seconds=self.seconds + other.seconds)
+        return Spending(
+            usage=self.usage + other.usage,
+            tool_calls=self.tool_calls + other.tool_calls,
+            seconds=self.seconds + other.seconds,
+        )
 
 
 class ChildState(Model):

@@ -15,14 +15,15 @@ from atelier_desk.support.text import no_formula
 
 CSV_COLUMNS = (
     "day", "workflow_id", "workflow", "agent", "provider", "model", "requests",
-    "tokens_input", "tokens_output", "tokens_cached", "tokens_stored", "tokens_unpriced", "cost_usd", "saved_usd", "duration_ms",
+    "tokens_input", "tokens_output", "tokens_cached", "tokens_stored", "tokens_unpriced", "cost_usd", "saved_usd",
+    "duration_ms",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class MonthUsage:
-    """What was spent in a month (``2026-11``) of this machine's calendar, of which ``limit``, in US dollars; 0 for no limit. ``unpriced``:
-    whether requests whose price is not known are allowed in it."""
+    """What was spent in a month (``2026-11``) of this machine's calendar, of which ``limit``, in US dollars; 0 for no
+    limit. ``unpriced``: whether requests whose price is not known are allowed in it."""
 
     month: str
     spent: float
@@ -42,8 +43,8 @@ def month_start(now: datetime) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingOffer:
-    """Texts that wait for vectors by a server: ``model`` is ``provider/model``, ``cost`` the most they may cost in US dollars, None where
-    no price is known."""
+    """Texts that wait for vectors by a server: ``model`` is ``provider/model``, ``cost`` the most they may cost in US
+    dollars, None where no price is known."""
 
     texts: int
     model: str
@@ -52,15 +53,17 @@ class EmbeddingOffer:
 
 @dataclass(slots=True)
 class Payment:
-    """A request of a fixed price that was counted before it is sent. ``accepted``: the service took it, and charges for it whatever comes
-    after; ``returned``: it gives the money back."""
+    """A request of a fixed price that was counted before it is sent. ``accepted``: the service took it, and charges for
+    it whatever comes after; ``returned``: it gives the money back."""
 
     accepted: bool = False
     returned: bool = False
 
 
 Paying = Callable[[str, str, float | None, str], AbstractAsyncContextManager[Payment]]
-"""``paying(service, model, price, what)``: within it a request is sent, which was counted before; ``price`` in US dollars, or None."""
+"""``paying(service, model, price, what)``: within it a request is sent, which was counted before; ``price`` in US
+dollars, or None.
+"""
 
 
 @asynccontextmanager
@@ -175,7 +178,13 @@ def as_csv(rows: Iterable[UsageRow]) -> str:
         total, usage = row.total, row.total.usage
         names = [no_formula(text) for text in (row.workflow, row.agent, row.provider, row.model)]
         cost = "" if total.cost is None else _dollars(total.cost)
-        tokens = (usage.tokens_input, usage.tokens_output, usage.tokens_cached, usage.tokens_stored, usage.tokens_unpriced)
+        tokens = (
+            usage.tokens_input,
+            usage.tokens_output,
+            usage.tokens_cached,
+            usage.tokens_stored,
+            usage.tokens_unpriced,
+        )
         figures = (total.requests, *tokens, cost, _dollars(usage.saved), total.duration_ms)
         writer.writerow([row.day.isoformat(), row.workflow_id, *names, *figures])
     return out.getvalue()

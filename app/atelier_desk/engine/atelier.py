@@ -5,9 +5,11 @@
     async with Atelier.open(data_dir) as atelier:
         async for event in atelier.run("What is 12*7?", agent=config):
             print(event.wire())
-        answer = await atelier.ask("How many words has this file?", tools=[word_count])   # a typed function with a docstring
+        answer = await atelier.ask("How many words has this file?", tools=[word_count])   # a typed function with a
+        docstring
 
-Importing this module needs no Qt and loads no model, no database driver and no HTTP client; they are loaded when they are first used.
+Importing this module needs no Qt and loads no model, no database driver and no HTTP client; they are loaded when they
+are first used.
 """
 
 from __future__ import annotations
@@ -145,7 +147,9 @@ class Atelier(LazyParts):
                 vault, fsync = vault or KeyVault(session=True), bool(fsync)
             atelier = cls(clock or SystemClock())
             atelier._given = (model_factory, embedder, fault)
-            await atelier._open_store(data_dir, vault, fsync=fsync is not False, accept_loss=accept_loss, upgrading=upgrading)
+            await atelier._open_store(
+                data_dir, vault, fsync=fsync is not False, accept_loss=accept_loss, upgrading=upgrading
+            )
             opened.push_async_callback(atelier._close)
             await atelier._apply_settings(fsync, language, start)
             from atelier_desk.storage.pending_work import at_work
@@ -167,7 +171,8 @@ class Atelier(LazyParts):
         mode: RunMode | str = "auto",
         tools: Sequence[GivenTool] = (),
     ) -> AsyncIterator[StreamEvent]:
-        """Run one turn: send ``prompt`` and yield its stream until the run ends, stops at a limit, or waits for an answer.
+        """Run one turn: send ``prompt`` and yield its stream until the run ends, stops at a limit, or waits for an
+        answer.
 
         The last event is always ``workflow_complete``; if the run waits, it has status ``waiting`` and is not durable,
         as with status ``error`` when the journal could not be written, and ``interrupted`` when somebody interrupted it
@@ -197,7 +202,9 @@ class Atelier(LazyParts):
         with self._listening(workflow_id) as queue:
             how: dict[str, Any] = {"strategy": Dispatch(strategy), "mode": RunMode(mode)}
             try:
-                run_id = await self.runs.send(workflow_id, prompt, agent=config, agent_id=agent_id, images=images, **how)
+                run_id = await self.runs.send(
+                    workflow_id, prompt, agent=config, agent_id=agent_id, images=images, **how
+                )
             except BaseException:
                 if self.runs.live.alive.get(workflow_id) is None:
                     self.given_tools.release(workflow_id)
@@ -297,7 +304,9 @@ class Atelier(LazyParts):
         self.background.start("start of projects", self.projects.resume_pending())
 
     async def _finish_vectors(self) -> None:
-        """Go on making vectors that are missing, unless a person paused that. Those that may cost something are offered instead."""
+        """Go on making vectors that are missing, unless a person paused that. Those that may cost something are offered
+        instead.
+        """
         from atelier_desk.domain.memory import EMBEDDING_OFFER
 
         settings = await self.settings.get()
@@ -339,7 +348,9 @@ class Atelier(LazyParts):
     async def _make_embedder(self, settings: EmbedderSettings) -> Embedder | None:
         from atelier_desk.knowledge.embedding import create_embedder
 
-        return await create_embedder(settings, self.providers.confirmed, self.vault, self.clock, self.outside_costs.counted)
+        return await create_embedder(
+            settings, self.providers.confirmed, self.vault, self.clock, self.outside_costs.counted
+        )
 
     async def embedder_tried(self, most_s: float = 10.0) -> None:
         """Wait until an embedder on a server was reached after the start, or failed; at most ``most_s`` seconds."""
@@ -431,7 +442,9 @@ class Atelier(LazyParts):
         self.tool_services.memory_asks = self._memory_asks
         if embedder is not None:
             return
-        if needs_server(settings.embedder) or (settings.embedder_before is not None and needs_server(settings.embedder_before)):
+        if needs_server(settings.embedder) or (
+            settings.embedder_before is not None and needs_server(settings.embedder_before)
+        ):
             # A server that does not answer must not delay the start: until it does, only full text is searched.
             self._embedder_tried = self.background.start("connection to the embedder", self._try_embedder(settings))
         else:

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 INSTRUCTIONS = (
-    "Atelier runs teams of LLM agents on this machine. run_agent gives one a task and returns its answer; a status of waiting means that a "
-    "person has to answer or allow something in Atelier first. Go on with the same workflow_id to keep the conversation."
+    "Atelier runs teams of LLM agents on this machine. run_agent gives one a task and returns its answer; a status "
+    "of waiting means that a "
+    "person has to answer or allow something in Atelier first. Go on with the same workflow_id to keep the "
+    "conversation."
 )
 _Workflow = Annotated[str, Field(description="The id of a conversation that run_agent began.", max_length=64)]
 
@@ -55,9 +57,15 @@ def offered(atelier: Atelier, version: str) -> MCPServer:
     reading = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
     async def run_agent(
-        prompt: Annotated[str, Field(description="What to do, with all it needs to know.", min_length=1, max_length=limits.MESSAGE)],
-        agent: Annotated[str, Field(description="Name or id of an agent of list_agents; the default one when empty.", max_length=64)] = "",
-        workflow_id: Annotated[str, Field(description="A conversation to go on with; a new one when empty.", max_length=64)] = "",
+        prompt: Annotated[
+            str, Field(description="What to do, with all it needs to know.", min_length=1, max_length=limits.MESSAGE)
+        ],
+        agent: Annotated[
+            str, Field(description="Name or id of an agent of list_agents; the default one when empty.", max_length=64)
+        ] = "",
+        workflow_id: Annotated[
+            str, Field(description="A conversation to go on with; a new one when empty.", max_length=64)
+        ] = "",
     ) -> dict[str, object]:
         """Have an agent do a task and give back its answer. It may take minutes."""
         answer = await atelier.ask(prompt, agent=agent or None, workflow_id=workflow_id or None)
@@ -68,7 +76,9 @@ def offered(atelier: Atelier, version: str) -> MCPServer:
             "run_id": answer.run_id,
         }
         if answer.status == "waiting":
-            found["note"] = "A person has to answer a question or allow a call in Atelier. Then the agent goes on by itself."
+            found["note"] = (
+                "A person has to answer a question or allow a call in Atelier. Then the agent goes on by itself."
+            )
         if answer.data is not None:
             found["data"] = answer.data
         return found
@@ -95,12 +105,22 @@ def offered(atelier: Atelier, version: str) -> MCPServer:
     ) -> dict[str, object]:
         """Search what Atelier was told to remember in general, not that of single conversations."""
         found = await atelier.memories.search(query, limit=limit)
-        return {"memories": [{"id": hit.memory.id, "type": hit.memory.type.value, "content": hit.memory.content} for hit in found.hits]}
+        return {
+            "memories": [
+                {"id": hit.memory.id, "type": hit.memory.type.value, "content": hit.memory.content}
+                for hit in found.hits
+            ]
+        }
 
     async def list_reports(workflow_id: _Workflow) -> dict[str, object]:
         """The reports that the agents of a conversation wrote."""
         await atelier.repos.workflows.get(workflow_id)
-        return {"reports": [{"name": row.name, "author": row.author, "size": row.size} for row in await atelier.reports.list(workflow_id)]}
+        return {
+            "reports": [
+                {"name": row.name, "author": row.author, "size": row.size}
+                for row in await atelier.reports.list(workflow_id)
+            ]
+        }
 
     async def read_report(workflow_id: _Workflow, name: Annotated[str, Field(max_length=limits.REPORT_NAME)]) -> str:
         """A report as Markdown."""
@@ -120,7 +140,9 @@ async def serve(server: MCPServer, lines: Callable[[], Awaitable[str | None]], w
 
 
 @asynccontextmanager
-async def _streams(lines: Callable[[], Awaitable[str | None]], write: Callable[[str], object]) -> AsyncIterator[tuple[Any, Any]]:
+async def _streams(
+    lines: Callable[[], Awaitable[str | None]], write: Callable[[str], object]
+) -> AsyncIterator[tuple[Any, Any]]:
     import anyio
     from mcp.shared.message import SessionMessage
     from mcp_types import jsonrpc_message_adapter
@@ -133,7 +155,9 @@ async def _streams(lines: Callable[[], Awaitable[str | None]], write: Callable[[
             while (line := await lines()) is not None:
                 if line.strip():
                     try:
-                        message: SessionMessage | Exception = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+                        message: SessionMessage | Exception = SessionMessage(
+                            jsonrpc_message_adapter.validate_json(line, by_name=False)
+                        )
                     except ValueError as error:
                         message = error
                     await into.send(message)

@@ -34,13 +34,14 @@ async def create_embedder(
     clock: Clock,
     meter: Meter | None = None,
 ) -> Embedder | None:
-    """The embedder the settings name, not loaded yet; None when vectors are switched off. ``provider`` gives the server of a name,
-    ``meter`` counts what its requests cost.
+    """The embedder the settings name, not loaded yet; None when vectors are switched off. ``provider`` gives the server
+    of a name, ``meter`` counts what its requests cost.
 
     Raises:
         NotFoundError: the settings name a provider that does not exist.
         UsageError: the settings lack a provider or a model, or name a kind that makes no vectors.
-        ProviderError: the server that was asked for the dimension cannot be reached; ``embedder_missing``: its package is not installed.
+        ProviderError: the server that was asked for the dimension cannot be reached; ``embedder_missing``: its package
+            is not installed.
     """
     if settings.kind == "none":
         return None
@@ -58,7 +59,9 @@ async def create_embedder(
     remote = [entry.kind for entry in provider_types() if entry.embeds]
     if settings.kind not in remote:
         allowed = ", ".join(("builtin", "none", *remote, "sentence-transformers"))
-        raise UsageError(N_("There is no embedder {kind}; allowed: {allowed}."), code="kind", kind=settings.kind, allowed=allowed)
+        raise UsageError(
+            N_("There is no embedder {kind}; allowed: {allowed}."), code="kind", kind=settings.kind, allowed=allowed
+        )
     if not settings.provider or not settings.model:
         raise UsageError(N_("Choose a provider and a model for the embeddings."))
     from atelier_desk.llm.embedders.remote import RemoteEmbedder

@@ -146,7 +146,9 @@ class MemoryIndex:
         with self.lock:
             return set(live_ids(self.rows, self.rows.accepted(wanted, self.rows.scope(wanted, now))))
 
-    def search(self, question: Question, wanted: MemoryFilter, now: float, limit: int, least: float = 0.0) -> list[ranking.Ranked]:
+    def search(
+        self, question: Question, wanted: MemoryFilter, now: float, limit: int, least: float = 0.0
+    ) -> list[ranking.Ranked]:
         """Return the ``limit`` most relevant memories with at least the certainty ``least``, best first.
 
         ``now`` is in seconds since 1970.
@@ -154,7 +156,9 @@ class MemoryIndex:
         with self.lock:
             return self._search(question, wanted, now, limit, least)
 
-    def _search(self, question: Question, wanted: MemoryFilter, now: float, limit: int, least: float) -> list[ranking.Ranked]:
+    def _search(
+        self, question: Question, wanted: MemoryFilter, now: float, limit: int, least: float
+    ) -> list[ranking.Ranked]:
         import numpy as np
 
         rows, count = self.rows, self.rows.count
@@ -179,14 +183,18 @@ class MemoryIndex:
         if near is not None:
             has, own, averaged = near.has[places], near.own[places], near.averaged[places]
             beyond = np.where(has, ranking.beyond(near.averaged, accepted & near.has)[places], 0)
-            relevance, lexical = ranking.relevance(lexical, beyond, averaged, self._foreign(question.language, places) & has)
+            relevance, lexical = ranking.relevance(
+                lexical, beyond, averaged, self._foreign(question.language, places) & has
+            )
             certain = ranking.certainty(lexical, own, turns)
         else:
             relevance, certain = lexical, ranking.certainty_of_words(lexical)
         certain = np.where(literal, 1, certain)
         named = self._named(question.words)
         if named:
-            relevance = np.where(turns & np.isin(rows.column("speaker")[places], named), ranking.NAMED * relevance, relevance)
+            relevance = np.where(
+                turns & np.isin(rows.column("speaker")[places], named), ranking.NAMED * relevance, relevance
+            )
         importance = ranking.weight_of(rows.column("importance")[places], rows.column("uses")[places])
         recency = np.clip(1 - (now - rows.column("created")[places]) / (ranking.RECENCY_DAYS * 86_400), 0, 1)
         score = relevance + ranking.TIE_BREAK * (importance + recency)
@@ -279,7 +287,9 @@ def _averaged(cosines: np.ndarray, has: np.ndarray, turns: np.ndarray, beside: n
     valued = np.append(np.where(turns & has, cosines, 0), 0)
     near = beside[rows, :2]
     found = cosines.copy()
-    found[rows] = (cosines[rows] + ranking.NEIGHBOUR * valued[near].sum(axis=1)) / (1 + ranking.NEIGHBOUR * counted[near].sum(axis=1))
+    found[rows] = (cosines[rows] + ranking.NEIGHBOUR * valued[near].sum(axis=1)) / (
+        1 + ranking.NEIGHBOUR * counted[near].sum(axis=1)
+    )
     return found
 
 

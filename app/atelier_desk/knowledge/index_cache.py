@@ -112,7 +112,8 @@ class IndexKeeper:
                 if found is not None:
                     await in_tool_thread(found.prepare)
             if self._index.postings.crowded and (self._merging is None or self._merging.done()):
-                self._merging = background.start(in_tool_thread(self._index.prepare), "merge of the index")  # searches continue meanwhile
+                # searches continue meanwhile
+                self._merging = background.start(in_tool_thread(self._index.prepare), "merge of the index")
             return self._index
 
     async def save(self) -> None:

@@ -72,7 +72,11 @@ def read_parts(path: Path, stamp: str, fits: Callable[[dict[str, Any]], bool], m
     try:
         with path.open("rb") as file:
             head = _head(file)
-            return make((_read_parts(file, head), head)) if head is not None and head["stamp"] == stamp and fits(head) else None
+            return (
+                make((_read_parts(file, head), head))
+                if head is not None and head["stamp"] == stamp and fits(head)
+                else None
+            )
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, MemoryError) as error:

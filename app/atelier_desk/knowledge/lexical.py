@@ -30,8 +30,8 @@ MERGE_AT = 2_000
 
 @dataclass(frozen=True)
 class WordScores:
-    """For each row the score of its own words and of those around it, 0–1: shares of the best that any text could reach; and whether all
-    words of the query are its own."""
+    """For each row the score of its own words and of those around it, 0–1: shares of the best that any text could
+    reach; and whether all words of the query are its own."""
 
     own: np.ndarray
     around: np.ndarray
@@ -55,7 +55,11 @@ class Segment:
 
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
-        first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else np.zeros(0, dtype=np.int64)
+        first = (
+            np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+            if len(keys)
+            else np.zeros(0, dtype=np.int64)
+        )
         return cls(keys[first], np.append(first, len(keys)).astype(np.int64), rows[order], counts[order])
 
     @classmethod
@@ -160,7 +164,11 @@ class Postings:
             for key in keys:
                 found = [segment.postings(key) for segment in segments]
                 rows = np.concatenate([each[0] for each in found]) if found else np.zeros(0, dtype=np.int32)
-                counts = np.concatenate([each[1] for each in found]).astype(np.float32) if found else np.zeros(0, dtype=np.float32)
+                counts = (
+                    np.concatenate([each[1] for each in found]).astype(np.float32)
+                    if found
+                    else np.zeros(0, dtype=np.float32)
+                )
                 inside = scope[rows]
                 rows, counts = rows[inside], counts[inside]
                 if not len(rows):
@@ -169,7 +177,9 @@ class Postings:
                 own[rows] = np.maximum(own[rows], weights[-1] * (counts * (k1 + 1)) / (counts + norm[rows]))
                 if linked:
                     beside_it = beside[rows].ravel()
-                    often = np.bincount(beside_it, weights=np.repeat(counts, beside.shape[1]), minlength=count + 1)[:count]
+                    often = np.bincount(beside_it, weights=np.repeat(counts, beside.shape[1]), minlength=count + 1)[
+                        :count
+                    ]
                     places = np.flatnonzero(often)
                     often = often[places].astype(np.float32)
                     far_weights.append(_idf(len(places), there))

@@ -33,7 +33,9 @@ BEHIND_FROM = 20
 CROSS_LANGUAGE = 0.4
 """Words cannot match across languages: there the vector part counts at least this fraction of a word score."""
 LITERAL = 10
-"""What puts a memory that has all words of the query before all that have not, whatever their vectors say: more than a score can be."""
+"""What puts a memory that has all words of the query before all that have not, whatever their vectors say: more than a
+score can be.
+"""
 TRACE = 0.01
 """Weight of the raw cosine: it orders results that are otherwise equal."""
 TIE_BREAK = 0.01
@@ -98,7 +100,9 @@ def beyond(cosines: np.ndarray, compared: np.ndarray) -> np.ndarray:
     return found
 
 
-def relevance(lexical: np.ndarray, beyond: np.ndarray, cosines: np.ndarray, foreign: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def relevance(
+    lexical: np.ndarray, beyond: np.ndarray, cosines: np.ndarray, foreign: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the weighted sum of words and vectors, and the word score used.
 
     Where memory and query are in different languages (``foreign``), the vectors raise the word score.

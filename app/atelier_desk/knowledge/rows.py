@@ -33,7 +33,8 @@ _FIRST_ROWS = 256
 
 
 class MemoryRows:
-    """The columns. Rows are only ever appended: a memory whose words change gets a new row, so that postings stay valid.
+    """The columns. Rows are only ever appended: a memory whose words change gets a new row, so that postings stay
+    valid.
 
     Attributes:
         count: number of rows, including abandoned ones.
@@ -136,7 +137,9 @@ class MemoryRows:
             scope = scope & (self.column("type") == TYPES.index(wanted.type.value))
         if wanted.tags:
             tags = frozenset(wanted.tags)
-            scope = scope & np.isin(self.column("tags"), [code for code, each in enumerate(self.names["tags"]) if tags <= frozenset(each)])
+            scope = scope & np.isin(
+                self.column("tags"), [code for code, each in enumerate(self.names["tags"]) if tags <= frozenset(each)]
+            )
         return scope
 
     def neighbours(self) -> tuple[np.ndarray, np.ndarray]:
@@ -159,7 +162,11 @@ class MemoryRows:
         order = np.lexsort((rows, created, home, run))
         rows, home, run = rows[order], home[order], run[order]
         for place, step in enumerate((1, 1, 2, 2)):
-            same = (run[step:] == run[:-step]) & (home[step:] == home[:-step]) if len(rows) > step else np.zeros(0, dtype=bool)
+            same = (
+                (run[step:] == run[:-step]) & (home[step:] == home[:-step])
+                if len(rows) > step
+                else np.zeros(0, dtype=bool)
+            )
             before, after = rows[:-step][same], rows[step:][same]
             if place % 2:
                 found[before, place] = after
@@ -175,7 +182,8 @@ class MemoryRows:
         if rows > have:
             more = max(rows, have * 3 // 2)
             self._columns = {
-                name: np.concatenate([column, np.zeros(more - have, dtype=column.dtype)]) for name, column in self._columns.items()
+                name: np.concatenate([column, np.zeros(more - have, dtype=column.dtype)])
+                for name, column in self._columns.items()
             }
 
     def _table(self, name: str) -> dict[Any, int]:

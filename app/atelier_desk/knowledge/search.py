@@ -67,7 +67,9 @@ class MemorySearch:
 
     ANY = MemoryFilter(scope=None)
 
-    def __init__(self, memories: MemoryRepository, embedder: Embedder | None, clock: Clock, file: Path | None = None) -> None:
+    def __init__(
+        self, memories: MemoryRepository, embedder: Embedder | None, clock: Clock, file: Path | None = None
+    ) -> None:
         """``file`` stores the index between starts; without it, it is read from the database each time."""
         self.memories = memories
         self._embedder = embedder
@@ -149,9 +151,13 @@ class MemorySearch:
             embedder = self._embedder
             made = await self._vectors_of(batch)
             if made is None or embedder is None:
-                stored += await self.memories.save_many([(each.model_copy(update={"embedder": ""}), None) for each in batch])
+                stored += await self.memories.save_many(
+                    [(each.model_copy(update={"embedder": ""}), None) for each in batch]
+                )
             else:
-                with self._index_cache.expecting(embedder.id, {each.id: vector for each, vector in zip(batch, made, strict=True)}):
+                with self._index_cache.expecting(
+                    embedder.id, {each.id: vector for each, vector in zip(batch, made, strict=True)}
+                ):
                     named = [each.model_copy(update={"embedder": embedder.id}) for each in batch]
                     stored += await self.memories.save_many(list(zip(named, made, strict=True)))
             if progress is not None:
@@ -159,7 +165,12 @@ class MemorySearch:
         return stored
 
     async def search(
-        self, query: str, *, filters: MemoryFilter | None = None, limit: int = limits.MEMORY_LIST_DEFAULT, threshold: float = 0.7
+        self,
+        query: str,
+        *,
+        filters: MemoryFilter | None = None,
+        limit: int = limits.MEMORY_LIST_DEFAULT,
+        threshold: float = 0.7,
     ) -> MemoryMatch:
         """Return the unexpired memories most relevant to a query, best first.
 
@@ -176,7 +187,9 @@ class MemorySearch:
                 threshold=threshold,
             )
         wanted = filters if filters is not None else self.ANY
-        (vector, note), stems, index = await asyncio.gather(self._vector(query), self.memories.stems(query), self._index_cache.loaded())
+        (vector, note), stems, index = await asyncio.gather(
+            self._vector(query), self.memories.stems(query), self._index_cache.loaded()
+        )
         question = Question(stems, vector, language(query), frozenset(words(query)))
         hits: list[MemoryHit] = []
         while True:
@@ -256,7 +269,8 @@ class MemorySearch:
                 if progress is not None:
                     progress(done, total)
             if embedder is self.coming:
-                await self._switch(embedder)  # memories saved while it read the vectors have an old one; the next round fixes that
+                # memories saved while it read the vectors have an old one; the next round fixes that
+                await self._switch(embedder)
             elif done == before:
                 break
         await self.memories.drop_vectors(embedder.id)
@@ -273,7 +287,10 @@ class MemorySearch:
         if vector is None or self._reembedding is None or self.coming is not None:
             return vector, note
         done, total = self._reembedding
-        return vector, f"Memories are being embedded again ({done} of {total}): the others were searched by their words alone."
+        return (
+            vector,
+            f"Memories are being embedded again ({done} of {total}): the others were searched by their words alone.",
+        )
 
     async def _vectors_of(self, memories: Sequence[Memory]) -> np.ndarray | None:
         if self._embedder is None:

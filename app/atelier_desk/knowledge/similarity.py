@@ -22,7 +22,9 @@ Two ports of one server have .63; no two facts of the benchmark reach it.
 SHARED = 0.5
 """Fraction of their words that two memories must share to be about the same thing."""
 _BLOCK = 500
-_NEGATIONS = frozenset({"not", "no", "never", "none", "cannot", "without", "t", "ne", "n", "pas", "plus", "jamais", "aucun", "sans"})
+_NEGATIONS = frozenset(
+    {"not", "no", "never", "none", "cannot", "without", "t", "ne", "n", "pas", "plus", "jamais", "aucun", "sans"}
+)
 
 
 def near_pairs(index: MemoryIndex, wanted: MemoryFilter, now: float, most: int) -> list[tuple[str, str, float]]:
@@ -54,7 +56,9 @@ def near_pairs(index: MemoryIndex, wanted: MemoryFilter, now: float, most: int) 
     return [(ids[first], ids[second], cosine) for cosine, first, second in found]
 
 
-def _of_block(matrix: np.ndarray, home: np.ndarray, kind: np.ndarray, start: int, most: int) -> list[tuple[float, int, int]]:
+def _of_block(
+    matrix: np.ndarray, home: np.ndarray, kind: np.ndarray, start: int, most: int
+) -> list[tuple[float, int, int]]:
     import numpy as np
 
     block = slice(start, start + _BLOCK)

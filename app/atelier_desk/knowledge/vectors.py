@@ -112,8 +112,8 @@ class RowVectors:
             self.sketch = VectorSketch(self.matrix, np.flatnonzero(self.there))
 
     def cosines(self, query: np.ndarray, count: int) -> tuple[np.ndarray, bool]:
-        """Return the cosine of each of the first ``count`` rows with a unit vector, 0 without vector, and whether they are
-        exact.
+        """Return the cosine of each of the first ``count`` rows with a unit vector, 0 without vector, and whether they
+        are exact.
         """
         import numpy as np
 

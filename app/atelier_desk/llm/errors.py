@@ -27,14 +27,17 @@ DETAIL_LENGTH = 400
 TEMPLATES: dict[str, str] = {
     "auth": N_("{provider} refused the API key, or needs one ({detail}). Set the key in the settings of the provider."),
     "auth_expired": N_(
-        "{provider} says that the API key has expired ({detail}). Make a new one there, and set it in the provider's settings."
+        "{provider} says that the API key has expired ({detail}). Make a new one there, and set it in the provider's "
+        "settings."
     ),
     "quota": N_("The account at {provider} has no credit or quota left ({detail})."),
     "not_found": N_("{provider} does not have the model {model} ({detail}). Choose another model or install this one."),
     "address": N_("{provider} has no such page: {url} ({detail}). Check the base URL of the provider."),
     "rate_limited": N_("{provider} limits the number of requests ({detail}). Try again later."),
     "overloaded": N_("{provider} is busy ({detail}). Try again in a moment."),
-    "rate_limited_until": N_("{provider} limits the number of requests ({detail}). It can be asked again from {moment}."),
+    "rate_limited_until": N_(
+        "{provider} limits the number of requests ({detail}). It can be asked again from {moment}."
+    ),
     "overloaded_until": N_("{provider} is busy ({detail}). It can be asked again from {moment}."),
     "loading": N_("{provider} is still loading the model ({detail}). Try again in a moment."),
     "bad_request": N_("{provider} did not accept the request ({detail})."),
@@ -42,12 +45,23 @@ TEMPLATES: dict[str, str] = {
     "context_overflow": N_("The workflow is too long for the model {model} of {provider} ({detail})."),
     "truncated": N_("{provider} stopped in the middle of the reply ({detail})."),
     "timeout": N_("{provider} did not answer in time ({detail})."),
-    "offline": N_("{provider} cannot be reached: {host} is not found ({detail}). Is this computer online? If it is, check the base URL."),
-    "no_network": N_("{provider} cannot be reached: the network does not lead to {host} ({detail}). Is this computer online?"),
-    "unreachable": N_("{provider} does not answer at {url} ({detail}). Check that the server runs and the base URL is right."),
-    "tls": N_("{provider} does not speak TLS at {url} ({detail}). Try the same address with http:// instead of https://."),
+    "offline": N_(
+        "{provider} cannot be reached: {host} is not found ({detail}). Is this computer online? If it is, check the "
+        "base URL."
+    ),
+    "no_network": N_(
+        "{provider} cannot be reached: the network does not lead to {host} ({detail}). Is this computer online?"
+    ),
+    "unreachable": N_(
+        "{provider} does not answer at {url} ({detail}). Check that the server runs and the base URL is right."
+    ),
+    "tls": N_(
+        "{provider} does not speak TLS at {url} ({detail}). Try the same address with http:// instead of https://."
+    ),
     "proxy": N_("The proxy {proxy}, set by {variable}, does not let requests through to {url} ({detail})."),
-    "proxy_timeout": N_("{provider} did not answer in time through the proxy {proxy}, which is set by {variable} ({detail})."),
+    "proxy_timeout": N_(
+        "{provider} did not answer in time through the proxy {proxy}, which is set by {variable} ({detail})."
+    ),
     "proxy_value": N_(
         "{variable} does not name a proxy that can be used: {proxy}. "
         "Set it to http://host:port or socks5://host:port, clear it, or put {host} into NO_PROXY."
@@ -57,32 +71,43 @@ TEMPLATES: dict[str, str] = {
         "set that authority's CA file: in the provider's settings under Advanced, or with --ca-file FILE."
     ),
     "certificate_wrong": N_(
-        "The certificate of {host} cannot be accepted ({detail}). It must be put right on the server; check the clock of this machine too."
+        "The certificate of {host} cannot be accepted ({detail}). It must be put right on the server; check the "
+        "clock of this machine too."
     ),
     "ca_file": N_(
-        "The CA file {file} of {provider} cannot be used ({detail}). It must be a PEM file with the certificate of the authority "
+        "The CA file {file} of {provider} cannot be used ({detail}). It must be a PEM file with the certificate of "
+        "the authority "
         "that signed the server's."
     ),
     "ca_variable": N_(
         "{variable} names the certificates {file}, which cannot be used ({detail}). "
-        "Correct or clear the variable, or set a CA file in the provider's settings under Advanced, or with --ca-file FILE."
+        "Correct or clear the variable, or set a CA file in the provider's settings under Advanced, or with "
+        "--ca-file FILE."
     ),
     "ca_variable_alone": N_(
         "{variable} names the certificates {file}, which cannot be used ({detail}). Correct the variable, or clear it."
     ),
     "redirect": N_("{provider} redirects requests for {url} to {location}. Enter that address instead."),
-    "web_page": N_("{provider} answers with a web page at {url}: this is not the address of a model server. Check the base URL."),
+    "web_page": N_(
+        "{provider} answers with a web page at {url}: this is not the address of a model server. Check the base URL."
+    ),
     "server_error": N_("{provider} had an error of its own ({detail})."),
     "bad_response": N_("{provider} sent an invalid answer ({detail})."),
 }
-RECOVERABLE = frozenset({"rate_limited", "overloaded", "loading", "truncated", "timeout", "unreachable", "server_error"})
+RECOVERABLE = frozenset(
+    {"rate_limited", "overloaded", "loading", "truncated", "timeout", "unreachable", "server_error"}
+)
 
 _QUOTA_TEXT = re.compile(
-    r"insufficient[ _](quota|credit|balance|funds)|exceeded your (current )?quota|quota|billing|credits?\b", re.IGNORECASE
+    r"insufficient[ _](quota|credit|balance|funds)|exceeded your (current )?quota|quota|billing|credits?\b",
+    re.IGNORECASE,
 )
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_not_active", "insufficient_balance", "billing_error"})
-_NO_CREDIT = re.compile(r"credit balance is too low|prepayment credits are depleted|free_tier\w*, limit: 0\b", re.IGNORECASE)
-"""Anthropic reports this with 400 and ``invalid_request_error``, Google with 429, also for models outside its free tier.
+_NO_CREDIT = re.compile(
+    r"credit balance is too low|prepayment credits are depleted|free_tier\w*, limit: 0\b", re.IGNORECASE
+)
+"""Anthropic reports this with 400 and ``invalid_request_error``, Google with 429, also for models outside its free
+tier.
 """
 _BAD_KEY = re.compile(r"API[ _]key (not valid|not found|expired|not_valid)|API_KEY_INVALID", re.IGNORECASE)
 """Google reports this with 400 and ``INVALID_ARGUMENT``."""
@@ -125,10 +150,14 @@ def provider_error(where: ErrorLocation, code: str, detail: str, *, say: str = "
     ``detail`` is redacted and shortened. ``say`` selects another sentence than the code's own.
     """
     fields = {"provider": where.provider, "model": where.model, "url": where.url, "detail": _clean(detail), **extra}
-    return ProviderError(TEMPLATES[say or code], code=code, recoverable=fields.pop("recoverable", code in RECOVERABLE), **fields)
+    return ProviderError(
+        TEMPLATES[say or code], code=code, recoverable=fields.pop("recoverable", code in RECOVERABLE), **fields
+    )
 
 
-def response_error(where: ErrorLocation, status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> ProviderError:
+def response_error(
+    where: ErrorLocation, status: int, headers: Mapping[str, str], body: bytes, now: datetime
+) -> ProviderError:
     """Return the error for an unsuccessful HTTP response."""
     return _classified(where, status, parse_body(body), retry_after(headers, now), now)
 
@@ -194,7 +223,9 @@ def _from_json(data: Any) -> ErrorBody:
     if not message:
         message, field = _message(data)
     code = inner.get("code", data.get("code"))
-    statuses = [_status(value) for value in (inner.get("status"), data.get("status"), data.get("raw_status_code"), code)]
+    statuses = [
+        _status(value) for value in (inner.get("status"), data.get("status"), data.get("raw_status_code"), code)
+    ]
     return ErrorBody(
         message=message or json.dumps(data, ensure_ascii=False),
         type=str(inner.get("type") or data.get("type") or ""),
@@ -244,7 +275,9 @@ def _wait_in_words(message: str) -> float | None:
     return sum(value / 1000 if unit.startswith(("ms", "milli")) else value * _SECONDS[unit[0]] for value, unit in spans)
 
 
-def _classified(where: ErrorLocation, status: int | None, body: ErrorBody, wait: float | None, now: datetime | None) -> ProviderError:
+def _classified(
+    where: ErrorLocation, status: int | None, body: ErrorBody, wait: float | None, now: datetime | None
+) -> ProviderError:
     detail = body.message or (f"HTTP {status}" if status else "-")
     if (said := overflow(status, body.message, (body.type, body.code))) is not None:
         return ContextOverflowError(
@@ -258,14 +291,21 @@ def _classified(where: ErrorLocation, status: int | None, body: ErrorBody, wait:
         )
     code = _code(status, body)
     say = "address" if code == "not_found" and not _names_model(where, body) else code
-    if code == "bad_request" and (status == 413 or body.code == "request_too_large" or body.type == "request_too_large"):
+    if code == "bad_request" and (
+        status == 413 or body.code == "request_too_large" or body.type == "request_too_large"
+    ):
         say = "too_large"
     if code == "auth" and _EXPIRED.search(f"{body.message} {body.code}"):
         say = "auth_expired"
     if code == "rate_limited" and wait is None:
         wait = _wait_in_words(body.message)
     later: dict[str, object] = {}
-    if code in ("rate_limited", "overloaded") and wait is not None and now is not None and NAMED_WAIT_S[0] < wait <= NAMED_WAIT_S[1]:
+    if (
+        code in ("rate_limited", "overloaded")
+        and wait is not None
+        and now is not None
+        and NAMED_WAIT_S[0] < wait <= NAMED_WAIT_S[1]
+    ):
         say, later = f"{code}_until", {"moment": (now + timedelta(seconds=wait)).replace(microsecond=0)}
     return provider_error(where, code, detail, status=status, retry_after_s=wait, field=body.field, say=say, **later)
 
@@ -318,7 +358,11 @@ def _code(status: int | None, body: ErrorBody) -> str:
     if {"invalid_model", "model_not_found"} & {body.type, body.code}:
         return "not_found"
     if status is None:
-        return "rate_limited" if "rate limit" in body.message.lower() else _TYPES.get(body.code) or _TYPES.get(body.type, "server_error")
+        return (
+            "rate_limited"
+            if "rate limit" in body.message.lower()
+            else _TYPES.get(body.code) or _TYPES.get(body.type, "server_error")
+        )
     if status == 503 and _LOADING_TEXT.search(body.message):
         return "loading"
     if status in _CODES:

@@ -36,5 +36,9 @@ def create_http_provider(config: ProviderConfig, vault: KeyVault, clock: Clock) 
         UsageError: the base URL is invalid, there is no such kind, or it has no server.
     """
     if provider_type(config.kind).builtin:
-        raise UsageError(N_("The provider {provider} is built in: it has no address to connect to."), code="kind", provider=config.name)
+        raise UsageError(
+            N_("The provider {provider} is built in: it has no address to connect to."),
+            code="kind",
+            provider=config.name,
+        )
     return cast("HttpProvider", create_provider(config, vault, clock, Path()))

@@ -46,7 +46,10 @@ def refuse_another_maker(key: str, url: str, provider: str) -> None:
     maker = maker_of(key)
     if own and maker and own != maker:
         raise ProviderError(
-            N_("The key of {provider} is one of {maker}, but {host} belongs to {own}: it was not sent there. Set a key of {own} instead."),
+            N_(
+                "The key of {provider} is one of {maker}, but {host} belongs to {own}: it was not sent there. Set a "
+                "key of {own} instead."
+            ),
             code="auth",
             provider=provider,
             maker=maker,

@@ -68,7 +68,11 @@ class MistralProvider(HttpProvider):
 
     async def read_models(self, get: Callable[[str, str], Awaitable[object]]) -> list[ModelInfo]:
         """Return chat models and embedders, without models for transcription, moderation or OCR only."""
-        infos = [self._info(item) for item in self.items(await get("GET", "/models"), "data", "id") if isinstance(item.get("id"), str)]
+        infos = [
+            self._info(item)
+            for item in self.items(await get("GET", "/models"), "data", "id")
+            if isinstance(item.get("id"), str)
+        ]
         return [merge_profile(self.kind, info) for info in infos if info is not None]
 
     def _info(self, item: dict[str, Any]) -> ModelInfo | None:
@@ -97,7 +101,10 @@ def _adjustable_reasoning(model: str) -> bool:
     Small since 2603, Medium since 3.5. If refused, it is omitted.
     """
     name = bare_name(model)
-    return name.endswith(("mistral-small-latest", "mistral-small-2603", "mistral-medium-latest")) or "mistral-medium-3" in name
+    return (
+        name.endswith(("mistral-small-latest", "mistral-small-2603", "mistral-medium-latest"))
+        or "mistral-medium-3" in name
+    )
 
 
 def _wire(message: ChatMessage, thinks: bool) -> dict[str, object]:

@@ -43,7 +43,8 @@ MOST_MODELS = 5_000
 LATE_S = 60.0
 """Time limit in seconds for the whole download."""
 FIELDS = (
-    "context_window", "max_output_tokens", "price_input", "price_output", "supports_tools", "supports_vision", "supports_thinking",
+    "context_window", "max_output_tokens", "price_input", "price_output", "supports_tools", "supports_vision",
+    "supports_thinking",
     "price_cache_read", "price_cache_write",
 )  # fmt: skip
 UNREPORTED_FIELDS = ("max_output_tokens", "supports_vision", "supports_thinking")
@@ -87,7 +88,8 @@ class ModelList:
         return self.models.get(preset.id, {}).get(model) if preset is not None else None
 
     def applied(self, config: ProviderConfig, info: ModelInfo) -> ModelInfo:
-        """Return a model with the list's values: they replace assumptions from its name, but not what the server reported.
+        """Return a model with the list's values: they replace assumptions from its name, but not what the server
+        reported.
 
         Of two list prices the newer applies.
         """
@@ -96,7 +98,9 @@ class ModelList:
         facts = self.facts(config, info.name)
         if facts is None:
             return self._guessed(config, info)
-        guessed: tuple[str, ...] = FIELDS if info.source != "server" else UNREPORTED_FIELDS if config.kind == any_server_type().kind else ()
+        guessed: tuple[str, ...] = (
+            FIELDS if info.source != "server" else UNREPORTED_FIELDS if config.kind == any_server_type().kind else ()
+        )
         prices = profile(config.kind, info.name).prices
         if prices is not None and prices.checked > self.day.isoformat():
             guessed = tuple(field for field in guessed if not field.startswith("price_"))
@@ -119,15 +123,21 @@ class ModelList:
         if facts is None:
             return info
         # The table of names, which covers whole families, is older than the list's values for the newest model.
-        guessed = FIELDS if info.source != "server" else UNREPORTED_FIELDS if config.kind == any_server_type().kind else ()
+        guessed = (
+            FIELDS if info.source != "server" else UNREPORTED_FIELDS if config.kind == any_server_type().kind else ()
+        )
         known = {field: value for field, value in facts._asdict().items() if value is not None}
-        update: dict[str, object] = {field: value for field, value in known.items() if getattr(info, field) is None or field in guessed}
+        update: dict[str, object] = {
+            field: value for field, value in known.items() if getattr(info, field) is None or field in guessed
+        }
         if update and info.source != "server":
             update["source"] = "profile"
         return info.model_copy(update=update)
 
 
-_NAMED = re.compile(r"(?P<maker>gpt|claude|gemini)(?P<line>(?:-[a-z]+)*)-(?P<version>\d{1,2}(?:[.-]\d{1,2})?)(?P<variant>(?:-[a-z]\w*)*)")
+_NAMED = re.compile(
+    r"(?P<maker>gpt|claude|gemini)(?P<line>(?:-[a-z]+)*)-(?P<version>\d{1,2}(?:[.-]\d{1,2})?)(?P<variant>(?:-[a-z]\w*)*)"
+)
 _STAMP = re.compile(r"(-latest|-preview|-exp|-\d{2}-\d{4}|-\d{4}-\d{2}-\d{2}|-\d{6,8})+$")
 """Suffixes that do not distinguish models: dates, and "latest"."""
 
@@ -149,16 +159,23 @@ def _name_of(model: str) -> _Name | None:
 
 
 def newest_relative(models: Mapping[str, ListedModel], model: str) -> ListedModel | None:
-    """Return the values of the newest known model of the same kind, or else of the same vendor's newest model with tools.
+    """Return the values of the newest known model of the same kind, or else of the same vendor's newest model with
+    tools.
 
     Among equals the most expensive. None if the name belongs to no known family, or is not newer than the known ones.
     """
     wanted = _name_of(model)
     if wanted is None:
         return None
-    named = [(name, facts) for known, facts in models.items() if (name := _name_of(known)) is not None and name.maker == wanted.maker]
+    named = [
+        (name, facts)
+        for known, facts in models.items()
+        if (name := _name_of(known)) is not None and name.maker == wanted.maker
+    ]
     alike = [pair for pair in named if pair[0].kind == wanted.kind] or [
-        pair for pair in named if pair[1].supports_tools and pair[0].kind.count("-") == (1 if wanted.maker != "gpt" else 0)
+        pair
+        for pair in named
+        if pair[1].supports_tools and pair[0].kind.count("-") == (1 if wanted.maker != "gpt" else 0)
     ]
     newest = max(alike, key=lambda pair: (pair[0].version, pair[1].price_output or 0.0), default=None)
     return newest[1] if newest is not None and wanted.version > newest[0].version else None
@@ -230,8 +247,12 @@ def store(path: Path, models: ModelList) -> None:
     Raises:
         StorageError: it cannot be written.
     """
-    stored = _Stored(source=SOURCE, licence="MIT, Copyright (c) 2025 models.dev", day=models.day, fields=FIELDS, providers={})
-    plain = stored.model_dump(mode="json") | {"providers": {name: dict(rows) for name, rows in sorted(models.models.items())}}
+    stored = _Stored(
+        source=SOURCE, licence="MIT, Copyright (c) 2025 models.dev", day=models.day, fields=FIELDS, providers={}
+    )
+    plain = stored.model_dump(mode="json") | {
+        "providers": {name: dict(rows) for name, rows in sorted(models.models.items())}
+    }
     text = json.dumps(plain, ensure_ascii=False, separators=(",", ":")).replace("],", "],\n")
     part = path.with_suffix(".part")
     try:
@@ -239,7 +260,9 @@ def store(path: Path, models: ModelList) -> None:
         part.replace(path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise StorageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or str(error)) from error
+        raise StorageError(
+            N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or str(error)
+        ) from error
 
 
 async def fetch(clock: Clock, source: str = SOURCE) -> ModelList:
@@ -256,14 +279,17 @@ async def fetch(clock: Clock, source: str = SOURCE) -> ModelList:
             answer = await http.json("GET", PAGE)
     except TimeoutError:
         raise ProviderError(
-            N_("{url} did not send the list of models within {seconds} seconds."), code="timeout", recoverable=True, url=source,
+            N_("{url} did not send the list of models within {seconds} seconds."), code="timeout", recoverable=True,
+            url=source,
             seconds=round(LATE_S),
         ) from None  # fmt: skip
     finally:
         await http.aclose()
     models = await asyncio.to_thread(known_models, answer)
     if not models:
-        raise ProviderError(N_("{url} did not send a list of models; the old one is kept."), code="bad_response", url=source)
+        raise ProviderError(
+            N_("{url} did not send a list of models; the old one is kept."), code="bad_response", url=source
+        )
     return ModelList(clock.now().date(), models)
 
 
@@ -274,7 +300,11 @@ def known_models(answer: object) -> dict[str, dict[str, ListedModel]]:
         entry = answer.get(preset.id) if isinstance(answer, dict) and preset.id not in LISTED_NOT else None
         models = entry.get("models") if isinstance(entry, dict) else None
         if isinstance(models, dict):
-            rows = {name: facts for name, told in list(models.items())[:MOST_MODELS] if (facts := _facts(name, told)) is not None}
+            rows = {
+                name: facts
+                for name, told in list(models.items())[:MOST_MODELS]
+                if (facts := _facts(name, told)) is not None
+            }
             if rows:
                 found[preset.id] = dict(sorted(rows.items()))
     return found
@@ -285,7 +315,11 @@ def _facts(name: str, told: object) -> ListedModel | None:
         model = _MODEL.validate_python(told)
     except ValidationError:
         return None
-    if not 0 < len(name) <= MODEL_NAME or not name.isprintable() or "text" not in (model.modalities.output or ("text",)):
+    if (
+        not 0 < len(name) <= MODEL_NAME
+        or not name.isprintable()
+        or "text" not in (model.modalities.output or ("text",))
+    ):
         return None
     sees = "image" in model.modalities.input if model.modalities.input is not None else None
     limit, cost = model.limit, model.cost

@@ -40,7 +40,13 @@ class OllamaProvider(HttpProvider):
     @staticmethod
     def base_url(configured: str) -> str:
         """Return the server's root, even if an API address was given."""
-        return checked_base_url(configured or DEFAULT_URL).removesuffix("/chat").removesuffix("/api").removesuffix("/v1").rstrip("/")
+        return (
+            checked_base_url(configured or DEFAULT_URL)
+            .removesuffix("/chat")
+            .removesuffix("/api")
+            .removesuffix("/v1")
+            .rstrip("/")
+        )
 
     def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
         options: dict[str, object] = {
@@ -63,7 +69,8 @@ class OllamaProvider(HttpProvider):
         }
         if request.tools:
             body["tools"] = wire_tools(request)
-        if request.response_schema is not None and not request.tools:  # restricted to a schema, a model could not call them
+        # restricted to a schema, a model could not call them
+        if request.response_schema is not None and not request.tools:
             body["format"] = request.response_schema
         if not request.enable_thinking:
             body["think"] = False
@@ -92,7 +99,9 @@ class OllamaProvider(HttpProvider):
 
     async def embeddings(self, payload: dict[str, object], model: str) -> tuple[Any, int | None]:
         answer = await self.json("POST", "/api/embed", payload, model=model)
-        return answer.get("embeddings") if isinstance(answer, dict) else None, counted_tokens(answer, "prompt_eval_count")
+        return answer.get("embeddings") if isinstance(answer, dict) else None, counted_tokens(
+            answer, "prompt_eval_count"
+        )
 
     def _info(self, item: dict[str, Any]) -> ModelInfo:
         details = item["details"] if isinstance(item.get("details"), dict) else {}
@@ -100,7 +109,9 @@ class OllamaProvider(HttpProvider):
         window = details.get("context_length")
         size = item.get("size")
         embedding = (
-            is_embedder_name(item["name"]) if capabilities is None else "embedding" in capabilities and "completion" not in capabilities
+            is_embedder_name(item["name"])
+            if capabilities is None
+            else "embedding" in capabilities and "completion" not in capabilities
         )
 
         def can(capability: str) -> bool | None:
@@ -157,7 +168,9 @@ class OllamaParser:
         except (ValueError, RecursionError):
             chunk = None
         if not isinstance(chunk, dict):
-            raise provider_error(self._where, "bad_response", line[:80], say="web_page" if line.lstrip().startswith("<") else "")
+            raise provider_error(
+                self._where, "bad_response", line[:80], say="web_page" if line.lstrip().startswith("<") else ""
+            )
         failure = payload_error(self._where, chunk)
         if failure is not None:
             raise failure
@@ -167,7 +180,9 @@ class OllamaParser:
             self._assembler.model = chunk["model"]
         if chunk.get("done") is True:
             self.ended = self.complete = True
-            self._assembler.finish_reason = FinishReason.LENGTH if chunk.get("done_reason") == "length" else FinishReason.STOP
+            self._assembler.finish_reason = (
+                FinishReason.LENGTH if chunk.get("done_reason") == "length" else FinishReason.STOP
+            )
             self._assembler.usage = self._usage(chunk)
         return deltas
 
@@ -183,10 +198,14 @@ class OllamaParser:
             function = call.get("function") if isinstance(call, dict) else None
             if isinstance(function, dict):
                 id, name = call.get("id"), function.get("name")
-                position, self._calls = self._calls, self._calls + 1  # each call is complete, so its own index is irrelevant
+                # each call is complete, so its own index is irrelevant
+                position, self._calls = self._calls, self._calls + 1
                 deltas.extend(
                     self._assembler.call(
-                        position, id if isinstance(id, str) else "", name if isinstance(name, str) else "", function.get("arguments")
+                        position,
+                        id if isinstance(id, str) else "",
+                        name if isinstance(name, str) else "",
+                        function.get("arguments"),
                     )
                 )
         return deltas
@@ -212,7 +231,10 @@ def _wire(message: ChatMessage) -> dict[str, object]:
     if message.tool_calls:
         wire |= {field: value for field, value in returned(message.provider_data).items() if field == "thinking"}
         wire["tool_calls"] = [
-            {"id": call.id, "function": {"index": index, "name": function_name(call.name), "arguments": arguments_object(call)}}
+            {
+                "id": call.id,
+                "function": {"index": index, "name": function_name(call.name), "arguments": arguments_object(call)},
+            }
             for index, call in enumerate(message.tool_calls)
         ]
     return wire

@@ -32,8 +32,8 @@ JSON_SCHEMA = "json_schema"
 SYSTEM_MESSAGES = "system messages"
 """Marks a model that refuses system messages. They are then sent as the user's."""
 _NO_SYSTEM = re.compile(
-    # templates of Gemma on llama.cpp and vLLM: 'System role not supported'; OpenAI's first reasoning models: "'messages[0].role' does not
-    # support 'system' with this model"
+    # templates of Gemma on llama.cpp and vLLM: 'System role not supported'; OpenAI's first reasoning models:
+    # "'messages[0].role' does not support 'system' with this model"
     r"system (role|messages?|prompts?) (is |are )?not (supported|allowed|enabled)"
     r"|(does not|doesn't|do not) support (the )?['\"]?(system|developer)\b",
     re.IGNORECASE,
@@ -100,7 +100,8 @@ class OpenAICompatibleProvider(HttpProvider):
         elif request.tools:  # llama.cpp refuses a grammar together with tools
             body["tools"] = wire_tools(request)
         if not request.enable_thinking and not self._is_openai():
-            body["chat_template_kwargs"] = {"enable_thinking": False}  # llama.cpp and vLLM pass it to the model's template
+            # llama.cpp and vLLM pass it to the model's template
+            body["chat_template_kwargs"] = {"enable_thinking": False}
         if request.effort is not None and request.enable_thinking:
             body["reasoning_effort"] = request.effort
         if "max_tokens" in refused:
@@ -130,7 +131,11 @@ class OpenAICompatibleProvider(HttpProvider):
             return {EMPTY_REASONING} if "reasoning_content" in str(error.params.get("detail", "")) else set()
         asked = payload.get("messages", ())
         system = any(message["role"] == "system" for message in asked)
-        if system and error.code in ("bad_request", "server_error") and _NO_SYSTEM.search(str(error.params.get("detail", ""))):
+        if (
+            system
+            and error.code in ("bad_request", "server_error")
+            and _NO_SYSTEM.search(str(error.params.get("detail", "")))
+        ):
             return {SYSTEM_MESSAGES}
         sent = {field: None for message in asked for field in MESSAGE_FIELDS if field in message}
         fields = super().refused_fields({**sent, **payload}, error)
@@ -166,7 +171,12 @@ class OpenAICompatibleProvider(HttpProvider):
     def _info(self, item: dict[str, Any]) -> ModelInfo:
         name: str = item["id"]
         window = next(
-            (item[key] for key in ("context_length", "max_model_len", "max_context_length") if isinstance(item.get(key), int)), None
+            (
+                item[key]
+                for key in ("context_length", "max_model_len", "max_context_length")
+                if isinstance(item.get(key), int)
+            ),
+            None,
         )
         pricing = item["pricing"] if isinstance(item.get("pricing"), dict) else {}
         parameters = item.get("supported_parameters")
@@ -223,7 +233,10 @@ def wire_message(message: ChatMessage) -> dict[str, object]:
 def wire_tools(request: ChatRequest) -> list[dict[str, object]]:
     """Return tool definitions in the common format of OpenAI, Mistral and Ollama."""
     return [
-        {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}}
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+        }
         for tool in request.tools
     ]
 

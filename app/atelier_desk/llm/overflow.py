@@ -13,7 +13,14 @@ class Overflow(NamedTuple):
     prompt: int | None = None
 
 
-CODES = frozenset({"exceed_context_size_error", "context_length_exceeded", "context_window_exceeded", "model_max_prompt_tokens_exceeded"})
+CODES = frozenset(
+    {
+        "exceed_context_size_error",
+        "context_length_exceeded",
+        "context_window_exceeded",
+        "model_max_prompt_tokens_exceeded",
+    }
+)
 """Error types and codes with only this meaning."""
 STATUSES = frozenset({None, 400, 413, 422, 500})
 """llama.cpp uses 500, TGI 422; None: during a reply."""
@@ -21,7 +28,8 @@ STATUSES = frozenset({None, 400, 413, 422, 500})
 _PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
-        # Anthropic: 'prompt is too long: 208310 tokens > 200000 maximum', 'exceed context limit: 195000 + 8192 > 200000, decrease'
+        # Anthropic: 'prompt is too long: 208310 tokens > 200000 maximum', 'exceed context limit: 195000 + 8192 >
+        # 200000, decrease'
         r"prompt is too long(?:: (?P<prompt>\d+) tokens > (?P<window>\d+))?",
         r"context limit: (?P<prompt>\d+) \+ \d+ > (?P<window>\d+)",
         # Google: 'The input token count (1200293) exceeds the maximum number of tokens allowed (1048576).'
@@ -31,7 +39,8 @@ _PATTERNS = tuple(
         # SGLang, Together: 'The input (60000 tokens) is longer than the model's context length (8192 tokens).'
         r"\((?P<prompt>\d+) tokens\) is longer than the model's context length \((?P<window>\d+)",
         # LM Studio: '… initial prompt is greater than the context length (n_keep: 9012>= n_ctx: 8192)', and before that
-        # 'Trying to keep the first 9012 tokens when context the overflows. However, the model is loaded with context length of only 8192'
+        # 'Trying to keep the first 9012 tokens when context the overflows. However, the model is loaded with context
+        # length of only 8192'
         r"greater than the context length \(n_keep: \d+ ?>=? ?n_ctx: (?P<window>\d+)",
         r"context the overflows.{0,80}context length of only (?P<window>\d+)",
         # xAI: 'maximum prompt length is 8192 but the request contains 60000 tokens'
@@ -46,13 +55,18 @@ _PATTERNS = tuple(
         r"max_new_tokens`? must be <= (?P<window>\d+)(?:\. Given: (?P<prompt>\d+))?",
         # Cohere: 'too many tokens: size limit exceeded by 51808 tokens'
         r"too many tokens: size limit exceeded",
-        # vLLM, OpenAI: 'This model's maximum context length is 8192 tokens', 'Please reduce the length of the messages or completion.'
+        # vLLM, OpenAI: 'This model's maximum context length is 8192 tokens', 'Please reduce the length of the messages
+        # or completion.'
         r"maximum context length (?:is|of) (?P<window>\d+)|maximum context length",
         r"reduce the length of the (?:messages|prompt|input|completion)",
         # llama.cpp and those who follow it: 'request (60179 tokens) exceeds the available context size (8192 tokens)'
         r"exceed\w*[^.]{0,60}context (?:size|length|window)[^\d.]{0,20}(?P<window>\d+)",
         r"(?<!\d)(?P<window>\d+) maximum context length",
-        r"context[ _](?:length|size|window)[^.]{0,40}(?:exceed|too)|exceed\w*[^.]{0,60}(?:context|maximum number of tokens)",
+        (
+            r"context[ _](?:length|size|window)[^.]{0,40}(?:exceed|too)|exceed\w*[^.]{0,60}(?:context|maximum number "
+            r"of "
+            r"tokens)"
+        ),
         r"input (?:is )?too long|too large for model with|larger than the (?:context|model)",
     )
 )

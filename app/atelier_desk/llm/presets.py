@@ -61,29 +61,40 @@ class Preset:
 
 
 PRESETS = (
-    Preset("openai", "OpenAI", "https://api.openai.com/v1", KEY, "https://platform.openai.com/api-keys", "OPENAI_API_KEY", "responses",
+    Preset("openai", "OpenAI", "https://api.openai.com/v1", KEY, "https://platform.openai.com/api-keys",
+    "OPENAI_API_KEY", "responses",
            words="gpt"),
     Preset("anthropic", "Anthropic", "https://api.anthropic.com/v1", KEY, "https://console.anthropic.com/settings/keys",
            "ANTHROPIC_API_KEY", "anthropic", words="claude"),
-    Preset("mistral", "Mistral", "https://api.mistral.ai/v1", KEY, "https://console.mistral.ai/api-keys", "MISTRAL_API_KEY", "mistral"),
-    Preset("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", KEY, "https://openrouter.ai/settings/keys", "OPENROUTER_API_KEY",
+    Preset("mistral", "Mistral", "https://api.mistral.ai/v1", KEY, "https://console.mistral.ai/api-keys",
+    "MISTRAL_API_KEY", "mistral"),
+    Preset("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", KEY, "https://openrouter.ai/settings/keys",
+    "OPENROUTER_API_KEY",
            words="claude gemini gpt llama"),
-    Preset("google", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta", KEY, "https://aistudio.google.com/apikey",
+    Preset("google", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta", KEY,
+    "https://aistudio.google.com/apikey",
            "GEMINI_API_KEY", "google", words="gemini"),
-    Preset("groq", "Groq", "https://api.groq.com/openai/v1", KEY, "https://console.groq.com/keys", "GROQ_API_KEY", words="llama"),
-    Preset("deepseek", "DeepSeek", "https://api.deepseek.com/v1", KEY, "https://platform.deepseek.com/api_keys", "DEEPSEEK_API_KEY"),
+    Preset("groq", "Groq", "https://api.groq.com/openai/v1", KEY, "https://console.groq.com/keys", "GROQ_API_KEY",
+    words="llama"),
+    Preset("deepseek", "DeepSeek", "https://api.deepseek.com/v1", KEY, "https://platform.deepseek.com/api_keys",
+    "DEEPSEEK_API_KEY"),
     Preset("xai", "xAI", "https://api.x.ai/v1", KEY, "https://console.x.ai", "XAI_API_KEY", words="grok"),
-    Preset("togetherai", "Together AI", "https://api.together.ai/v1", KEY, "https://api.together.ai/settings/api-keys", "TOGETHER_API_KEY",
+    Preset("togetherai", "Together AI", "https://api.together.ai/v1", KEY, "https://api.together.ai/settings/api-keys",
+    "TOGETHER_API_KEY",
            hosts=("api.together.xyz",), words="llama qwen"),
-    Preset("fireworks-ai", "Fireworks AI", "https://api.fireworks.ai/inference/v1", KEY, "https://app.fireworks.ai/settings/users/api-keys",
+    Preset("fireworks-ai", "Fireworks AI", "https://api.fireworks.ai/inference/v1", KEY,
+    "https://app.fireworks.ai/settings/users/api-keys",
            "FIREWORKS_API_KEY"),
     Preset("cerebras", "Cerebras", "https://api.cerebras.ai/v1", KEY, "https://cloud.cerebras.ai", "CEREBRAS_API_KEY"),
-    Preset("moonshotai", "Moonshot AI", "https://api.moonshot.ai/v1", KEY, "https://platform.moonshot.ai/console/api-keys",
+    Preset("moonshotai", "Moonshot AI", "https://api.moonshot.ai/v1", KEY,
+    "https://platform.moonshot.ai/console/api-keys",
            "MOONSHOT_API_KEY", words="kimi"),
-    Preset("zai", "Z.AI", "https://api.z.ai/api/paas/v4", KEY, "https://z.ai/manage-apikey/apikey-list", "ZHIPU_API_KEY",
+    Preset("zai", "Z.AI", "https://api.z.ai/api/paas/v4", KEY, "https://z.ai/manage-apikey/apikey-list",
+    "ZHIPU_API_KEY",
            words="glm zhipu"),
     Preset("azure", "Azure OpenAI", "", BOTH, "https://portal.azure.com", "AZURE_API_KEY", hosts=(".openai.azure.com",
-           ".cognitiveservices.azure.com", ".services.ai.azure.com"), words="microsoft gpt", example="https://NAME.openai.azure.com/openai/v1"),
+           ".cognitiveservices.azure.com", ".services.ai.azure.com"), words="microsoft gpt",
+           example="https://NAME.openai.azure.com/openai/v1"),
     Preset("ollama", "Ollama", "http://localhost:11434", HERE, kind="ollama", words="local"),
     Preset("lmstudio", "LM Studio", "http://localhost:1234/v1", HERE, words="local"),
     Preset("llama.cpp", "llama.cpp", "http://localhost:8080/v1", HERE, words="local llama-server"),
@@ -99,12 +110,23 @@ def presets() -> list[Preset]:
     """Return what can be added: the list, kinds without a line, and last any other server."""
     known = {preset.kind for preset in PRESETS}
     own = [entry for entry in provider_types() if not entry.builtin and entry.kind not in known]
-    more = [Preset(entry.kind, entry.name or entry.title, entry.url, KEY if entry.needs_key else ADDRESS, kind=entry.kind) for entry in own]
+    more = [
+        Preset(entry.kind, entry.name or entry.title, entry.url, KEY if entry.needs_key else ADDRESS, kind=entry.kind)
+        for entry in own
+    ]
     other = any_server_type()
     return [
         *PRESETS,
         *more,
-        Preset("", "", "", ADDRESS, kind=other.kind, words="openai-compatible other server", example="https://host.example/v1"),
+        Preset(
+            "",
+            "",
+            "",
+            ADDRESS,
+            kind=other.kind,
+            words="openai-compatible other server",
+            example="https://host.example/v1",
+        ),
     ]
 
 
@@ -127,7 +149,10 @@ def at_usual_place(url: str, variable: str) -> bool:
         return False
     for each in PRESETS:
         own = urlsplit(each.url)
-        places = {(own.scheme, own.hostname, own.port), *(("https", host, None) for host in each.hosts if host[0] != ".")}
+        places = {
+            (own.scheme, own.hostname, own.port),
+            *(("https", host, None) for host in each.hosts if host[0] != "."),
+        }
         if each.url and place in places and variable in ("", each.env):
             return True
     return False
@@ -139,11 +164,17 @@ def name_for(config: ProviderConfig, taken: Iterable[str]) -> str:
     host = urlsplit(config.base_url).hostname or ""
     entry = find(config.kind)
     usual = entry.name if entry is not None and not config.base_url else ""
-    bare = "".join(letter if letter.isascii() and (letter.isalnum() or letter in ".-") else "-" for letter in host).strip("-.")
+    bare = "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in ".-") else "-" for letter in host
+    ).strip("-.")
     name = preset.title if preset is not None else usual or bare[:60] or "Server"
     used = {each.casefold() for each in taken}
-    return next(free for free in (name, *(f"{name} {number}" for number in range(2, 1000))) if free.casefold() not in used)
+    return next(
+        free for free in (name, *(f"{name} {number}" for number in range(2, 1000))) if free.casefold() not in used
+    )
 
 
 def _is_of(host: str, preset: Preset) -> bool:
-    return bool(host) and (host == preset.host or any(host.endswith(each) if each[0] == "." else host == each for each in preset.hosts))
+    return bool(host) and (
+        host == preset.host or any(host.endswith(each) if each[0] == "." else host == each for each in preset.hosts)
+    )

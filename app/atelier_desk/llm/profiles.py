@@ -114,7 +114,9 @@ def bare_name(model: str) -> str:
 def _look_up(name: str) -> tuple[_Family | None, tuple[str, ...]]:
     """Return the family and edit forms of a bare name, cached because each request needs them."""
     family = next((entry for entry in _FAMILIES if re.search(rf"(^|[-_.])({entry.pattern})", name)), None)
-    return family, next((forms for pattern, forms in _EDIT_FORMS if re.search(rf"(^|[-_.])({pattern})", name)), _USUAL_FORMS)
+    return family, next(
+        (forms for pattern, forms in _EDIT_FORMS if re.search(rf"(^|[-_.])({pattern})", name)), _USUAL_FORMS
+    )
 
 
 def profile(kind: ProviderKind, model: str) -> Profile:
@@ -127,7 +129,9 @@ def profile(kind: ProviderKind, model: str) -> Profile:
         prices = Prices(0.0, 0.0) if known_kind.free else price_of(known_kind.prices, name)
     if family is None:
         return Profile(prices=prices, edit_forms=forms)
-    known = Profile(family.tools, family.thinking, family.vision, family.window, family.max_output, prices, edit_forms=forms)
+    known = Profile(
+        family.tools, family.thinking, family.vision, family.window, family.max_output, prices, edit_forms=forms
+    )
     return replace(known, dialect=_dialect(family.tools))
 
 
@@ -148,17 +152,21 @@ def merge_profile(kind: ProviderKind, info: ModelInfo, *, own: bool = True) -> M
         "price_input": known.prices.input if known.prices else None,
         "price_output": known.prices.output if known.prices else None,
     }
-    update: dict[str, object] = {field: value for field, value in guesses.items() if value is not None and getattr(info, field) is None}
+    update: dict[str, object] = {
+        field: value for field, value in guesses.items() if value is not None and getattr(info, field) is None
+    }
     if update and info.source == "assumed":
         update["source"] = "profile"
     return info.model_copy(update=update)
 
 
 def dialect_for(config: AgentConfig, info: ModelInfo) -> ToolDialect:
-    """How an agent's calls are written: as configured, else guided for the starter model, XML where tools do not work, else native.
+    """How an agent's calls are written: as configured, else guided for the starter model, XML where tools do not work,
+    else native.
 
-    Unknown means native: most servers and models take ``tools`` by now, and some read nothing else. A server that refuses or ignores them
-    (llama.cpp does, when a model's template has no place for them) is noticed at the first reply; see ``llm.replies.tool_refusal``.
+    Unknown means native: most servers and models take ``tools`` by now, and some read nothing else. A server that
+    refuses or ignores them (llama.cpp does, when a model's template has no place for them) is noticed at the first
+    reply; see ``llm.replies.tool_refusal``.
     """
     if config.tool_dialect is not ToolDialect.AUTO:
         return config.tool_dialect

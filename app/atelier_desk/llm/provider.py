@@ -163,8 +163,14 @@ class HttpProvider(ABC):
         try:
             models = await self.read_models(self.http.json)
         except AtelierError as error:
-            health = ProviderHealth(ok=False, latency_ms=self._since(start), message=error.localized(_), code=error.code)
-            return await self._explain_missing_list(health) if isinstance(error, ProviderError) and doubtful(error) else health
+            health = ProviderHealth(
+                ok=False, latency_ms=self._since(start), message=error.localized(_), code=error.code
+            )
+            return (
+                await self._explain_missing_list(health)
+                if isinstance(error, ProviderError) and doubtful(error)
+                else health
+            )
         return ProviderHealth(ok=True, latency_ms=self._since(start), models=len(models), message=_("Connected."))
 
     async def _explain_missing_list(self, health: ProviderHealth) -> ProviderHealth:
@@ -192,7 +198,10 @@ class HttpProvider(ABC):
     async def json(self, method: str, path: str, payload: Any = None, *, model: str = "") -> Any:
         """Make a non-streaming request, with retries."""
         return await call_with_retries(
-            lambda: self.http.json(method, path, payload, model=model), clock=self._clock, policy=self.retry, rng=self._rng
+            lambda: self.http.json(method, path, payload, model=model),
+            clock=self._clock,
+            policy=self.retry,
+            rng=self._rng,
         )
 
     async def optional_json(self, method: str, path: str) -> dict[str, Any]:
@@ -206,8 +215,8 @@ class HttpProvider(ABC):
         return answer if isinstance(answer, dict) else {}
 
     async def embeddings(self, payload: dict[str, Any], model: str) -> tuple[Any, int | None]:
-        """Vectors for the texts of ``payload["input"]``, in their order, as the server has them (anything else when it gave none), and the
-        tokens that it counted.
+        """Vectors for the texts of ``payload["input"]``, in their order, as the server has them (anything else when it
+        gave none), and the tokens that it counted.
 
         Raises:
             ProviderError: the server cannot be reached or has no such page.
@@ -295,7 +304,8 @@ class HttpProvider(ABC):
         return {
             field
             for field in self.droppable
-            if field in payload and (field == named.partition(".")[0] or (named_in(field, detail) and (words or field == "stream_options")))
+            if field in payload
+            and (field == named.partition(".")[0] or (named_in(field, detail) and (words or field == "stream_options")))
         }
 
     def usual_key_style(self) -> KeyStyle:

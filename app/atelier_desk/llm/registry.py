@@ -148,7 +148,9 @@ def provider_type(kind: str) -> ProviderType:
         from atelier_desk.domain.errors import UsageError
 
         allowed = ", ".join(entry.kind for entry in provider_types())
-        raise UsageError(N_("There is no kind of provider {kind}; allowed: {allowed}."), code="kind", kind=kind, allowed=allowed)
+        raise UsageError(
+            N_("There is no kind of provider {kind}; allowed: {allowed}."), code="kind", kind=kind, allowed=allowed
+        )
     return found
 
 

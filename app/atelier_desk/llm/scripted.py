@@ -18,7 +18,8 @@ from atelier_desk.domain.model_messages import (
 )
 
 Step = str | ChatReply | Exception | Sequence[ToolCall] | Callable[[ChatRequest], "Step"]
-"""A text reply, a complete reply, an error to raise, tool calls, or a function of the request that returns one of these.
+"""A text reply, a complete reply, an error to raise, tool calls, or a function of the request that returns one of
+these.
 """
 
 
@@ -36,7 +37,9 @@ class ScriptedModel:
         delay_s: seconds between deltas, for demonstrations; 0 in tests.
     """
 
-    def __init__(self, steps: Sequence[Step], *, chunk: int = 16, gate: asyncio.Event | None = None, delay_s: float = 0.0) -> None:
+    def __init__(
+        self, steps: Sequence[Step], *, chunk: int = 16, gate: asyncio.Event | None = None, delay_s: float = 0.0
+    ) -> None:
         self._steps = list(steps)
         self.requests: list[ChatRequest] = []
         self.chunk = chunk
@@ -70,7 +73,9 @@ class ScriptedModel:
             return ChatReply(content=step, usage=usage, model=request.model)
         if isinstance(step, ChatReply):
             return step
-        return ChatReply(tool_calls=tuple(step), usage=usage, finish_reason=FinishReason.TOOL_CALLS, model=request.model)
+        return ChatReply(
+            tool_calls=tuple(step), usage=usage, finish_reason=FinishReason.TOOL_CALLS, model=request.model
+        )
 
     def assert_complete(self) -> None:
         """Fail if steps of the script were not used."""

@@ -1,5 +1,5 @@
-"""API keys and request header values: in the system's keyring, in a file chosen by the user, or in memory; never in logs,
-events or errors.
+"""API keys and request header values: in the system's keyring, in a file chosen by the user, or in memory; never in
+logs, events or errors.
 
 Every key that passes through is remembered, so that ``redact`` can hide it wherever text leaves the program.
 """
@@ -29,7 +29,8 @@ SHORTEST_SECRET = 8
 LONGEST_SECRET = 16_384
 
 NOT_WRITTEN = N_(
-    "Keys cannot be written where they are kept, so nothing was changed. Free space on the disk, or unlock the keyring; then try again."
+    "Keys cannot be written where they are kept, so nothing was changed. Free space on the disk, or unlock the "
+    "keyring; then try again."
 )
 
 _log = logging.getLogger(__name__)
@@ -77,7 +78,12 @@ class KeyVault:
     """
 
     def __init__(
-        self, *, environ: Mapping[str, str] | None = None, backend: object = None, service: str = "Atelier", session: bool = False
+        self,
+        *,
+        environ: Mapping[str, str] | None = None,
+        backend: object = None,
+        service: str = "Atelier",
+        session: bool = False,
     ) -> None:
         """``backend`` is a keyring backend, None to detect it.
 
@@ -120,7 +126,9 @@ class KeyVault:
         with self._lock:
             place = self.place
             if place is KeyPlace.KEYRING or self._file is None:
-                raise UsageError(N_("This machine has a system keyring: keys are kept there, not in a file."), code="keyring")
+                raise UsageError(
+                    N_("This machine has a system keyring: keys are kept there, not in a file."), code="keyring"
+                )
             if place is KeyPlace.MEMORY:
                 there = self._in_file() if self._file.there else {}  # do not overwrite an unreadable file
                 self._file.write({**there, **self._keys})
@@ -171,7 +179,11 @@ class KeyVault:
             if provider in self._missing:
                 return None
             keyring = self._keyring()
-            key = self._ask(keyring, lambda: keyring.get_password(self._service, provider)) if keyring is not None else None
+            key = (
+                self._ask(keyring, lambda: keyring.get_password(self._service, provider))
+                if keyring is not None
+                else None
+            )
             if key:
                 remember(key)
                 self._keys[provider] = key
@@ -263,7 +275,9 @@ class KeyVault:
     def invalidate(self, provider: str) -> None:
         """Read the keyring again next time: another program may have changed a key or header. Session values stay."""
         with self._lock:
-            entries = {entry for entry in (*self._keys, *self._missing, provider) if entry.partition("/")[0] == provider}
+            entries = {
+                entry for entry in (*self._keys, *self._missing, provider) if entry.partition("/")[0] == provider
+            }
             if self._keyring() is not None:
                 for entry in entries:
                     self._keys.pop(entry, None)
@@ -279,7 +293,10 @@ class KeyVault:
             key = self.get(config.name)
             if key is None and config.has_key:
                 raise ProviderError(
-                    N_("{provider} needs its API key again: it was not kept after Atelier closed. Enter it in the provider's settings."),
+                    N_(
+                        "{provider} needs its API key again: it was not kept after Atelier closed. Enter it in the "
+                        "provider's settings."
+                    ),
                     code="auth",
                     provider=config.name,
                 )
@@ -325,7 +342,10 @@ class KeyVault:
             value = self.get(_entry(config.name, name))
             if value is None:
                 raise ProviderError(
-                    N_("The value of the header {header} of {provider} was not kept after Atelier closed. Enter it again."),
+                    N_(
+                        "The value of the header {header} of {provider} was not kept after Atelier closed. Enter it "
+                        "again."
+                    ),
                     code="auth",
                     header=name,
                     provider=config.name,
@@ -333,7 +353,10 @@ class KeyVault:
             return _checked_header(value, name)
         if not self._environ.get(variable, "").strip():
             raise ProviderError(
-                N_("The environment variable {variable}, which should hold the header {header} of {provider}, is not set."),
+                N_(
+                    "The environment variable {variable}, which should hold the header {header} of {provider}, is "
+                    "not set."
+                ),
                 code="auth",
                 variable=variable,
                 header=name,
@@ -408,7 +431,10 @@ def _checked_header(value: str, header: str) -> str:
     value = value.strip()
     if not value or not value.isascii() or not value.isprintable() or len(value) > 8192:
         raise ProviderError(
-            N_("This cannot be the value of the header {header}: it is one line of visible ASCII characters and spaces, 8192 at most."),
+            N_(
+                "This cannot be the value of the header {header}: it is one line of visible ASCII characters and "
+                "spaces, 8192 at most."
+            ),
             code="auth",
             header=header,
         )

@@ -50,7 +50,9 @@ def definition_tokens(tools: Sequence[ToolSpec]) -> int:
 def estimate_request(request: ChatRequest) -> int:
     """Return the uncalibrated prompt tokens of a request: messages, images and tool definitions."""
     messages = sum(message_tokens(each.content, each.tool_calls, each.provider_data) for each in request.messages)
-    return messages + IMAGE_TOKENS * sum(len(each.images) for each in request.messages) + definition_tokens(request.tools)
+    return (
+        messages + IMAGE_TOKENS * sum(len(each.images) for each in request.messages) + definition_tokens(request.tools)
+    )
 
 
 class Calibration:
@@ -110,5 +112,10 @@ def _dollars(usage: Usage, info: ModelInfo) -> float:
     read = sent if info.price_cache_read is None else info.price_cache_read
     stored = sent if info.price_cache_write is None else info.price_cache_write
     plain = usage.tokens_input - usage.tokens_cached - usage.tokens_stored
-    dollars = plain * sent + usage.tokens_cached * read + usage.tokens_stored * stored + usage.tokens_output * (info.price_output or 0.0)
+    dollars = (
+        plain * sent
+        + usage.tokens_cached * read
+        + usage.tokens_stored * stored
+        + usage.tokens_output * (info.price_output or 0.0)
+    )
     return dollars / 1_000_000

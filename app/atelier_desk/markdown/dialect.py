@@ -91,7 +91,9 @@ class _Addresses:
 
 
 def _without_tail(url: str) -> str:
-    while url[-1] in _TAIL or any(url.endswith(end) and url.count(end) > url.count(begin) for begin, end in ("()", "[]")):
+    while url[-1] in _TAIL or any(
+        url.endswith(end) and url.count(end) > url.count(begin) for begin, end in ("()", "[]")
+    ):
         url = url[:-1]
     return url
 
@@ -114,7 +116,9 @@ def _linked(md: MarkdownIt, token: Token) -> list[Token]:
     made, done = [], 0
     for found in _SHORT.finditer(token.content):
         shown = _without_tail(found[0])
-        url = md.normalizeLink(("http://" if found["host"] else "" if shown[:7].lower() == "mailto:" else "mailto:") + shown)
+        url = md.normalizeLink(
+            ("http://" if found["host"] else "" if shown[:7].lower() == "mailto:" else "mailto:") + shown
+        )
         link = Token("link_open", "a", 1, attrs={"href": url}, markup="linkify", info="auto", level=token.level)
         end = Token("link_close", "a", -1, markup="linkify", info="auto", level=token.level)
         words = (Token("text", "", 0, content=shown, level=token.level + 1),)
@@ -274,7 +278,11 @@ def _alerts(state: StateCore) -> None:
         kind = found[1].lower()
         tokens[index - 2].meta = {**tokens[index - 2].meta, "alert": kind}
         rest = _after_first_line(inline.children)
-        title = [Token("strong_open", "strong", 1), Token("text", "", 0, content=_(ALERTS[kind][0])), Token("strong_close", "strong", -1)]
+        title = [
+            Token("strong_open", "strong", 1),
+            Token("text", "", 0, content=_(ALERTS[kind][0])),
+            Token("strong_close", "strong", -1),
+        ]
         inline.children = title + ([Token("hardbreak", "br", 0), *rest] if rest else [])
 
 

@@ -24,7 +24,9 @@ _SIGNS = set("\\^_={}<>+-*/()|'!≤≥≠±×÷∈∞√∑∫→")
 
 def add_math(parser: MarkdownIt) -> None:
     """Add this module's rules to a parser."""
-    parser.block.ruler.before("fence", "math_block", _math_block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    parser.block.ruler.before(
+        "fence", "math_block", _math_block, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
     parser.inline.ruler.before("escape", "math", _math_inline)
 
 
@@ -56,7 +58,11 @@ def is_math(body: str) -> bool:
     words = _COMMANDS.sub(" ", body)
     if _TWO_WORDS.search(words) or body.count("{") != body.count("}"):
         return False
-    if body[0].isdigit() and "\\" not in body and (body.count("(") != body.count(")") or re.search(r"\s[^\W\d_]{2,}", words)):
+    if (
+        body[0].isdigit()
+        and "\\" not in body
+        and (body.count("(") != body.count(")") or re.search(r"\s[^\W\d_]{2,}", words))
+    ):
         return False
     return bool(_SIGNS & set(body)) or _SHORT.fullmatch(body) is not None
 

@@ -155,7 +155,11 @@ def _task_lists(state: StateCore) -> None:
     tokens = state.tokens
     for index in range(2, len(tokens)):
         inline = tokens[index]
-        if inline.type != "inline" or tokens[index - 1].type != "paragraph_open" or tokens[index - 2].type != "list_item_open":
+        if (
+            inline.type != "inline"
+            or tokens[index - 1].type != "paragraph_open"
+            or tokens[index - 2].type != "list_item_open"
+        ):
             continue
         first = inline.children[0] if inline.children else None
         box = _BOX.match(first.content) if first is not None and first.type == "text" else None

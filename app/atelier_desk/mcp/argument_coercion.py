@@ -25,7 +25,10 @@ def read(schema: Mapping[str, object], value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return _of_text(schema, value)
     if isinstance(value, dict) and isinstance(properties := schema.get("properties"), Mapping):
-        made = {name: read(properties[name], each, depth + 1) if name in properties else each for name, each in value.items()}
+        made = {
+            name: read(properties[name], each, depth + 1) if name in properties else each
+            for name, each in value.items()
+        }
         return made if any(made[name] is not value[name] for name in value) else value
     if isinstance(value, list) and isinstance(items := schema.get("items"), Mapping):
         listed = [read(items, each, depth + 1) for each in value]

@@ -138,11 +138,17 @@ class Answers:
     @property
     def roots(self) -> list[str]:
         """Folders shared with the server now; between calls those of the newest call."""
-        desks = [serving.request_handler for serving in self.open] or [desk for desk in (self.last,) if desk is not None]
+        desks = [serving.request_handler for serving in self.open] or [
+            desk for desk in (self.last,) if desk is not None
+        ]
         return list(dict.fromkeys(root for desk in desks for root in desk.roots))
 
     def note(self, level: str, text: str, logger: str = "") -> None:
-        self.lines.append(LogLine(self._clock.now(), level, shorten(logger, 60), shorten(" ".join(redact(text).split()), LONGEST_LINE)))
+        self.lines.append(
+            LogLine(
+                self._clock.now(), level, shorten(logger, 60), shorten(" ".join(redact(text).split()), LONGEST_LINE)
+            )
+        )
 
     async def logged(self, params: Any) -> None:
         data = params.data if isinstance(params.data, str) else json.dumps(params.data, ensure_ascii=False, default=str)
@@ -156,7 +162,9 @@ class Answers:
         return await self._answered(lambda serving: elicitation.elicitation(params, self._server, live=True))
 
     async def sampled(self, context: object, params: Any) -> Any:
-        return await self._answered(lambda serving: elicitation.sampling(params, self._server, serving.request_handler.model, live=True))
+        return await self._answered(
+            lambda serving: elicitation.sampling(params, self._server, serving.request_handler.model, live=True)
+        )
 
     async def _answered(self, make: Any) -> Any:
         from mcp_types import CreateMessageResult, ElicitResult, ErrorData
@@ -170,7 +178,11 @@ class Answers:
             spec: QuestionSpec = make(serving)
             refusal = await serving.request_handler.refusal()
             if refusal is not None:
-                return ErrorData(code=_REJECTED, message=refusal) if spec.sampling is not None else ElicitResult(action="cancel")
+                return (
+                    ErrorData(code=_REJECTED, message=refusal)
+                    if spec.sampling is not None
+                    else ElicitResult(action="cancel")
+                )
             if serving.turns >= MOST_TURNS:
                 raise elicitation.UnsupportedRequest(f"it asked {MOST_TURNS} times in one call")
             serving.turns += 1
@@ -180,7 +192,9 @@ class Answers:
                     return ElicitResult(**question.elicited)
                 if question.status is not QuestionStatus.ANSWERED or ACCEPT not in question.selected_options:
                     return ErrorData(code=_REJECTED, message="User rejected sampling request")
-                return CreateMessageResult.model_validate(await serving.request_handler.sample(self._server, spec.sampling))
+                return CreateMessageResult.model_validate(
+                    await serving.request_handler.sample(self._server, spec.sampling)
+                )
         except elicitation.UnsupportedRequest as error:
             self.note("warning", str(error))
             if not error.declined:
@@ -204,7 +218,9 @@ class Answers:
         notes: list[str] = []
         refusal = await desk.refusal()
         if len(requests) > MOST_REQUESTS:
-            raise elicitation.UnsupportedRequest(f"it asks for {len(requests)} things at once; {MOST_REQUESTS} are allowed")
+            raise elicitation.UnsupportedRequest(
+                f"it asks for {len(requests)} things at once; {MOST_REQUESTS} are allowed"
+            )
         for key, request in requests.items():
             params: Any = request.params
             if request.method == "roots/list":
@@ -248,7 +264,9 @@ def _roots(folders: Sequence[str]) -> Any:
 
     from mcp_types import ListRootsResult, Root
 
-    return ListRootsResult(roots=[Root.model_validate({"uri": Path(each).as_uri(), "name": Path(each).name}) for each in folders])
+    return ListRootsResult(
+        roots=[Root.model_validate({"uri": Path(each).as_uri(), "name": Path(each).name}) for each in folders]
+    )
 
 
 def _declined(server: str, error: elicitation.UnsupportedRequest) -> str:

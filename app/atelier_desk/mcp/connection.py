@@ -194,7 +194,9 @@ class Connection:
                 # Nothing is asked: the server is not ready yet, and ``opaque`` identifies the call next time.
                 sent, opaque = {}, result.request_state
                 await self._clock.sleep(min(0.05 * 2**round_, 2.0))
-            raise McpError(N_("The MCP server {server} keeps postponing this call."), code="not_ready", server=self.server.name)
+            raise McpError(
+                N_("The MCP server {server} keeps postponing this call."), code="not_ready", server=self.server.name
+            )
 
         return await self.request(ask, serving=serving)
 
@@ -213,10 +215,16 @@ class Connection:
             try:
                 await self._send_roots(self._client)
             except Exception as error:
-                log.info("the MCP server %s could not be told of its folders: %s", self.server.name, type(error).__name__)
+                log.info(
+                    "the MCP server %s could not be told of its folders: %s", self.server.name, type(error).__name__
+                )
 
     async def request(
-        self, ask: Callable[[Client], Awaitable[T]], timeout_s: float | None = None, *, serving: ClientRequests | None = None
+        self,
+        ask: Callable[[Client], Awaitable[T]],
+        timeout_s: float | None = None,
+        *,
+        serving: ClientRequests | None = None,
     ) -> T:
         """Send a request, starting the server if needed.
 
@@ -246,7 +254,11 @@ class Connection:
         self.ping_ms = max(1, round((self._clock.monotonic() - begun) * 1000))
 
     async def _asked(
-        self, client: Client, ask: Callable[[Client], Awaitable[T]], seconds: float, serving: ClientRequests | None = None
+        self,
+        client: Client,
+        ask: Callable[[Client], Awaitable[T]],
+        seconds: float,
+        serving: ClientRequests | None = None,
     ) -> T:
         self._answered.reset()
         self._open += 1
@@ -262,7 +274,9 @@ class Connection:
             raise await self._broke(errors.timed_out(self.server.name, seconds)) from None
         except Exception as error:
             ended = self._ended if self._client is not client else None
-            raise await self._broke(errors.explained(error, self.server.name, ended=ended, answered=self._answered)) from error
+            raise await self._broke(
+                errors.explained(error, self.server.name, ended=ended, answered=self._answered)
+            ) from error
         finally:
             self._open -= 1
         self._breaker.success()
@@ -392,7 +406,13 @@ class Connection:
         if server.transport == "http":
             auth = await self._auth(server) if self._auth is not None else None
             transport: Any = http.talk(
-                values.url, values.headers, self._answered, closing.set, self.entries, timeout_s=server.timeout_s, auth=auth
+                values.url,
+                values.headers,
+                self._answered,
+                closing.set,
+                self.entries,
+                timeout_s=server.timeout_s,
+                auth=auth,
             )
         else:
             denials = self._holds = await self._denials()
@@ -424,7 +444,9 @@ class Connection:
         server = self.server
         folder = Path(server.folder).expanduser() if server.folder else Path.home()
         if not folder.is_dir():
-            raise errors.not_started(server.name, server.command, McpError(N_("{folder} is not a folder"), folder=folder))
+            raise errors.not_started(
+                server.name, server.command, McpError(N_("{folder} is not a folder"), folder=folder)
+            )
         command = str(Path(server.command).expanduser()) if server.command.startswith("~") else server.command
         program = environment.program(command, folder, None)
         if not program:
@@ -439,11 +461,14 @@ class Connection:
                 kept_from = denials.hidden(None)
             except ToolError as error:
                 problem = McpError(
-                    N_("rules deny files, and {path} could not be looked through for them in time"), path=error.params["path"]
+                    N_("rules deny files, and {path} could not be looked through for them in time"),
+                    path=error.params["path"],
                 )
                 raise errors.not_started(server.name, server.command, problem) from None
             if kept_from.masked and not sandbox.hides():
-                problem = McpError(N_("a rule denies {path}, and this system cannot hide it from a program"), path=kept_from.masked[0])
+                problem = McpError(
+                    N_("a rule denies {path}, and this system cannot hide it from a program"), path=kept_from.masked[0]
+                )
                 raise errors.not_started(server.name, server.command, problem)
             from atelier_desk.mcp.program_files import ProgramFiles
 
@@ -451,9 +476,14 @@ class Connection:
             self._program_files = ProgramFiles(self._files, server.name, roots)
             box = sandbox.working(
                 roots, temporary, self._hidden, network=True, held=sandbox.held_in(self._hidden),
-                read_only=(*kept_from.read_only, *self._program_files.read_only), masked=kept_from.masked, pinned=kept_from.pinned,
+                read_only=(*kept_from.read_only, *self._program_files.read_only), masked=kept_from.masked,
+                pinned=kept_from.pinned,
             )  # fmt: skip
-            own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "npm")}
+            own = {
+                "TMPDIR": str(temporary),
+                "XDG_CACHE_HOME": str(temporary / "cache"),
+                "npm_config_cache": str(temporary / "npm"),
+            }
             environ |= {**own, "UV_CACHE_DIR": str(temporary / "uv"), "npm_config_userconfig": "/dev/null"}
         return Order(program, (command, *values.args), folder, environ, sandbox=box, check_s=CHECK_S)
 

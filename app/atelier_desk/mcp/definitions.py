@@ -18,7 +18,9 @@ LONGEST_DEFINITION = 64 * 1024
 """Characters of a definition as JSON; longer ones are not used."""
 DESCRIPTION = 8_000
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
-_LEFT_OUT = frozenset({"pattern", "patternProperties", "format", "uniqueItems", "unevaluatedProperties", "unevaluatedItems"})
+_LEFT_OUT = frozenset(
+    {"pattern", "patternProperties", "format", "uniqueItems", "unevaluatedProperties", "unevaluatedItems"}
+)
 """Keywords left to the server to check: each can take unlimited time."""
 REFERENCES = 2_000
 """References followed while checking a call's arguments.
@@ -94,7 +96,9 @@ def names(server: str, tools: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def in_order_of(before: Iterable[Mapping[str, object]], definitions: Iterable[Mapping[str, object]]) -> tuple[Mapping[str, object], ...]:
+def in_order_of(
+    before: Iterable[Mapping[str, object]], definitions: Iterable[Mapping[str, object]]
+) -> tuple[Mapping[str, object], ...]:
     """Definitions with those of ``before`` first, in that order.
 
     If two tools map to the same name here, the earlier one keeps it, together with the rules for it.
@@ -147,7 +151,10 @@ def parameters(definition: Mapping[str, object]) -> dict[str, Any]:
     if not isinstance(properties, dict) or not all(isinstance(each, dict | bool) for each in properties.values()):
         raise Unusable("its parameters are no JSON Schema")
     made = {key: value for key, value in schema.items() if key not in ("$schema", "$id", "title")}
-    made |= {"type": "object", "properties": {name: each if isinstance(each, dict) else {} for name, each in properties.items()}}
+    made |= {
+        "type": "object",
+        "properties": {name: each if isinstance(each, dict) else {} for name, each in properties.items()},
+    }
     _check(made)
     return made
 

@@ -70,7 +70,10 @@ def elicitation(
     for field in form.fields:
         if field.kind in (FieldKind.TEXT, FieldKind.NUMBER, FieldKind.INTEGER) and _secret(field.name, field.title):
             raise UnsupportedRequest(
-                f"the form asks for a secret ({shorten(field.label, 60)}), which the protocol forbids: secrets are asked for by an address",
+                (
+                    f"the form asks for a secret ({shorten(field.label, 60)}), which the protocol forbids: secrets are "
+                    f"asked for by an address"
+                ),
                 declined=True,
             )
     texts = [field.about for field in form.fields if field.kind is FieldKind.TEXT]
@@ -79,7 +82,9 @@ def elicitation(
     return _spec(QuestionType.FORM, message or _("The server asks for this:"), asker, form=form)
 
 
-def sampling(params: CreateMessageRequestParams, server: str, model: str, *, key: str = "", live: bool = False) -> QuestionSpec:
+def sampling(
+    params: CreateMessageRequestParams, server: str, model: str, *, key: str = "", live: bool = False
+) -> QuestionSpec:
     """The question whether a server may use a model. Raises ``UnsupportedRequest``."""
     if params.tools:
         raise UnsupportedRequest("models are asked without tools here")
@@ -105,7 +110,12 @@ def sampling(params: CreateMessageRequestParams, server: str, model: str, *, key
         )
     except ValidationError as error:
         raise UnsupportedRequest(f"the request to a model is not valid: {error.errors()[0]['msg']}") from None
-    return _spec(QuestionType.SAMPLING, _("Let the server use a model?"), Asker(server=server, key=key, live=live), sampling=asked)
+    return _spec(
+        QuestionType.SAMPLING,
+        _("Let the server use a model?"),
+        Asker(server=server, key=key, live=live),
+        sampling=asked,
+    )
 
 
 def address(url: str) -> str:
@@ -116,12 +126,21 @@ def address(url: str) -> str:
         _port = parts.port
     except ValueError:
         raise UnsupportedRequest("its address cannot be read") from None
-    if parts.scheme not in ("http", "https") or not host or len(url) > LONGEST_URL or not url.isprintable() or " " in url:
+    if (
+        parts.scheme not in ("http", "https")
+        or not host
+        or len(url) > LONGEST_URL
+        or not url.isprintable()
+        or " " in url
+    ):
         raise UnsupportedRequest(
-            f"its address cannot be opened: it must begin with http:// or https:// and have {LONGEST_URL} characters at most"
+            f"its address cannot be opened: it must begin with http:// or https:// and have {LONGEST_URL} characters "
+            f"at most"
         )
     if parts.username is not None or parts.password is not None:
-        raise UnsupportedRequest("its address names a user before the host, as addresses do that pretend to be others", declined=True)
+        raise UnsupportedRequest(
+            "its address names a user before the host, as addresses do that pretend to be others", declined=True
+        )
     return url
 
 
@@ -186,7 +205,9 @@ def _choices(name: str, said: Mapping[str, Any]) -> tuple[FormChoice, ...]:
             title = _line(titles[number]) if number < len(titles) else ""
             found.append(FormChoice(value=value, title=title or value))
     if not found or len(found) > MOST_CHOICES:
-        raise UnsupportedRequest(f"the field {shorten(name, 60)} of its form has {len(found)} choices; 1 to {MOST_CHOICES} are allowed")
+        raise UnsupportedRequest(
+            f"the field {shorten(name, 60)} of its form has {len(found)} choices; 1 to {MOST_CHOICES} are allowed"
+        )
     return tuple(found)
 
 

@@ -15,7 +15,9 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.support.text import shorten
 
 _DETAIL = 500
-BROKEN = frozenset({"closed", "unreachable", "not_started", "timeout", "died", "too_large", "noise", "flood", "proxy", "certificate"})
+BROKEN = frozenset(
+    {"closed", "unreachable", "not_started", "timeout", "died", "too_large", "noise", "flood", "proxy", "certificate"}
+)
 """Codes after which the connection is unusable; they count as failures of the server."""
 _ELSEWHERE = frozenset({404, 405, 501})
 """HTTP statuses of an address that does not offer MCP."""
@@ -23,7 +25,9 @@ CLOSED = -32000
 """The SDK's error code for a closed connection."""
 
 
-def explained(error: BaseException, server: str, *, ended: Ended | None = None, answered: Answered | None = None) -> McpError:
+def explained(
+    error: BaseException, server: str, *, ended: Ended | None = None, answered: Answered | None = None
+) -> McpError:
     """The error for a person or a model; ``ended`` and ``answered`` describe the connection."""
     inner = _innermost(error)
     if isinstance(inner, McpError):
@@ -39,7 +43,9 @@ def explained(error: BaseException, server: str, *, ended: Ended | None = None, 
         if answered.unauthorized:
             return McpError(N_("The MCP server {server} requires you to sign in."), code="sign_in", server=server)
         return McpError(
-            N_("The MCP server {server} refuses this access (HTTP 403). Check its key or sign in again."), code="forbidden", server=server
+            N_("The MCP server {server} refuses this access (HTTP 403). Check its key or sign in again."),
+            code="forbidden",
+            server=server,
         )
     if isinstance(inner, TooLargeError):
         return too_large(server)
@@ -58,28 +64,46 @@ def _by_class(inner: BaseException, server: str, answered: Answered | None) -> M
 
     if isinstance(inner, MCPError):
         if inner.code == CLOSED:
-            return McpError(N_("The connection to the MCP server {server} was closed."), code="closed", recoverable=True, server=server)
+            return McpError(
+                N_("The connection to the MCP server {server} was closed."),
+                code="closed",
+                recoverable=True,
+                server=server,
+            )
         if answered is not None and answered.status in _ELSEWHERE:
             message = N_(
-                "The MCP server {server} answers with HTTP {status}: nothing speaks streamable HTTP at this address. Servers of the older "
-                "transport (SSE, its addresses often end in /sse) are not supported: ask for the other address, which often ends in /mcp."
+                "The MCP server {server} answers with HTTP {status}: nothing speaks streamable HTTP at this address. "
+                "Servers of the older "
+                "transport (SSE, its addresses often end in /sse) are not supported: ask for the other address, "
+                "which often ends in /mcp."
             )
             return McpError(message, code="unreachable", server=server, status=answered.status)
         if answered is not None and answered.status >= 400:
             message = N_("The MCP server {server} answers with HTTP {status}: {detail}")
             return McpError(
-                message, code="unreachable", recoverable=True, server=server, status=answered.status, detail=_short(inner.message)
+                message,
+                code="unreachable",
+                recoverable=True,
+                server=server,
+                status=answered.status,
+                detail=_short(inner.message),
             )
-        return McpError(N_("The MCP server {server} refused: {detail}"), code="refused", server=server, detail=_short(inner.message))
+        return McpError(
+            N_("The MCP server {server} refused: {detail}"), code="refused", server=server, detail=_short(inner.message)
+        )
     if isinstance(inner, ValidationError | ValueError | TypeError | KeyError | RecursionError):
         message = N_("The MCP server {server} sent an answer that breaks the protocol: {detail}")
         return McpError(message, code="protocol", server=server, detail=_short(_first(inner)))
     if isinstance(inner, TimeoutError):
-        return McpError(N_("The MCP server {server} did not answer in time."), code="timeout", recoverable=True, server=server)
+        return McpError(
+            N_("The MCP server {server} did not answer in time."), code="timeout", recoverable=True, server=server
+        )
     if (known := _unreachable(inner)) is not None:
         return McpError(known, code="unreachable", recoverable=True, server=server)
     message = N_("The MCP server {server} cannot be reached: {detail}")
-    return McpError(message, code="unreachable", recoverable=True, server=server, detail=_short(str(inner) or type(inner).__name__))
+    return McpError(
+        message, code="unreachable", recoverable=True, server=server, detail=_short(str(inner) or type(inner).__name__)
+    )
 
 
 def _unreachable(error: BaseException) -> str | None:
@@ -91,7 +115,10 @@ def _unreachable(error: BaseException) -> str | None:
         if isinstance(seen, ConnectionRefusedError) or "All connection attempts failed" in str(seen):
             return N_("The MCP server {server} cannot be reached: nothing answers at this address and port.")
         if isinstance(seen, ssl.SSLError):
-            return N_("The MCP server {server} cannot be reached: no secure connection, its certificate or its TLS was refused.")
+            return N_(
+                "The MCP server {server} cannot be reached: no secure connection, its certificate or its TLS was "
+                "refused."
+            )
         seen = seen.__cause__ or seen.__context__
     return None
 
@@ -108,7 +135,9 @@ def too_large(server: str) -> McpError:
 
 
 def too_many_values(server: str) -> McpError:
-    message = N_("The MCP server {server} sent an answer of more than {count} values: nothing of it was read. Ask it for less.")
+    message = N_(
+        "The MCP server {server} sent an answer of more than {count} values: nothing of it was read. Ask it for less."
+    )
     return McpError(message, code="too_large", server=server, count=MOST_VALUES)
 
 
@@ -121,7 +150,8 @@ def went_beyond(server: str, ended: Ended | None, answered: Answered | None) -> 
         return too_many_values(server)
     if why == "requests":
         message = N_(
-            "The connection to the MCP server {server} was closed: it made more than {count} requests without waiting for answers."
+            "The connection to the MCP server {server} was closed: it made more than {count} requests without "
+            "waiting for answers."
         )
         return McpError(message, code="flood", server=server, count=MOST_ASKED)
     return None
@@ -129,7 +159,9 @@ def went_beyond(server: str, ended: Ended | None, answered: Answered | None) -> 
 
 def defines_too_much(server: str, megabytes: int) -> McpError:
     """The error for a list of tools that is too large to use."""
-    message = N_("The definitions of the tools of the MCP server {server} have more than {megabytes} MB: none of them is used.")
+    message = N_(
+        "The definitions of the tools of the MCP server {server} have more than {megabytes} MB: none of them is used."
+    )
     return McpError(message, code="too_large", server=server, megabytes=megabytes)
 
 
@@ -155,7 +187,14 @@ def died(server: str, ended: Ended) -> McpError:
 def resting(server: str, seconds: float, reason: McpError | None) -> McpError:
     """The error while a server that keeps failing is not restarted."""
     message = N_("The MCP server {server} failed several times and is tried again in {seconds} seconds. Last: {detail}")
-    return McpError(message, code="circuit_open", recoverable=True, server=server, seconds=max(1, round(seconds)), detail=reason or "-")
+    return McpError(
+        message,
+        code="circuit_open",
+        recoverable=True,
+        server=server,
+        seconds=max(1, round(seconds)),
+        detail=reason or "-",
+    )
 
 
 def _innermost(error: BaseException) -> BaseException:

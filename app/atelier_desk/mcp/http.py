@@ -104,7 +104,9 @@ async def talk(
     sent = {"accept-encoding": "gzip", **headers}
     routes = routed_transport(httpx2)
     async with (
-        httpx2.AsyncClient(transport=routes, headers=sent, timeout=timeout, auth=auth, event_hooks={"response": [on_response]}) as client,
+        httpx2.AsyncClient(
+            transport=routes, headers=sent, timeout=timeout, auth=auth, event_hooks={"response": [on_response]}
+        ) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_ANSWER) as (incoming, outgoing),
     ):
         asked = limits.RequestLimit()
@@ -181,7 +183,9 @@ async def _capped(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield chunk
 
 
-async def _counted(stream: AsyncIterator[bytes], ended: Callable[[str], None], pace: limits.MessageRate | None) -> AsyncIterator[bytes]:
+async def _counted(
+    stream: AsyncIterator[bytes], ended: Callable[[str], None], pace: limits.MessageRate | None
+) -> AsyncIterator[bytes]:
     """The bytes of an answer, or of an event stream limited by ``pace``.
 
     Raises when there are more values than can be parsed at once.

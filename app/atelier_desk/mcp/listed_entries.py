@@ -46,7 +46,9 @@ class Entries:
         """Record an entry that cannot be used; ``why`` in English."""
         found = self._rejected.setdefault(kind, {})
         if len(found) < MAX_REJECTED:
-            found.setdefault(name, McpRejected(kind=kind, name=shorten(" ".join(name.split()), 120), why=shorten(why, 300)))
+            found.setdefault(
+                name, McpRejected(kind=kind, name=shorten(" ".join(name.split()), 120), why=shorten(why, 300))
+            )
 
     def on_sent(self, message: object) -> None:
         """Record a request to the server."""

@@ -81,7 +81,11 @@ async def resources(client: Client, entries: Entries) -> list[dict[str, str]]:
                 if len(uri) > MOST_URI:
                     entries.reject("resource", each.name, f"its address has more than {MOST_URI} characters")
                 else:
-                    fields = {"name": each.title or each.name, "about": each.description or "", "media_type": each.mime_type or ""}
+                    fields = {
+                        "name": each.title or each.name,
+                        "about": each.description or "",
+                        "media_type": each.mime_type or "",
+                    }
                     found.setdefault(uri, {"uri": uri, **{key: text[:300] for key, text in fields.items()}})
             if len(found) >= MOST_TOOLS:
                 break

@@ -177,12 +177,19 @@ class Callback:
             target = urlsplit(line[1] if len(line) > 1 else "")
             values = {key: each[0] for key, each in parse_qs(target.query, max_num_fields=50).items()}
             ours = target.path == PATH and line[0] == "GET" and ("code" in values or "error" in values)
-            ours = ours and bool(self._state) and secrets.compare_digest(values.get("state", "").encode(), self._state.encode())
+            ours = (
+                ours
+                and bool(self._state)
+                and secrets.compare_digest(values.get("state", "").encode(), self._state.encode())
+            )
             if ours and not self._answer.done():
                 self._answer.set_result(values)
             text = _("You can close this window and go back to Atelier.") if ours else _("There is nothing here.")
             body = f"<!doctype html><meta charset=utf-8><title>Atelier</title><p>{html.escape(text)}".encode()
-            head = f"HTTP/1.1 {200 if ours else 404} -\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
+            head = (
+                f"HTTP/1.1 {200 if ours else 404} -\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: "
+                f"{len(body)}\r\n"
+            )
             writer.write(f"{head}Connection: close\r\n\r\n".encode() + body)
             await writer.drain()
         except (OSError, ValueError, TimeoutError):
@@ -197,7 +204,9 @@ def checked_address(url: str, server: str) -> str:
     A server could otherwise name any program on this machine. Raises ``McpError``.
     """
     parts = urlsplit(url)
-    if not (parts.scheme == "https" and parts.hostname) and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+    if not (parts.scheme == "https" and parts.hostname) and not (
+        parts.scheme == "http" and parts.hostname in _LOOPBACK
+    ):
         message = N_("The sign-in page of the MCP server {server} cannot be opened: {detail}")
         raise McpError(message, code="sign_in_failed", server=server, detail=url[:100])
     return url
@@ -228,9 +237,15 @@ class OAuthReach:
             self._own = await self._inside(own)
         if not self._own and (asked.scheme != "https" or await self._inside(asked)):
             message = N_(
-                "The MCP server {server} redirects its sign-in to {address}, which is not a public https server: it was not contacted."
+                "The MCP server {server} redirects its sign-in to {address}, which is not a public https server: it "
+                "was not contacted."
             )
-            raise McpError(message, code="sign_in_failed", server=self._server.name, address=f"{asked.scheme}://{asked.netloc}"[:200])
+            raise McpError(
+                message,
+                code="sign_in_failed",
+                server=self._server.name,
+                address=f"{asked.scheme}://{asked.netloc}"[:200],
+            )
 
     async def _inside(self, parts: SplitResult) -> bool:
         """Whether a machine is in the local network, by its name or any of its addresses."""
@@ -248,5 +263,10 @@ def open_browser(url: str) -> None:
 
 def _secrets(said: dict[str, Any]) -> list[str]:
     tokens, client = said.get("tokens") or {}, said.get("client") or {}
-    found = (tokens.get("access_token"), tokens.get("refresh_token"), client.get("client_secret"), client.get("registration_access_token"))
+    found = (
+        tokens.get("access_token"),
+        tokens.get("refresh_token"),
+        client.get("client_secret"),
+        client.get("registration_access_token"),
+    )
     return [each for each in found if isinstance(each, str) and each]

@@ -52,7 +52,9 @@ class Provider(OAuthClientProvider):
         came_back: Callable[[], Awaitable[AuthorizationCodeResult]],
     ) -> None:
         document = document_of(server)
-        super().__init__(server.url, metadata, kept, redirect_handler=show, callback_handler=came_back, client_metadata_url=document)
+        super().__init__(
+            server.url, metadata, kept, redirect_handler=show, callback_handler=came_back, client_metadata_url=document
+        )
         self._server, self._stored, self._reach = server, kept, reach
         self.problem: McpError | None = None
 
@@ -61,7 +63,11 @@ class Provider(OAuthClientProvider):
         renewed = False
         try:
             asked = await anext(flow)
-            challenge = self._stored.metadata.get("challenge") if self._stored.asking is not None and not self._stored.given else ""
+            challenge = (
+                self._stored.metadata.get("challenge")
+                if self._stored.asking is not None and not self._stored.given
+                else ""
+            )
             if asked is request and challenge:
                 # Signing in again because the server wants more rights: act as if it had refused just now.
                 #
@@ -98,8 +104,13 @@ class Provider(OAuthClientProvider):
         if response.status_code < 500 and response.status_code != _BUSY:
             return
         if asked.method == "POST":
-            message = N_("The sign-in of the MCP server {server} is not reachable now (HTTP {status}). Nothing was lost: try again later.")
-            raise McpError(message, code="unreachable", recoverable=True, server=self._server.name, status=response.status_code)
+            message = N_(
+                "The sign-in of the MCP server {server} is not reachable now (HTTP {status}). Nothing was lost: try "
+                "again later."
+            )
+            raise McpError(
+                message, code="unreachable", recoverable=True, server=self._server.name, status=response.status_code
+            )
 
     async def _check_rights(self, response: httpx2.Response) -> None:
         if response.status_code != 403 or extract_field_from_www_auth(response, "error") != "insufficient_scope":
@@ -129,7 +140,9 @@ class Provider(OAuthClientProvider):
         """Set a manually registered client's authentication method, once the server's are known."""
         client, metadata = self.context.client_info, self.context.oauth_metadata
         if client is not None and client.client_secret and client.client_id == self._server.client_id:
-            client.token_endpoint_auth_method = method(metadata.token_endpoint_auth_methods_supported if metadata is not None else None)
+            client.token_endpoint_auth_method = method(
+                metadata.token_endpoint_auth_methods_supported if metadata is not None else None
+            )
 
 
 async def auth(server: McpServer, kept: oauth.StoredTokens, *, told: Callable[[str], object] | None = None) -> Provider:
@@ -165,12 +178,17 @@ async def auth(server: McpServer, kept: oauth.StoredTokens, *, told: Callable[[s
             raise McpError(message, code="sign_in_failed", server=server.name, seconds=round(oauth.WAIT_S)) from None
         if values.get("error") == "access_denied" and not values.get("error_description"):
             raise McpError(
-                N_("Signing in to the MCP server {server} was refused in the browser."), code="sign_in_failed", server=server.name
+                N_("Signing in to the MCP server {server} was refused in the browser."),
+                code="sign_in_failed",
+                server=server.name,
             )
         if "code" not in values:
             detail = (values.get("error_description") or values.get("error", ""))[:300]
             raise McpError(
-                N_("Signing in to the MCP server {server} was refused: {detail}"), code="sign_in_failed", server=server.name, detail=detail
+                N_("Signing in to the MCP server {server} was refused: {detail}"),
+                code="sign_in_failed",
+                server=server.name,
+                detail=detail,
             )
         remember(values["code"])
         return AuthorizationCodeResult(code=values["code"], state=values.get("state"), iss=values.get("iss"))

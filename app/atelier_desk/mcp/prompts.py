@@ -37,7 +37,10 @@ def listed(prompt: Prompt) -> McpPrompt | None:
         call=call,
         title=_line(prompt.title),
         about=_line(prompt.description),
-        arguments=tuple(McpArgument(name=each.name, about=_line(each.description), required=bool(each.required)) for each in arguments),
+        arguments=tuple(
+            McpArgument(name=each.name, about=_line(each.description), required=bool(each.required))
+            for each in arguments
+        ),
     )
 
 
@@ -60,7 +63,11 @@ def given(server: str, prompt: McpPrompt, arguments: str) -> dict[str, str]:
         elif (found := re.match(r"([A-Za-z_][\w-]*)=", value)) or not names:
             message = N_("The prompt {prompt} of the MCP server {server} does not take {given}. It takes: {takes}.")
             raise UsageError(
-                message, prompt=prompt.call, server=server, given=found[1] if found else value[:80], takes=arguments_text(prompt)
+                message,
+                prompt=prompt.call,
+                server=server,
+                given=found[1] if found else value[:80],
+                takes=arguments_text(prompt),
             )
         else:
             plain.append(value)
@@ -70,7 +77,9 @@ def given(server: str, prompt: McpPrompt, arguments: str) -> dict[str, str]:
         raise UsageError(message, prompt=prompt.call, server=server, given=plain[0][:80], takes=arguments_text(prompt))
     for place, name in enumerate(free[: len(plain)]):
         values[name] = " ".join(plain[place:]) if place == len(free) - 1 else plain[place]
-    missing = ", ".join(each.name for each in prompt.arguments if each.required and not values.get(each.name, "").strip())
+    missing = ", ".join(
+        each.name for each in prompt.arguments if each.required and not values.get(each.name, "").strip()
+    )
     if missing:
         message = N_("The prompt {prompt} of the MCP server {server} needs {missing}. It takes: {takes}.")
         raise UsageError(message, prompt=prompt.call, server=server, missing=missing, takes=arguments_text(prompt))
@@ -104,7 +113,11 @@ def _content(block: Any) -> str:
         return f"[{block.uri}] {block.title or block.name}"
     if block.type == "resource":
         text = getattr(block.resource, "text", None)
-        return f"[{block.resource.uri}]\n{text}" if text is not None else f"[{block.resource.uri} is no text and was left out]"
+        return (
+            f"[{block.resource.uri}]\n{text}"
+            if text is not None
+            else f"[{block.resource.uri} is no text and was left out]"
+        )
     return f"[{block.type} ({block.mime_type}) was left out]"
 
 

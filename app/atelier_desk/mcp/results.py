@@ -158,13 +158,23 @@ class _Taken:
         self._bytes += len(content)
         if self._bytes > limits.ATTACHED_FILE:
             self.left_out.append(f"{name} ({media_type}, {len(content)} bytes): too large")
-        elif media_type in PICTURES or kind_of(content):  # scaled, converted and inspected by ``tools.calls.result_images``
+        # scaled, converted and inspected by ``tools.calls.result_images``
+        elif media_type in PICTURES or kind_of(content):
             self.pictures.append(Picture(media_type, data))
         else:
-            self.files.append(File(_file_name(name, media_type, len(self.files) + 1), media_type or "application/octet-stream", content))
+            self.files.append(
+                File(
+                    _file_name(name, media_type, len(self.files) + 1), media_type or "application/octet-stream", content
+                )
+            )
 
     def link(self, block: Any) -> None:
-        said = {"uri": str(block.uri), "name": block.name, "description": block.description or "", "mime_type": block.mime_type or ""}
+        said = {
+            "uri": str(block.uri),
+            "name": block.name,
+            "description": block.description or "",
+            "mime_type": block.mime_type or "",
+        }
         self.links.append({key: redact(value)[:2_000] for key, value in said.items() if value})
 
 
@@ -172,4 +182,10 @@ def _file_name(name: str, media_type: str, number: int) -> str:
     last = name.rstrip("/").rpartition("/")[2]
     kept = "".join(each for each in last if each.isalnum() or each in "._- ").strip(". ")[:80] or f"file-{number}"
     suffix = _SUFFIXES.get(media_type, "")
-    return kept if "." in kept or not suffix else f"{kept}-{number}{suffix}" if kept in ("audio", "image") else kept + suffix
+    return (
+        kept
+        if "." in kept or not suffix
+        else f"{kept}-{number}{suffix}"
+        if kept in ("audio", "image")
+        else kept + suffix
+    )

@@ -39,7 +39,9 @@ def pages_of(error: Exception) -> InputRequiredResult | None:
         return None
     wanted = error.data.get("elicitations")
     try:
-        requests = [ElicitRequest.model_validate({"method": "elicitation/create", "params": each}) for each in wanted or ()]
+        requests = [
+            ElicitRequest.model_validate({"method": "elicitation/create", "params": each}) for each in wanted or ()
+        ]
         return InputRequiredResult(input_requests={f"page-{number}": each for number, each in enumerate(requests, 1)})
     except (ValidationError, TypeError):
         return None

@@ -40,7 +40,9 @@ class Ended:
 
 
 @asynccontextmanager
-async def talk(order: Order, ended: Ended, over: Callable[[], None], entries: Entries) -> AsyncIterator[tuple[Any, Any]]:
+async def talk(
+    order: Order, ended: Ended, over: Callable[[], None], entries: Entries
+) -> AsyncIterator[tuple[Any, Any]]:
     """Start a program and open the streams for the SDK's client.
 
     ``over`` is called when the program closes its output; ``ended`` records how it ended, ``entries`` the
@@ -78,7 +80,9 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None], entries: En
                         error = ErrorData(code=UNREADABLE, message="an answer that cannot be read")
                         await into.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(wanted[1]), error=error)))
                     noise += 1
-                    log.info("an MCP server printed a line that is no message: %s", line[:200].decode("utf-8", "replace"))
+                    log.info(
+                        "an MCP server printed a line that is no message: %s", line[:200].decode("utf-8", "replace")
+                    )
                     if noise > MOST_NOISE:
                         ended.why = "noise"
                         break

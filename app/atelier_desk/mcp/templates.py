@@ -35,7 +35,9 @@ async def templates(client: Client, entries: Entries) -> list[McpTemplate]:
             for each in page.resource_templates:
                 made = _template(each)
                 if made is None:
-                    entries.reject("template", each.name or each.uri_template, "its address has no parts that can be filled in")
+                    entries.reject(
+                        "template", each.name or each.uri_template, "its address has no parts that can be filled in"
+                    )
                 else:
                     found.setdefault(made.uri, made)
             if len(found) >= MOST_TEMPLATES:
@@ -43,7 +45,9 @@ async def templates(client: Client, entries: Entries) -> list[McpTemplate]:
     return list(found.values())[:MOST_TEMPLATES]
 
 
-async def proposed(client: Client, template: McpTemplate, variable: str, typed: str, others: Mapping[str, str]) -> list[str]:
+async def proposed(
+    client: Client, template: McpTemplate, variable: str, typed: str, others: Mapping[str, str]
+) -> list[str]:
     """Values the server suggests for a variable that begins with ``typed``; may be empty."""
     if client.server_capabilities.completions is None:
         return []
@@ -94,4 +98,6 @@ def _template(each: ResourceTemplate) -> McpTemplate | None:
     lines = (each.title or each.name, each.description, each.mime_type)
     name, about, media_type = (" ".join((text or "").split())[:300] for text in lines)
     optional = tuple(name for name in names if name in parsed.query_variable_names)
-    return McpTemplate(uri=each.uri_template, name=name, about=about, media_type=media_type, variables=names, optional=optional)
+    return McpTemplate(
+        uri=each.uri_template, name=name, about=about, media_type=media_type, variables=names, optional=optional
+    )

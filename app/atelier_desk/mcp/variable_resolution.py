@@ -61,7 +61,12 @@ def _resolved(server: McpServer, vault: KeyVault, environ: Mapping[str, str]) ->
         value = filled(BARE.sub(r"${\1}", text), known, server.name) if text else _secret(server, vault, "header", name)
         remember(value.rpartition(" ")[2])
         headers[name] = value
-    return Resolved(tuple(filled(text, known, server.name) for text in server.args), env, filled(server.url, known, server.name), headers)
+    return Resolved(
+        tuple(filled(text, known, server.name) for text in server.args),
+        env,
+        filled(server.url, known, server.name),
+        headers,
+    )
 
 
 def filled(text: str, values: Mapping[str, str], server: str) -> str:
@@ -73,7 +78,10 @@ def filled(text: str, values: Mapping[str, str], server: str) -> str:
             return values[name]
         if otherwise is None:
             raise McpError(
-                N_("The MCP server {server} needs the variable {name}, which is not set."), code="secret", server=server, name=name
+                N_("The MCP server {server} needs the variable {name}, which is not set."),
+                code="secret",
+                server=server,
+                name=name,
             )
         return otherwise
 
@@ -84,7 +92,8 @@ def _secret(server: McpServer, vault: KeyVault, kind: str, name: str) -> str:
     value = vault.get(entry(server, kind, name))
     if value is None:
         raise McpError(
-            N_("The MCP server {server} needs the secret {name}, which was not kept after Atelier closed. Enter it again."),
+            N_("The MCP server {server} needs the secret {name}, which was not kept after Atelier closed. Enter "
+                "it again."),
             code="secret", server=server.name, name=name,
         )  # fmt: skip
     return value

@@ -42,7 +42,9 @@ class ReadyPicture:
     data: bytes
 
 
-def prepared(data: bytes, most: PictureLimits = STORED_LIMITS, stopped: Callable[[], object] = bool, *, kept: bool = False) -> ReadyPicture:
+def prepared(
+    data: bytes, most: PictureLimits = STORED_LIMITS, stopped: Callable[[], object] = bool, *, kept: bool = False
+) -> ReadyPicture:
     """Decode an image completely, rotate it upright and fit it into limits.
 
     Blocks for about 0.2 s while a child process works; the process is ended when ``stopped`` returns true.

@@ -30,7 +30,8 @@ FACES = 2_000_000
 _MAX_CLAIMED = 64 * 1024 * 1024
 KINDS = ("obj", "glb", "stl", "ply")
 VIEWS: dict[str, tuple[float, float]] = {
-    "front": (0.0, 0.0), "back": (180.0, 0.0), "left": (-90.0, 0.0), "right": (90.0, 0.0), "top": (0.0, 90.0), "bottom": (0.0, -90.0),
+    "front": (0.0, 0.0), "back": (180.0, 0.0), "left": (-90.0, 0.0), "right": (90.0, 0.0), "top": (0.0, 90.0),
+    "bottom": (0.0, -90.0),
     "iso": (35.0, 25.0),
 }  # fmt: skip
 """Camera positions: degrees around the upright axis (y), and above the ground.
@@ -94,7 +95,12 @@ def pictures(data: bytes, kind: str, views: list[str], width: int, height: int, 
     for name in views:
         image = draw(points, faces, colours, VIEWS[name], width, height, background)
         drawn[name] = base64.b64encode(_png(image)).decode()
-    return {"views": drawn, "faces": len(faces), "vertices": len(points), "size": [round(float(each), 6) for each in high - low]}
+    return {
+        "views": drawn,
+        "faces": len(faces),
+        "vertices": len(points),
+        "size": [round(float(each), 6) for each in high - low],
+    }
 
 
 def _mesh(data: bytes, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -138,7 +144,13 @@ def _colours(mesh: Any) -> np.ndarray:
 
 
 def draw(
-    points: np.ndarray, faces: np.ndarray, colours: np.ndarray, view: tuple[float, float], width: int, height: int, background: str
+    points: np.ndarray,
+    faces: np.ndarray,
+    colours: np.ndarray,
+    view: tuple[float, float],
+    width: int,
+    height: int,
+    background: str,
 ) -> np.ndarray:
     """Render one image as bytes of shape (height, width, 4): parallel light, no perspective.
 
@@ -167,9 +179,9 @@ def draw(
     depth = np.full((height, width), -np.inf)
     colour = np.zeros((height, width, 4), np.uint8)
     colour[:] = _background(background)
-    area = (corners[:, 1, 0] - corners[:, 0, 0]) * (corners[:, 2, 1] - corners[:, 0, 1]) - (corners[:, 2, 0] - corners[:, 0, 0]) * (
-        corners[:, 1, 1] - corners[:, 0, 1]
-    )
+    area = (corners[:, 1, 0] - corners[:, 0, 0]) * (corners[:, 2, 1] - corners[:, 0, 1]) - (
+        corners[:, 2, 0] - corners[:, 0, 0]
+    ) * (corners[:, 1, 1] - corners[:, 0, 1])
     left = np.clip(np.floor(corners[:, :, 0].min(1)), 0, width - 1).astype(int)
     right = np.clip(np.ceil(corners[:, :, 0].max(1)), 0, width - 1).astype(int)
     top = np.clip(np.floor(corners[:, :, 1].min(1)), 0, height - 1).astype(int)
@@ -180,7 +192,15 @@ def draw(
     for start in range(0, len(small), _BATCH):
         _many(small[start : start + _BATCH], corners, area, left, top, shades, depth, colour)
     for face in seen[(across[seen] > _BOX) | (down[seen] > _BOX)]:
-        _one(face, corners[face], area[face], (left[face], right[face], top[face], bottom[face]), shades[face], depth, colour)
+        _one(
+            face,
+            corners[face],
+            area[face],
+            (left[face], right[face], top[face], bottom[face]),
+            shades[face],
+            depth,
+            colour,
+        )
     return colour
 
 
@@ -222,12 +242,16 @@ def _many(
     colour[y, x, 3] = 255
 
 
-def _inside(a: np.ndarray, b: np.ndarray, c: np.ndarray, area: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _inside(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, area: np.ndarray, x: np.ndarray, y: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Which pixels are inside each face, and the face's depth there."""
     shape = (slice(None), None, None)
 
     def edge(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        twice: np.ndarray = (q[:, 0] - p[:, 0])[shape] * (y - p[:, 1][shape]) - (q[:, 1] - p[:, 1])[shape] * (x - p[:, 0][shape])
+        twice: np.ndarray = (q[:, 0] - p[:, 0])[shape] * (y - p[:, 1][shape]) - (q[:, 1] - p[:, 1])[shape] * (
+            x - p[:, 0][shape]
+        )
         return twice
 
     of = area[shape]
@@ -237,7 +261,13 @@ def _inside(a: np.ndarray, b: np.ndarray, c: np.ndarray, area: np.ndarray, x: np
 
 
 def _one(
-    face: int, corner: np.ndarray, area: float, box: tuple[int, int, int, int], shade: np.ndarray, depth: np.ndarray, colour: np.ndarray
+    face: int,
+    corner: np.ndarray,
+    area: float,
+    box: tuple[int, int, int, int],
+    shade: np.ndarray,
+    depth: np.ndarray,
+    colour: np.ndarray,
 ) -> None:
     """Draw a large face."""
     import numpy as np

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from atelier_desk.domain.agent import ApprovalMode
-from atelier_desk.domain.approval import RISKS, ApprovalFlags, ApprovalRequest, ApprovalSettings, ApprovalStatus, RiskName
+from atelier_desk.domain.approval import (
+    RISKS,
+    ApprovalFlags,
+    ApprovalRequest,
+    ApprovalSettings,
+    ApprovalStatus,
+    RiskName,
+)
 
 _STRICTNESS = {mode: place for place, mode in enumerate(ApprovalMode)}
 
@@ -49,7 +56,12 @@ def may_approve_together(asked: ApprovalRequest) -> bool:
     Calls that always ask (a protected name, taint, a script, a rule that asks) are excluded, whatever reason is
     displayed. So are calls that do not fit on their line: nobody can approve the end of a command that is not visible.
     """
-    plain = asked.status is ApprovalStatus.PENDING and asked.reason in _PLAIN and asked.risk != "high" and bool(asked.always)
+    plain = (
+        asked.status is ApprovalStatus.PENDING
+        and asked.reason in _PLAIN
+        and asked.risk != "high"
+        and bool(asked.always)
+    )
     return plain and not any(str(value).endswith("…") for value in asked.presentation.summary.params.values())
 
 
@@ -57,5 +69,7 @@ def together(waiting: Iterable[ApprovalRequest]) -> list[tuple[ApprovalRequest, 
     """Group requests for display, in order: those of one run that may go together, any other alone."""
     groups: dict[str, list[ApprovalRequest]] = {}
     for asked in waiting:
-        groups.setdefault(f"run {asked.run_id}" if may_approve_together(asked) else f"call {asked.id}", []).append(asked)
+        groups.setdefault(f"run {asked.run_id}" if may_approve_together(asked) else f"call {asked.id}", []).append(
+            asked
+        )
     return [tuple(group) for group in groups.values()]

@@ -61,7 +61,10 @@ class Needed:
 
 def caps(agent: AgentConfig, raised: dict[LimitKind, float]) -> dict[LimitKind, float]:
     """Return all limits in force: the agent's, its budget's, and what the user added during the run."""
-    own = {LimitKind.ITERATIONS: agent.max_tool_iterations, **{kind: getattr(agent.budget, field) for kind, field in FIELDS.items()}}
+    own = {
+        LimitKind.ITERATIONS: agent.max_tool_iterations,
+        **{kind: getattr(agent.budget, field) for kind, field in FIELDS.items()},
+    }
     return {kind: cap + raised.get(kind, 0) for kind, cap in own.items() if cap is not None}
 
 
@@ -144,7 +147,9 @@ def seconds_left(agent: AgentConfig, raised: dict[LimitKind, float], spent: Budg
     return None if cap is None else max(0.0, cap - spent.seconds)
 
 
-def share(agent: AgentConfig, raised: dict[LimitKind, float], spent: BudgetUse, parts: int, wanted: Budget) -> Budget | LimitKind:
+def share(
+    agent: AgentConfig, raised: dict[LimitKind, float], spent: BudgetUse, parts: int, wanted: Budget
+) -> Budget | LimitKind:
     """Return a sub-agent's share when the remainder is divided into ``parts``, or what it wants, if less.
 
     A limit that the parent does not have stays unset. Returns the kind of limit of which nothing is left.

@@ -27,7 +27,9 @@ class CircuitBreaker:
         failures: consecutive failures so far.
     """
 
-    def __init__(self, clock: Clock, *, threshold: int = limits.BREAKER_FAILURES, cooldown_s: float = limits.BREAKER_COOLDOWN_S) -> None:
+    def __init__(
+        self, clock: Clock, *, threshold: int = limits.BREAKER_FAILURES, cooldown_s: float = limits.BREAKER_COOLDOWN_S
+    ) -> None:
         if threshold < 1 or cooldown_s < 0:
             raise ValueError("threshold must be at least 1 and cooldown_s at least 0")
         self._clock = clock

@@ -43,7 +43,10 @@ class LoopVerdict:
 
 def verdict(recent: tuple[str, ...], warned: frozenset[str], newest: int = 1) -> LoopVerdict | None:
     """Check the ``newest`` calls (those of one reply): warn at the third repetition, pause at the fifth."""
-    found = [LoopVerdict("pause", digest, recent.count(digest), index) for index, digest in enumerate(reversed(recent[-newest:]))]
+    found = [
+        LoopVerdict("pause", digest, recent.count(digest), index)
+        for index, digest in enumerate(reversed(recent[-newest:]))
+    ]
     worst = max(found, key=lambda v: v.count, default=None)
     if worst is None or worst.count < limits.LOOP_WARN:
         return None

@@ -58,7 +58,9 @@ def grant(parent: Rights, wanted: Rights) -> Rights:
         workspace=wanted.workspace & parent.workspace,
         mode=stricter(parent.mode, wanted.mode),
         iterations=min(parent.iterations, wanted.iterations),
-        budget=Budget.model_validate({cap: _least(getattr(parent.budget, cap), getattr(wanted.budget, cap)) for cap in CAPS}),
+        budget=Budget.model_validate(
+            {cap: _least(getattr(parent.budget, cap), getattr(wanted.budget, cap)) for cap in CAPS}
+        ),
         depth=parent.depth + 1,
         max_depth=min(parent.max_depth, wanted.max_depth),
     )

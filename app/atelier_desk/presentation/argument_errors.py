@@ -48,7 +48,9 @@ _FORMS = {
     NO_OR_VARIABLE: N_("{field} must be the name of a variable: letters, digits and underscores, and no digit first"),
     ADDRESS: N_("{field} must be an address such as https://example.org/v1, without name, password and question mark"),
     PROVIDER_AND_MODEL: N_("{field} must be a provider and one of its models, as PROVIDER/MODEL"),
-    PROVIDER_NAME: N_("{field} may have letters, digits, blanks, dots, dashes and underscores, and begins with a letter or digit"),
+    PROVIDER_NAME: N_(
+        "{field} may have letters, digits, blanks, dots, dashes and underscores, and begins with a letter or digit"
+    ),
 }
 """Descriptions of patterns that people get wrong, so that nobody has to read a regular expression."""
 _EXPECTED = {"literal_error": "expected", "enum": "expected", "union_tag_invalid": "expected_tags"}
@@ -103,7 +105,10 @@ def _sentence(item: Mapping[str, Any], operations: Sequence[str], number: Number
 
 def _one_of(field: str, listed: str) -> str:
     """Return the allowed values as written in JSON: pydantic's list contains an English word."""
-    values = [json.dumps(ast.literal_eval(text), ensure_ascii=False) if text[0] in "'\"" else text for text in _VALUE.findall(listed)]
+    values = [
+        json.dumps(ast.literal_eval(text), ensure_ascii=False) if text[0] in "'\"" else text
+        for text in _VALUE.findall(listed)
+    ]
     values = [text for text in values if text != "or"]
     if len(values) == 1:
         return _("{field} must be {expected}", field=field, expected=values[0])
@@ -115,13 +120,23 @@ def _length(kind: str, field: str, value: Any, context: Mapping[str, Any], numbe
         least = int(context["min_length"])
         shown = {"field": field, "least": number(least)}
         if kind == "too_short":
-            return ngettext("{field} must have at least {least} entry", "{field} must have at least {least} entries", least, **shown)
-        return ngettext("{field} must have at least {least} character", "{field} must have at least {least} characters", least, **shown)
+            return ngettext(
+                "{field} must have at least {least} entry", "{field} must have at least {least} entries", least, **shown
+            )
+        return ngettext(
+            "{field} must have at least {least} character",
+            "{field} must have at least {least} characters",
+            least,
+            **shown,
+        )
     most = int(context["max_length"])
     length = len(value) if hasattr(value, "__len__") else int(context["actual_length"])
     shown = {"field": field, "length": number(length), "most": number(most)}
     if kind == "too_long":
         return _("{field} has too many entries: {length} of {most}", **shown)
     return ngettext(
-        "{field} is too long: {length} of {most} character", "{field} is too long: {length} of {most} characters", most, **shown
+        "{field} is too long: {length} of {most} character",
+        "{field} is too long: {length} of {most} characters",
+        most,
+        **shown,
     )

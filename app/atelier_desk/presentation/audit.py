@@ -49,7 +49,12 @@ def decision(entry: AuditEntry) -> str:
     return _("{decision}, with other arguments", decision=text) if entry.edited else text
 
 
-_DECIDERS = {"user": N_("You"), "timeout": N_("Nobody in time"), "nobody": N_("Nobody available"), "stop": N_("The run was stopped")}
+_DECIDERS = {
+    "user": N_("You"),
+    "timeout": N_("Nobody in time"),
+    "nobody": N_("Nobody available"),
+    "stop": N_("The run was stopped"),
+}
 _EFFECTS = {
     "read": N_("reads"),
     "write": N_("writes"),

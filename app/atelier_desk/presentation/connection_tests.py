@@ -14,10 +14,18 @@ def connection_test_text(what: str, model: str, found: MediaTrial) -> str:
     """Result of a test; ``what`` is ``images`` or ``models``, ``model`` the image model."""
     if what == "images":
         if found.known is None:
-            return _("It answers but does not list its models, so it is unknown whether {model} is available.", model=model)
-        return _("It answers, and has {model}.", model=model) if found.known else _("It answers, but lists no model {model}.", model=model)
+            return _(
+                "It answers but does not list its models, so it is unknown whether {model} is available.", model=model
+            )
+        return (
+            _("It answers, and has {model}.", model=model)
+            if found.known
+            else _("It answers, but lists no model {model}.", model=model)
+        )
     if found.balance is None:
         return _("It answers and accepts the key.")
     from babel.numbers import format_decimal
 
-    return _("It answers and accepts the key. Credits left: {count}.", count=format_decimal(found.balance, locale=language()))
+    return _(
+        "It answers and accepts the key. Credits left: {count}.", count=format_decimal(found.balance, locale=language())
+    )

@@ -46,11 +46,15 @@ _BY_CODE: dict[str, str] = {
     FailureCode.INVALID_ARGUMENTS: N_("The arguments do not fit the tool."),
     FailureCode.MAKING: N_("The service could not make it."),
     FailureCode.MEMORY_OFF: N_("Memory is turned off for this workflow."),
-    FailureCode.NEEDS_USER: N_("After reading untrusted content, an agent cannot delete what applies to other workflows; only you can."),
+    FailureCode.NEEDS_USER: N_(
+        "After reading untrusted content, an agent cannot delete what applies to other workflows; only you can."
+    ),
     FailureCode.NO_CHANGE: N_("Nothing would change."),
     FailureCode.NO_MATCH: N_("The text to replace is not in the file."),
     FailureCode.NO_SHELL: N_("This computer has no bash: only single commands can be run."),
-    FailureCode.NO_OCR: N_("Text in pictures cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."),
+    FailureCode.NO_OCR: N_(
+        "Text in pictures cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."
+    ),
     FailureCode.NO_SPACE: N_("The disk is full: nothing was written."),
     FailureCode.NO_TEXT: N_("The file has no text that can be read."),
     FailureCode.OLD_FORMAT: N_("The file is in an older format that is not read."),
@@ -77,7 +81,9 @@ _BY_CODE: dict[str, str] = {
     FailureCode.REDIRECTS: N_("The server redirects without end."),
     FailureCode.ROBOTS: N_("The site asks programs not to fetch this page."),
     FailureCode.SAME: N_("Both names are the same file."),
-    FailureCode.SEARCH: N_("The search service does not answer. Settings, Web, has others: SearXNG, Brave Search, Tavily."),
+    FailureCode.SEARCH: N_(
+        "The search service does not answer. Settings, Web, has others: SearXNG, Brave Search, Tavily."
+    ),
     FailureCode.SYNTAX: N_("The expression cannot be read."),
     FailureCode.TOO_LARGE: N_("The file or folder is too large."),
     FailureCode.TOO_LONG: N_("The text is too long."),
@@ -97,7 +103,9 @@ _ENDED = {
     "output": N_("The command was ended: it printed too much."),
     "disk": N_("The command was ended: the disk was nearly full."),
     "unknown": N_("The command was ended: its processes could no longer be seen."),
-    "repositories": N_("The command was ended: it changed hooks and settings of git again and again, or made too many files."),
+    "repositories": N_(
+        "The command was ended: it changed hooks and settings of git again and again, or made too many files."
+    ),
     "stopped": N_("The command was stopped."),
 }
 """By cause of an early end of a command."""

@@ -41,7 +41,9 @@ def missing_text(folder: str) -> str:
 
 def path_text(change: Change) -> str:
     """A change's path: ``src/a.py``, ``docs/`` for a folder, ``a.py → b.py`` for a move."""
-    return visible(f"{change.path} → {change.moved_to}" if change.moved_to else change.path + ("/" if change.folder else ""))
+    return visible(
+        f"{change.path} → {change.moved_to}" if change.moved_to else change.path + ("/" if change.folder else "")
+    )
 
 
 def state_text(change: Change) -> str:
@@ -64,7 +66,12 @@ def retained_text(kept: KeptRecord) -> str:
     if not kept.changes or kept.oldest is None:
         return _("{size}; there is nothing to undo", size=held)
     changes = ngettext("{n} change", "{n} changes", kept.changes)
-    return _("{size} for {changes} that can be undone, the oldest of {date}", size=held, changes=changes, date=f"{kept.oldest:%Y-%m-%d}")
+    return _(
+        "{size} for {changes} that can be undone, the oldest of {date}",
+        size=held,
+        changes=changes,
+        date=f"{kept.oldest:%Y-%m-%d}",
+    )
 
 
 def cleaned_text(done: Cleaned) -> str:
@@ -94,8 +101,12 @@ def leftover_name(leftover: Leftover) -> str:
 
 def leftover_facts(leftover: Leftover) -> str:
     """Size of leftover data, why it is stored, and until when."""
-    until = _("kept until {date}", date=f"{leftover.until:%Y-%m-%d}") if leftover.until else _("kept until you delete it")
-    return " · ".join(part for part in (size(leftover.size), _(leftover.reason) if leftover.reason else "", until) if part)
+    until = (
+        _("kept until {date}", date=f"{leftover.until:%Y-%m-%d}") if leftover.until else _("kept until you delete it")
+    )
+    return " · ".join(
+        part for part in (size(leftover.size), _(leftover.reason) if leftover.reason else "", until) if part
+    )
 
 
 def leftovers_text(leftovers: Sequence[Leftover]) -> list[str]:
@@ -114,8 +125,11 @@ def leftovers_text(leftovers: Sequence[Leftover]) -> list[str]:
         found.append(words)
     if unknown:
         words = ngettext(
-            "{n} set of undo data belongs to a workflow that is not in this database: {size}. It is kept for {days} days.",
-            "{n} sets of undo data belong to workflows that are not in this database: {size}. Each is kept for {days} days.",
+            "{n} set of undo data belongs to a workflow that is not in this database: {size}. It is kept for "
+            "{days} "
+            "days.",
+            "{n} sets of undo data belong to workflows that are not in this database: {size}. Each is kept for "
+            "{days} days.",
             len(unknown),
             size=size(sum(each.size for each in unknown)),
             days=LEFTOVER_DAYS,
@@ -147,7 +161,12 @@ def upgrade_text(step: UpgradeStep) -> str:
         "verify": _("checking the backup"),
     }[step]
     number = UPGRADE_STEPS.index(step) + 1
-    return _("Bringing your data to this version, step {n} of {total}: {what}…", n=number, total=len(UPGRADE_STEPS), what=what)
+    return _(
+        "Bringing your data to this version, step {n} of {total}: {what}…",
+        n=number,
+        total=len(UPGRADE_STEPS),
+        what=what,
+    )
 
 
 def lost_data_text(count: int) -> str:
@@ -165,12 +184,17 @@ def undo_text(changes: Iterable[Change]) -> str:
     """What undoing these changes cannot restore; empty when it restores everything."""
     if not any(change.command for change in changes):
         return ""
-    return _("Commands changed some of them. What they did elsewhere stays: in other folders, in .git, in ignored files, over the network.")
+    return _(
+        "Commands changed some of them. What they did elsewhere stays: in other folders, in .git, in ignored files, "
+        "over the network."
+    )
 
 
 def changed_text(paths: Sequence[str]) -> str:
     """``Changed files: a.py, b.py and 3 others``, or ``Changed file: a.py``."""
     names, others = ", ".join(paths[:NAMED]), len(paths) - NAMED
     if others > 0:
-        return ngettext("Changed files: {names} and {n} other", "Changed files: {names} and {n} others", others, names=names)
+        return ngettext(
+            "Changed files: {names} and {n} other", "Changed files: {names} and {n} others", others, names=names
+        )
     return ngettext("Changed file: {names}", "Changed files: {names}", len(paths), names=names)

@@ -51,15 +51,23 @@ def skipped_words(skipped: Mapping[str, int]) -> list[str]:
     count = skipped.get
     told = []
     if n := count("unknown", 0) + count("empty", 0):
-        told.append(ngettext("{n} entry is no chat or has no messages.", "{n} entries are no chats or have no messages.", n))
+        told.append(
+            ngettext("{n} entry is no chat or has no messages.", "{n} entries are no chats or have no messages.", n)
+        )
     if n := count("damaged", 0):
         told.append(ngettext("{n} chat is damaged and was left out.", "{n} chats are damaged and were left out.", n))
     if n := count("too_large", 0):
-        told.append(ngettext("{n} chat is too large and was left out.", "{n} chats are too large and were left out.", n))
+        told.append(
+            ngettext("{n} chat is too large and was left out.", "{n} chats are too large and were left out.", n)
+        )
     if count("cut_off", 0):
         told.append(_("The file ends in the middle of a chat, which was left out. Export it again."))
     if n := count("busy", 0):
         told.append(
-            ngettext("{n} chat was left out: an agent is working in it.", "{n} chats were left out: agents are working in them.", n)
+            ngettext(
+                "{n} chat was left out: an agent is working in it.",
+                "{n} chats were left out: agents are working in them.",
+                n,
+            )
         )
     return told

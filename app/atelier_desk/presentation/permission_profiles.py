@@ -32,8 +32,20 @@ class Profile:
 
 PROFILES = (
     Profile(ApprovalMode.PLAN, "plan", N_("Plan"), N_("Reads only; what would change something is refused."), "eye"),
-    Profile(ApprovalMode.SELECTIVE, "ask", N_("Ask"), N_("Asks before it changes files, runs commands or starts agents."), "shield"),
-    Profile(ApprovalMode.EDIT, "edit", N_("Edit"), N_("Also edits files in your folders and runs harmless commands."), "pencil"),
+    Profile(
+        ApprovalMode.SELECTIVE,
+        "ask",
+        N_("Ask"),
+        N_("Asks before it changes files, runs commands or starts agents."),
+        "shield",
+    ),
+    Profile(
+        ApprovalMode.EDIT,
+        "edit",
+        N_("Edit"),
+        N_("Also edits files in your folders and runs harmless commands."),
+        "pencil",
+    ),
     Profile(
         ApprovalMode.AUTO,
         "free",
@@ -45,7 +57,11 @@ PROFILES = (
 )
 """The four profiles to choose from, in this order. See docs/permissions.md."""
 ASK_ALL = Profile(
-    ApprovalMode.MANUAL, "ask-all", N_("Ask every time"), N_("Asks before every call, unless the settings allow low risks."), "shield"
+    ApprovalMode.MANUAL,
+    "ask-all",
+    N_("Ask every time"),
+    N_("Asks before every call, unless the settings allow low risks."),
+    "shield",
 )
 """A stricter Ask for agents that are not trusted at all.
 

@@ -70,8 +70,13 @@ _BEGINNINGS = {
 }
 """Stages while the total is unknown."""
 CUT_WORDS = {
-    "files": N_("Not all files were read: the folder has more than {most}. Read a folder inside it as a project of its own."),
-    "looks": N_("Not all of the folder was looked at: it is too large, or slow. Read a folder inside it as a project of its own."),
+    "files": N_(
+        "Not all files were read: the folder has more than {most}. Read a folder inside it as a project of its own."
+    ),
+    "looks": N_(
+        "Not all of the folder was looked at: it is too large, or slow. Read a folder inside it as a project of its "
+        "own."
+    ),
 }
 """Text by ``Project.cut``."""
 RUNNING = frozenset({IngestStage.READING, IngestStage.RELATING, IngestStage.EMBEDDING})
@@ -123,7 +128,11 @@ def place_word(entity: Entity) -> str:
     """An entity's path and line, as editors write it."""
     if not entity.path:
         return ""
-    return f"{entity.path}:{entity.start_line}" if entity.start_line and entity.kind is not EntityKind.FILE else entity.path
+    return (
+        f"{entity.path}:{entity.start_line}"
+        if entity.start_line and entity.kind is not EntityKind.FILE
+        else entity.path
+    )
 
 
 def title_word(entity: Entity) -> str:
@@ -139,7 +148,11 @@ def describe(entity: Entity) -> str:
 def state_word(state: IngestState) -> str:
     """Progress of indexing."""
     if state.stage is IngestStage.DONE:
-        return _("Up to date. Changed files: {changed}, gone: {removed}", changed=number(state.changed), removed=number(state.removed))
+        return _(
+            "Up to date. Changed files: {changed}, gone: {removed}",
+            changed=number(state.changed),
+            removed=number(state.removed),
+        )
     if state.stage is IngestStage.FAILED:
         return _("Failed: {error}", error=state.error) if state.error else _("Failed")
     if not state.total and state.stage in _BEGINNINGS:

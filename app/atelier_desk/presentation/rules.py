@@ -42,7 +42,9 @@ REASONS = {
     "installs": N_("It installs a package, whose scripts run here."),
     "altered": N_("Its server changed the description of this tool since you approved it. See Settings, MCP servers."),
     "unconfined": N_("It would run outside the sandbox or with network access."),
-    "repository": N_("Settings of this git repository may run programs or use files elsewhere. An approval holds until they change."),
+    "repository": N_(
+        "Settings of this git repository may run programs or use files elsewhere. An approval holds until they change."
+    ),
     "denied": N_("It could access something a rule denies, and this system cannot block that."),
     "tainted": N_("It sends data out or writes outside the workspace, after the team read from untrusted sources."),
     "outside": N_("It is outside the granted folders, where this tool never works, whatever is allowed."),
@@ -58,5 +60,9 @@ def verdict_text(said: Verdict, mode: ApprovalMode) -> str:
     elif said.reason in REASONS:
         text = _("{name}: {text}", name=action, text=_(REASONS[said.reason]))
     else:
-        text = _("{action}: no rule applies, so the profile “{profile}” decides.", action=action, profile=_(profile_of(mode).title))
+        text = _(
+            "{action}: no rule applies, so the profile “{profile}” decides.",
+            action=action,
+            profile=_(profile_of(mode).title),
+        )
     return f"{text} ({said.about})" if said.about else text

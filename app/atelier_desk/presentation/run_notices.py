@@ -57,12 +57,17 @@ UNFINISHED = {
     ),
 }
 ONLY_THOUGHT = (N_("The model only produced thinking"), N_("It returned thinking but no answer."))
-CUT_IN_THOUGHT = (N_("The reply was cut off"), N_("The model was still thinking when it reached the reply length limit."))
+CUT_IN_THOUGHT = (
+    N_("The reply was cut off"),
+    N_("The model was still thinking when it reached the reply length limit."),
+)
 CONTINUE_TEXTS = {
     FinishReason.LENGTH: N_("Continue exactly where you stopped."),
     FinishReason.CONTENT_FILTER: N_("Continue, and leave out what the content filter withheld."),
     FinishReason.EMPTY: N_("Your last reply was empty. Please answer."),
-    FinishReason.REPETITION: N_("You repeated the same passage and were stopped. Continue from there without repeating it."),
+    FinishReason.REPETITION: N_(
+        "You repeated the same passage and were stopped. Continue from there without repeating it."
+    ),
 }
 """Messages that make the model continue: ordinary ones, which every server accepts."""
 
@@ -85,14 +90,23 @@ def retry_text(reason: str, details: Mapping[str, Any], delay: str = "") -> tupl
     if reason == LOADING:
         return _("Loading the model"), _("The answer follows once it is loaded.")
     if reason == TOOLS_REFUSED:
-        text = _("Tool calls are sent as text (XML) from now on; this is stored for the model. Server message: {message}", message=message)
+        text = _(
+            "Tool calls are sent as text (XML) from now on; this is stored for the model. Server message: {message}",
+            message=message,
+        )
         return _("The server does not accept tool definitions"), text
     if reason == PICTURES_REFUSED:
-        text = _("Images are replaced by a note; this is stored for the model. Server message: {message}", message=message)
+        text = _(
+            "Images are replaced by a note; this is stored for the model. Server message: {message}", message=message
+        )
         return _("The model does not support images"), text
     if reason == PICTURES_LEFT_OUT:
-        text = _("If the request works without them, they are not sent again. Server message: {message}", message=message)
-        return _("Retrying without {names}", names=", ".join(details.get("pictures") or ()) or _("the latest images")), text
+        text = _(
+            "If the request works without them, they are not sent again. Server message: {message}", message=message
+        )
+        return _(
+            "Retrying without {names}", names=", ".join(details.get("pictures") or ()) or _("the latest images")
+        ), text
     if delay:
         text = _("Attempt {attempt} after {delay}: {reason}", attempt=attempt, delay=delay, reason=retry_reason(reason))
     else:
@@ -180,25 +194,38 @@ def _nudge(details: Mapping[str, Any]) -> tuple[str, str]:
 
 
 NOTICES = {
-    "misfit": NoticeKind("triangle-alert", lambda details: schema_mismatch_text(str(details.get("problem", ""))), warning=True),
+    "misfit": NoticeKind(
+        "triangle-alert", lambda details: schema_mismatch_text(str(details.get("problem", ""))), warning=True
+    ),
     "nudge": NoticeKind("list-todo", _nudge),
     "rights_narrowed": NoticeKind("shield", lambda details: (narrowed_text(details), "")),
     "servers_lacking": NoticeKind("plug", servers_text, warning=True, lines=True),
 }
-"""By topic, the ``chunk_type`` of its event: what window, terminal and exports show of notices that need nothing else."""
+"""By topic, the ``chunk_type`` of its event: what window, terminal and exports show of notices that need nothing
+else."""
 
 
 def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) -> str:
-    """Why a run stopped before its cap: a request is sent only when what is left is enough for it, and when its price is known. Empty when
-    the cap is used up. ``details`` may say what the request may cost (``needed``) and what is ``left``."""
+    """Why a run stopped before its cap: a request is sent only when what is left is enough for it, and when its price
+    is known. Empty when the cap is used up. ``details`` may say what the request may cost (``needed``) and what is
+    ``left``."""
     if kind == "unpriced":
-        return _("The monthly cost limit cannot be kept without it. Enter the price with the provider, or allow such requests this month.")
+        return _(
+            "The monthly cost limit cannot be kept without it. Enter the price with the provider, or allow such "
+            "requests this month."
+        )
     if needed := float(details.get("needed") or 0):
         left = max(0.0, float(details.get("left") or 0))
         return _(
-            "The next request may cost up to {cost}; {left} is left.", cost=cost_bound(needed, up=True), left=cost_bound(left, up=False)
+            "The next request may cost up to {cost}; {left} is left.",
+            cost=cost_bound(needed, up=True),
+            left=cost_bound(left, up=False),
         )
-    return _("The remaining amount is not enough for the next request.") if kind in ("tokens", "cost") and value < cap else ""
+    return (
+        _("The remaining amount is not enough for the next request.")
+        if kind in ("tokens", "cost") and value < cap
+        else ""
+    )
 
 
 def unfinished_text(finish: str, *, content: bool, thought: bool) -> tuple[str, str]:

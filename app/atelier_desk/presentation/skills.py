@@ -61,7 +61,12 @@ def remarks(row: ListedSkill) -> list[str]:
         if text.ignored:
             out.append(_("Ignored here: {fields}.", fields=", ".join(text.ignored)))
         if has_commands(text.body):
-            out.append(_("Commands in !`…` are not run when it is called: agents run them like any other, as permissions allow."))
+            out.append(
+                _(
+                    "Commands in !`…` are not run when it is called: agents run them like any other, as permissions "
+                    "allow."
+                )
+            )
         if text.paths:
             out.append(_("For files like {patterns}: agents are told so.", patterns=", ".join(text.paths)))
         if text.compatibility:

@@ -27,7 +27,9 @@ def undo_text(asked: ApprovalRequest) -> str:
         if not days:
             return _("It goes to the trash and can be restored.")
         return ngettext(
-            "It goes to the trash and can be restored for {n} day.", "It goes to the trash and can be restored for {n} days.", days
+            "It goes to the trash and can be restored for {n} day.",
+            "It goes to the trash and can be restored for {n} days.",
+            days,
         )
     if not days:
         return _("This can be undone.")

@@ -16,7 +16,9 @@ def saved_text(total: UsageSum) -> str:
     return _("the cache saved {cost}", cost=cost(total.usage.saved)) if total.usage.saved > 0 else ""
 
 
-CURRENCY = N_("Costs are in US dollars, as providers list them; what they bill may differ by exchange rate, taxes and rounding.")
+CURRENCY = N_(
+    "Costs are in US dollars, as providers list them; what they bill may differ by exchange rate, taxes and rounding."
+)
 
 
 def month_text(month: MonthUsage) -> str:

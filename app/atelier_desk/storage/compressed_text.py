@@ -75,7 +75,10 @@ def unpacked(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: a column is damaged.
     """
-    return {**row, **{name: unpack(value) for name in COLUMNS.get(table, ()) if isinstance(value := row.get(name), bytes)}}
+    return {
+        **row,
+        **{name: unpack(value) for name in COLUMNS.get(table, ()) if isinstance(value := row.get(name), bytes)},
+    }
 
 
 def readable(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,7 +90,10 @@ def readable(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
         except ValueError:
             return ""
 
-    return {**row, **{name: text(value) for name in COLUMNS.get(table, ()) if isinstance(value := row.get(name), bytes)}}
+    return {
+        **row,
+        **{name: text(value) for name in COLUMNS.get(table, ()) if isinstance(value := row.get(name), bytes)},
+    }
 
 
 _FIRST = b"\x01"

@@ -43,7 +43,8 @@ CONFIGURATION = ("agent", "provider", "mcp_server", "permission_rule", "setting"
 RESTRICTING = ("permission_rule", "setting")
 """Tables that may contain restrictions: while one of their rows is damaged, no agent starts."""
 GIVE_UP = N_(
-    "It is left out, and nothing was changed. To have it again, restore a backup: atelier backup restore FILE. To give it up and write "
+    "It is left out, and nothing was changed. To have it again, restore a backup: atelier backup restore FILE. To "
+    "give it up and write "
     "it anew: Settings, Diagnostics, or atelier doctor --remove-damaged"
 )
 DAMAGED_CONFIGURATION = N_("{damage} {what_to_do}")
@@ -53,11 +54,13 @@ _NO_RUN: dict[str, str] = {
     MISSING: N_("Workflow {workflow}: an event beside its runs is missing."),
 }
 DAMAGED = N_(
-    "{damage} The data folder is damaged there, and nothing was changed. All else of the workflow can be read, and goes into an export: "
+    "{damage} The data folder is damaged there, and nothing was changed. All else of the workflow can be read, and "
+    "goes into an export: "
     "atelier workflows export WORKFLOW. To have all of it again, restore a backup: atelier backup restore FILE"
 )
 DAMAGED_ROWS = N_(
-    "{count} rows are missing or not as they were written. {damage} The data folder is damaged there, and nothing was changed. "
+    "{count} rows are missing or not as they were written. {damage} The data folder is damaged there, and nothing "
+    "was changed. "
     "All else of the workflow can be read, and goes into an export: atelier workflows export WORKFLOW. "
     "To have all of it again, restore a backup: atelier backup restore FILE"
 )
@@ -68,11 +71,14 @@ LEFT_OUT = N_(
 )
 """Follows the list of damaged rows of an export or a copy."""
 IN_BACKUP = N_(
-    "These rows were damaged before the backup was made, and are so in it. Keep your older backups: one that was made before the damage "
+    "These rows were damaged before the backup was made, and are so in it. Keep your older backups: one that was "
+    "made before the damage "
     "has them."
 )
 """Follows the list of damaged rows of a backup."""
-IN_EXPORT = N_("These rows are in the export as they are now. A backup that was made before the damage has them as they were.")
+IN_EXPORT = N_(
+    "These rows are in the export as they are now. A backup that was made before the damage has them as they were."
+)
 """Follows the list of damaged rows of a complete export."""
 
 
@@ -97,7 +103,9 @@ class Damage(NamedTuple):
 
     def error(self) -> StorageError:
         """Return an error that names this row in one sentence."""
-        sentence = _NO_RUN[self.problem] if self.table == "run_event" and not self.run else _WHERE[self.table, self.problem]
+        sentence = (
+            _NO_RUN[self.problem] if self.table == "run_event" and not self.run else _WHERE[self.table, self.problem]
+        )
         return StorageError(sentence, code=CODE, workflow=self.workflow, run=self.run, row=self.row, seq=self.seq)
 
 
@@ -127,7 +135,9 @@ def not_begun(found: Sequence[Damage]) -> StorageError:
 
 def of_row(table: str, row: Mapping[str, Any], problem: str = CHANGED) -> Damage:
     """Describe a damaged row that was read; any of its values may be wrong."""
-    return Damage(_key(row.get("workflow")), _key(row.get("run")), table, _key(row.get("id")), int(row.get("seq") or 0), problem)
+    return Damage(
+        _key(row.get("workflow")), _key(row.get("run")), table, _key(row.get("id")), int(row.get("seq") or 0), problem
+    )
 
 
 def damaged_row(table: str, row: Mapping[str, Any]) -> StorageError:

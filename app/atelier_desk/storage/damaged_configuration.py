@@ -15,7 +15,9 @@ from atelier_desk.storage.rows import has_hash
 
 SETTING_HASHED = ("id", "value")
 """Columns covered by the hash of a settings row."""
-_TABLES = {table.name: table for table in (tables.AGENTS, tables.PROVIDERS, tables.MCP_SERVERS, tables.RULES, tables.PROMPTS)}
+_TABLES = {
+    table.name: table for table in (tables.AGENTS, tables.PROVIDERS, tables.MCP_SERVERS, tables.RULES, tables.PROMPTS)
+}
 
 
 def is_intact_setting(row: Mapping[str, Any]) -> bool:
@@ -52,5 +54,7 @@ async def damaged_configuration(run: Run, names: Sequence[str] = CONFIGURATION) 
                 raise
             rows = []
             found.append(of_row(name, {"id": "?"}))
-        found += [of_row(name, row) for row in rows if not (table.is_readable(row) if table else is_intact_setting(row))]
+        found += [
+            of_row(name, row) for row in rows if not (table.is_readable(row) if table else is_intact_setting(row))
+        ]
     return found

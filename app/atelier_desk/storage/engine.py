@@ -250,7 +250,9 @@ async def _connect(directory: Path | None, fsync: bool, *, ours: bool = False) -
             if error.code not in {"busy", "locked"} or not ours or time.monotonic() >= deadline:
                 raise
             if not waiting:
-                _log.warning("the database could not be opened yet (%s); it is tried again for %d s", error.code, BUSY_WAIT_S)
+                _log.warning(
+                    "the database could not be opened yet (%s); it is tried again for %d s", error.code, BUSY_WAIT_S
+                )
             waiting = True
         await asyncio.sleep(BUSY_POLL_S)
 

@@ -13,26 +13,32 @@ from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundErro
 from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes, free_files, no_files_left
 from atelier_desk.support.i18n import N_
 
-LOCKED = N_("Another program is using the data in {path}. Close the other Atelier, or choose another folder with --data-dir.")
+LOCKED = N_(
+    "Another program is using the data in {path}. Close the other Atelier, or choose another folder with --data-dir."
+)
 NEWER_SCHEMA = N_(
     "The data in {path} was written by a newer Atelier (its format is {found}, this program knows up to {known}). "
     "Update Atelier, or choose another folder with --data-dir."
 )
 OLDER_SCHEMA = N_(
-    "The data in {path} was written by an early Atelier (its format is {found}, this program reads formats from {oldest} on). "
+    "The data in {path} was written by an early Atelier (its format is {found}, this program reads formats from "
+    "{oldest} on). "
     "Nothing was changed. Open it with the Atelier that wrote it and export it there (Settings, Data and diagnostics, "
     "Export everything), then import that export here. To start with new data, choose another folder with --data-dir."
 )
 CANNOT_MIGRATE = N_(
-    "The data in {path} has format {found} and could not be brought to format {known}, which this program needs ({detail}). "
+    "The data in {path} has format {found} and could not be brought to format {known}, which this program needs "
+    "({detail}). "
     "Nothing was changed: open it with the Atelier that wrote it, or choose another folder with --data-dir."
 )
 MISSING_MANIFEST = N_(
-    "The database in {path} has lost its manifest file, so its content cannot be read. Restore a backup with: atelier backup restore FILE"
+    "The database in {path} has lost its manifest file, so its content cannot be read. Restore a backup with: "
+    "atelier backup restore FILE"
 )
 DAMAGED = N_("The database in {path} is damaged ({detail}). Restore a backup with: atelier backup restore FILE")
 UNREADABLE_ROW = N_(
-    "A row of the database in {path} cannot be read ({detail}): it is damaged. Which one it is says: atelier doctor --deep. "
+    "A row of the database in {path} cannot be read ({detail}): it is damaged. Which one it is says: atelier doctor "
+    "--deep. "
     "All else can be read, and goes into an export: atelier workflows export WORKFLOW. "
     "To have all of it again, restore a backup: atelier backup restore FILE"
 )
@@ -40,9 +46,12 @@ LOST_WRITES = N_(
     "The database in {path} has lost its last {count} saved changes, so part of it was damaged. "
     "Restore a backup with: atelier backup restore FILE, or go on with what is left with --accept-loss."
 )
-DISK_FULL = N_("The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Free some space and try again.")
+DISK_FULL = N_(
+    "The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Free some space and try again."
+)
 NO_FILES_LEFT = N_(
-    "The disk that holds {path} can take no more files (its inodes are used up: {free_files} left), although {free_mb} MB are free. "
+    "The disk that holds {path} can take no more files (its inodes are used up: {free_files} left), although "
+    "{free_mb} MB are free. "
     "Delete files you no longer need, however small, and try again."
 )
 MEMORY_LIMIT = N_(
@@ -51,18 +60,22 @@ MEMORY_LIMIT = N_(
 )
 CLOCK = N_("The clock of this computer shows a time before 1970. Set it to the right time, then start Atelier again.")
 FILE_TOO_LARGE = N_(
-    "A file of the database in {path} may not grow: the limit of this user (ulimit -f) or of the file system is reached. "
+    "A file of the database in {path} may not grow: the limit of this user (ulimit -f) or of the file system is "
+    "reached. "
     "Nothing that was saved is lost. Raise the limit, or choose a folder on another disk with --data-dir."
 )
 READ_ONLY = N_("Atelier may not write to {path}. Make the folder writable, or choose another with --data-dir.")
-BAD_PATH = N_("The database cannot be stored in {path}: the path has a question mark. Choose another folder with --data-dir.")
+BAD_PATH = N_(
+    "The database cannot be stored in {path}: the path has a question mark. Choose another folder with --data-dir."
+)
 TOO_MANY_FILES = N_(
     "Too many files are open, so the database in {path} could not go on. Nothing that was saved is lost. "
     "Close other programs or raise the limit of open files (ulimit -n), then try again."
 )
 INPUT_OUTPUT = N_(
     "The disk that holds {path} could not be read or written ({detail}). Nothing that was saved is lost. "
-    "Check the disk, then try again; if the error stays, restore a backup on another disk with: atelier backup restore FILE"
+    "Check the disk, then try again; if the error stays, restore a backup on another disk with: atelier backup "
+    "restore FILE"
 )
 UNSETTLED = N_(
     "It is unknown whether the last change was saved: the database in {path} failed during the write and "
@@ -72,21 +85,27 @@ BUSY = N_(
     "The database in {path} is busy compacting its tables, which takes minutes when it is large. Nothing "
     "that was saved is lost. Wait, then try again."
 )
-START_AGAIN = N_("The database in {path} could not be opened again after an error. Nothing that was saved is lost: start Atelier again.")
+START_AGAIN = N_(
+    "The database in {path} could not be opened again after an error. Nothing that was saved is lost: start Atelier "
+    "again."
+)
 MOVED = N_(
     "The data folder {path} was renamed, replaced or deleted while Atelier was using it. Nothing more is written, "
     "neither to it nor to what stands in its place. Close Atelier, put the folder back, then start again."
 )
 RESULT_LOST = N_("The change is saved, but the database failed before it answered. Check the list again.")
 RECORD_EXISTS = N_(
-    "The file has a row with the identifier {id} ({what}), which belongs to another workflow here. Nothing was changed. "
+    "The file has a row with the identifier {id} ({what}), which belongs to another workflow here. Nothing was "
+    "changed. "
     "Import the file as a copy, with: --on-conflict rename"
 )
 QUERY = N_("The database refused a request: {detail}")
 CLOSED = N_("The database is closed.")
 NOT_THERE = N_("There is no {what} {id}.")
 NOT_THERE_OF: dict[str, str] = {}
-"""Complete sentences for things identified by id, from their repositories: a translation cannot be assembled from parts."""
+"""Complete sentences for things identified by id, from their repositories: a translation cannot be assembled from
+parts.
+"""
 
 _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("locked", LOCKED, r"already locked|lock is held|LOCK is already"),
@@ -96,15 +115,24 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
         r"No space left|os error 28\b|disk full|StorageFull|Disk quota exceeded|os error 122\b|os error 112\b",
     ),
     ("file_too_large", FILE_TOO_LARGE, r"File too large|os error 27\b"),
-    ("read_only", READ_ONLY, r"Permission denied|Access is denied|os error 13\b|Read-only file system|os error 30\b|os error 1\b"),
+    (
+        "read_only",
+        READ_ONLY,
+        r"Permission denied|Access is denied|os error 13\b|Read-only file system|os error 30\b|os error 1\b",
+    ),
     ("too_many_files", TOO_MANY_FILES, r"Too many open files|os error 2[34]\b"),
-    ("io", INPUT_OUTPUT, r"Input/output error|os error 5\b|I/O device error|os error 1117\b|Stale file handle|os error 116\b"),
+    (
+        "io",
+        INPUT_OUTPUT,
+        r"Input/output error|os error 5\b|I/O device error|os error 1117\b|Stale file handle|os error 116\b",
+    ),
     ("busy", BUSY, r"^(Cannot COMMIT: )?timed out|transaction timed out|exceeded the timeout"),
     ("damaged_row", UNREADABLE_ROW, r"Failed to (deserialize|fetch) records?$"),
     (
         "damaged",
         DAMAGED,
-        r"corrupt|checksum|CRC|manifest|invalid magic|bad magic|SSTable|Sst|decod|deseriali[sz]|unexpected end of file|panick|"
+        r"corrupt|checksum|CRC|manifest|invalid magic|bad magic|SSTable|Sst|decod|deseriali[sz]|unexpected end of "
+        r"file|panick|"
         r"os error 2\b|block|footer|Invalid revision|out of range",
     ),
 )
@@ -162,8 +190,8 @@ def throw_not_found(what: str) -> str:
 
 
 def throw_exists() -> str:
-    """Return SurrealQL that aborts a transaction with ``ConflictError`` when a record in ``$claimed`` exists and does not
-    belong to the workflow ``$home``.
+    """Return SurrealQL that aborts a transaction with ``ConflictError`` when a record in ``$claimed`` exists and does
+    not belong to the workflow ``$home``.
     """
     other = "(SELECT VALUE id FROM $claimed WHERE workflow != $home LIMIT 1)[0]"
     return f"IF {other} != NONE {{ THROW 'atelier:taken:' + record::tb({other}) + ':' + <string> record::id({other}) }}"
@@ -180,7 +208,9 @@ def from_text(text: str, path: object, *, opening: bool = False) -> AtelierError
     taken = _EXISTS_ERROR.search(text)
     if taken:
         return ConflictError(RECORD_EXISTS, code="taken", what=taken["table"], id=taken["id"])
-    if (opening or _is_storage_failure(text)) and re.search(r"timed out|time-?out\b|os error 110\b", text, re.IGNORECASE):
+    if (opening or _is_storage_failure(text)) and re.search(
+        r"timed out|time-?out\b|os error 110\b", text, re.IGNORECASE
+    ):
         return StorageError(BUSY, code="busy", recoverable=True, path=path)
     for code, template, pattern in _PATTERNS:
         if code == "damaged" and not opening and not _is_storage_failure(text):

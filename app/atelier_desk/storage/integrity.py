@@ -96,7 +96,9 @@ async def _everywhere(
         found += await _alone(run, each)
     try:
         for table in ("run", EVENTS.name, *(table.name for table in _NAMED)):
-            text = f"SELECT VALUE record::id(workflow) FROM {table} WHERE workflow NOT IN (SELECT VALUE id FROM workflow)"  # noqa: S608
+            text = (
+                f"SELECT VALUE record::id(workflow) FROM {table} WHERE workflow NOT IN (SELECT VALUE id FROM workflow)"  # noqa: S608
+            )
             for workflow_id in sorted(set((await run(text))[0])):
                 lost = Damage(workflow_id, "", "workflow", workflow_id, 0, MISSING)
                 found += [lost] if lost not in found else []
@@ -153,7 +155,9 @@ class _Check:
         """Return the damage."""
         home = record("workflow", self._id)
         try:
-            runs = (await self._run("SELECT id, workflow, last_seq, last_hash FROM run WHERE workflow = $home", home=home))[0]
+            runs = (
+                await self._run("SELECT id, workflow, last_seq, last_hash FROM run WHERE workflow = $home", home=home)
+            )[0]
             last = (await self._run("SELECT VALUE last_hash FROM $home", home=home))[0]
         except StorageError as error:
             if error.code != CODE:

@@ -11,7 +11,9 @@ def language(text: str) -> str:
     """Return ``fr``, ``en``, or an empty string if undecided. Reads only the first 400 characters."""
     head = text[:400]
     found = words(head)
-    french = sum(word in FRENCH and word not in ENGLISH for word in found) + (0.5 if not _ACCENTS.isdisjoint(head.lower()) else 0.0)
+    french = sum(word in FRENCH and word not in ENGLISH for word in found) + (
+        0.5 if not _ACCENTS.isdisjoint(head.lower()) else 0.0
+    )
     english = float(sum(word in ENGLISH and word not in FRENCH for word in found))
     if french == english:
         return ""

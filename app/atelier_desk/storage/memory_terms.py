@@ -12,7 +12,9 @@ from itertools import chain
 Stems = Sequence[tuple[str, ...]]
 """English and French stem of each word, and in a query the word itself."""
 CURRENT = 0xC000_0000
-"""Set in the first number of ``terms`` that hold the words of the tags and the literal tokens too; earlier versions set one bit or none."""
+"""Set in the first number of ``terms`` that hold the words of the tags and the literal tokens too; earlier versions set
+one bit or none.
+"""
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,8 @@ class MemoryTerms:
 
 
 def hashes(stems: tuple[str, ...]) -> tuple[int, ...]:
-    """32-bit numbers of a word's stems, and of the word where it is given; two of 20 000 different stems share one with a chance of 5 %,
-    and then only blur a score."""
+    """32-bit numbers of a word's stems, and of the word where it is given; two of 20 000 different stems share one with
+    a chance of 5 %, and then only blur a score."""
     return tuple(map(_hash, "efw", stems))
 
 
@@ -58,8 +60,9 @@ def _hash(kind: str, word: str) -> int:
 
 
 def pack(stems: Stems, tags: Stems = (), literal: Iterable[str] = ()) -> bytes:
-    """The stems of a text and of its tags as bytes: little-endian 32-bit numbers, first how many words (with ``CURRENT``), then pairs of
-    stem hash and count. ``literal`` tokens are found as they are and do not count as words: they would make a text longer than it is."""
+    """The stems of a text and of its tags as bytes: little-endian 32-bit numbers, first how many words (with
+    ``CURRENT``), then pairs of stem hash and count. ``literal`` tokens are found as they are and do not count as words:
+    they would make a text longer than it is."""
     counts = Counter(number for pair in (*stems, *tags) for number in set(hashes(pair)))
     counts.update(_hash("w", token) for token in literal)
     return packed(len(stems) + len(tags), counts)

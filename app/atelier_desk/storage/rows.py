@@ -44,7 +44,9 @@ def to_json(value: Any) -> str:
 
 def plain_time(value: datetime) -> datetime:
     """Convert the driver's datetime (a subclass with nanoseconds) to an ordinary one in UTC."""
-    return datetime(value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond, tzinfo=UTC)
+    return datetime(
+        value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond, tzinfo=UTC
+    )
 
 
 def has_hash(table: str, row: Mapping[str, Any], columns: Iterable[str]) -> bool:
@@ -91,7 +93,9 @@ class Table(Generic[M]):
         self._key = key
         self._extra = extra
         # A model's default may be written as an integer; the engine returns the type of the column.
-        self._floats = {name for name, info in model.model_fields.items() if float in (info.annotation, *get_args(info.annotation))}
+        self._floats = {
+            name for name, info in model.model_fields.items() if float in (info.annotation, *get_args(info.annotation))
+        }
         self._fields = [field for field in model.model_fields if field != "id" or key is not None]
         columns = [self.column(field) for field in self._fields if field != "id"]
         self.columns = ", ".join(["id", *columns, *order, *(["hash"] if hashed else [])])

@@ -1,8 +1,8 @@
 """The schema: a registry of migrations, and what applies them.
 
 A migration is a coroutine registered with the versions it leads from and to. The one from 0 makes the complete tables
-of the first version in a new database; databases of the version just before it are brought over, older ones are refused.
-A migration must be idempotent: after a kill midway it runs again.
+of the first version in a new database; databases of the version just before it are brought over, older ones are
+refused. A migration must be idempotent: after a kill midway it runs again.
 """
 
 from __future__ import annotations

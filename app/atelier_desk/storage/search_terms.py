@@ -16,9 +16,25 @@ _WORD = re.compile(r"[^\W_]+")
 _BLANKS = re.compile(r"[^\S\n]+")
 _LINE_END = re.compile(r" ?\n\s*")
 LIGATURES = str.maketrans(
-    {"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "ß": "ss", "ẞ": "SS", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ł": "l", "Ł": "L", "ı": "i"}
+    {
+        "œ": "oe",
+        "Œ": "Oe",
+        "æ": "ae",
+        "Æ": "Ae",
+        "ß": "ss",
+        "ẞ": "SS",
+        "ø": "o",
+        "Ø": "O",
+        "đ": "d",
+        "Đ": "D",
+        "ł": "l",
+        "Ł": "L",
+        "ı": "i",
+    }
 )
-"""Letters that are others with a mark, or two in one, though Unicode does not take them apart; Turkish i with and without a dot are one."""
+"""Letters that are others with a mark, or two in one, though Unicode does not take them apart; Turkish i with and
+without a dot are one.
+"""
 
 
 def _listed(text: str) -> frozenset[str]:
@@ -97,7 +113,9 @@ def matching_values(texts: Iterable[str], query: str) -> str:
 
 def _places(text: str, query: str) -> Iterator[tuple[int, int]]:
     wanted = set(content_text(query))
-    found = (match.span() for match in re.finditer(r"\w+", text) if any(_related(word, wanted) for word in words(match[0])))
+    found = (
+        match.span() for match in re.finditer(r"\w+", text) if any(_related(word, wanted) for word in words(match[0]))
+    )
     first = next(found, None)
     if first is not None:
         yield from (first, *found)
@@ -128,6 +146,7 @@ def _related(word: str, wanted: set[str]) -> bool:
     Containing covers parts of compounds and scripts without spaces.
     """
     return word in wanted or any(
-        (len(word) > 4 and len(other) > 4 and word[:5] == other[:5]) or ((len(other) > 3 or not other.isascii()) and other in word)
+        (len(word) > 4 and len(other) > 4 and word[:5] == other[:5])
+        or ((len(other) > 3 or not other.isascii()) and other in word)
         for other in wanted
     )

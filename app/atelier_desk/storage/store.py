@@ -51,7 +51,12 @@ class Store:
     """
 
     def __init__(
-        self, engine: Engine, clock: Clock, counter: commit_log.CommitLog | None, version: int, lock: FolderLock | None = None
+        self,
+        engine: Engine,
+        clock: Clock,
+        counter: commit_log.CommitLog | None,
+        version: int,
+        lock: FolderLock | None = None,
     ) -> None:
         self._engine = engine
         self._lock = lock

@@ -21,7 +21,11 @@ _RUN_LINKS = {"workflow_id": "workflow", "run_id": "run"}
 
 
 WORKFLOWS: Table[Workflow] = Table(
-    "workflow", Workflow, links={"head_run_id": "run"}, json_fields={"usage", "choices", "draft_attachments"}, order=("unpinned", "recency")
+    "workflow",
+    Workflow,
+    links={"head_run_id": "run"},
+    json_fields={"usage", "choices", "draft_attachments"},
+    order=("unpinned", "recency"),
 )
 RUNS: Table[Run] = Table(
     "run",
@@ -75,17 +79,30 @@ AUDIT: Table[AuditEntry] = Table(
     links=_RUN_LINKS,
     order=("recency",),
 )
-FRAMES: Table[PromptFrame] = Table("prompt_frame", PromptFrame, links={"workflow_id": "workflow"}, json_fields={"tools"}, hashed=True)
+FRAMES: Table[PromptFrame] = Table(
+    "prompt_frame", PromptFrame, links={"workflow_id": "workflow"}, json_fields={"tools"}, hashed=True
+)
 REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow"}, hashed=True)
 RULES: Table[PermissionRule] = Table("permission_rule", PermissionRule, hashed=True, changing=("last_matched_at",))
-AGENTS: Table[Agent] = Table("agent", Agent, json_fields={"config"}, extra=lambda agent: {"name": agent.name}, order=("name",), hashed=True)
+AGENTS: Table[Agent] = Table(
+    "agent", Agent, json_fields={"config"}, extra=lambda agent: {"name": agent.name}, order=("name",), hashed=True
+)
 PROVIDERS: Table[ProviderConfig] = Table(
     "provider", ProviderConfig, key=lambda provider: provider.name, json_fields={"headers"}, hashed=True
 )
-MCP_SERVERS: Table[McpEntry] = Table("mcp_server", McpEntry, key=lambda entry: entry.name, json_fields={"config", "known"}, hashed=True)
-PROJECTS: Table[Project] = Table("project", Project, extra=lambda project: {"folded": project.name.casefold()}, order=("folded",))
+MCP_SERVERS: Table[McpEntry] = Table(
+    "mcp_server", McpEntry, key=lambda entry: entry.name, json_fields={"config", "known"}, hashed=True
+)
+PROJECTS: Table[Project] = Table(
+    "project", Project, extra=lambda project: {"folded": project.name.casefold()}, order=("folded",)
+)
 PROMPTS: Table[Prompt] = Table(
-    "prompt", Prompt, extra=lambda prompt: {"folded": prompt.name.casefold()}, order=("folded",), hashed=True, changing=("tainted",)
+    "prompt",
+    Prompt,
+    extra=lambda prompt: {"folded": prompt.name.casefold()},
+    order=("folded",),
+    hashed=True,
+    changing=("tainted",),
 )
 MODELS: Table[ModelInfo] = Table("model", ModelInfo, key=lambda model: [model.provider, model.name])
 

@@ -39,7 +39,11 @@ def desktop_problem(environ: Mapping[str, str] | None = None) -> Problem | None:
     environ = os.environ if environ is None else environ
     folder = qt_folder()
     if folder is None:
-        return Problem("no_qt", N_("PySide6, the window toolkit, is not installed. Install it with: pip install PySide6-Essentials"), {})
+        return Problem(
+            "no_qt",
+            N_("PySide6, the window toolkit, is not installed. Install it with: pip install PySide6-Essentials"),
+            {},
+        )
     if not sys.platform.startswith("linux"):
         return None
     wanted = environ.get("QT_QPA_PLATFORM", "").split(";")[0].split(":")[0]
@@ -50,7 +54,10 @@ def desktop_problem(environ: Mapping[str, str] | None = None) -> Problem | None:
     if library is not None:
         return Problem(
             "library",
-            N_("A system library that windows need is missing: {library}. Install it with your system's package manager."),
+            N_(
+                "A system library that windows need is missing: {library}. Install it with your system's package "
+                "manager."
+            ),
             {"library": library},
         )
     if any(platform in SCREENLESS or _answers(platform) for platform in platforms):
@@ -77,7 +84,9 @@ def missing_library(folder: Path, platform: str = "") -> str | None:
     """
     wanted = [folder / "Qt" / "lib" / "libQt6Widgets.so.6"]
     if platform:
-        wanted.append(folder / "Qt" / "plugins" / "platforms" / _PLUGINS.get(platform.split("-")[0], f"libq{platform}.so"))
+        wanted.append(
+            folder / "Qt" / "plugins" / "platforms" / _PLUGINS.get(platform.split("-")[0], f"libq{platform}.so")
+        )
     for path in wanted:
         if not path.exists():
             continue

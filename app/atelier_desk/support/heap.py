@@ -12,8 +12,8 @@ ARENAS = -8
 def share_arenas(most: int = 2) -> None:
     """Let all threads take memory from ``most`` pools. Call it before the threads are there.
 
-    glibc gives each of the database's 30 threads one of its own, up to 8 a core, and what is freed in one is not used by
-    the others. Elsewhere it does nothing.
+    glibc gives each of the database's 30 threads one of its own, up to 8 a core, and what is freed in one is not used
+    by the others. Elsewhere it does nothing.
     """
     if sys.platform == "linux":
         function = getattr(ctypes.CDLL(None), "mallopt", None)

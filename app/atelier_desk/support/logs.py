@@ -84,7 +84,9 @@ class _PrivateRotatingFile(RotatingFileHandler):
 
     def _open(self) -> io.TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        return io.TextIOWrapper(io.FileIO(descriptor, "a"), encoding="utf-8", errors="backslashreplace", line_buffering=True)
+        return io.TextIOWrapper(
+            io.FileIO(descriptor, "a"), encoding="utf-8", errors="backslashreplace", line_buffering=True
+        )
 
 
 def set_up(directory: Path | None, level: str = "INFO", *, stderr: bool = True) -> None:
@@ -106,7 +108,9 @@ def set_up(directory: Path | None, level: str = "INFO", *, stderr: bool = True) 
     handlers: list[logging.Handler] = []
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handlers.append(_PrivateRotatingFile(directory / FILE_NAME, maxBytes=FILE_BYTES, backupCount=MAX_FILES, encoding="utf-8"))
+        handlers.append(
+            _PrivateRotatingFile(directory / FILE_NAME, maxBytes=FILE_BYTES, backupCount=MAX_FILES, encoding="utf-8")
+        )
     if stderr:
         handlers.append(logging.StreamHandler(sys.stderr))
     if not handlers:

@@ -39,7 +39,11 @@ def _is_plain(line: str) -> bool:
 def hidden_codes(text: str) -> list[str]:
     """Codes of the hidden characters of a text, each once, as ``U+202E``; empty without any."""
     lines = text.replace("\r\n", "\n").split("\n")
-    return list(dict.fromkeys(f"U+{ord(line[place]):04X}" for line in lines if not _is_plain(line) for place in _hidden_in(line)))
+    return list(
+        dict.fromkeys(
+            f"U+{ord(line[place]):04X}" for line in lines if not _is_plain(line) for place in _hidden_in(line)
+        )
+    )
 
 
 def _visible_line(line: str) -> str:
@@ -51,7 +55,11 @@ def _visible_line(line: str) -> str:
 
 def _hidden_in(line: str) -> list[int]:
     around = f" {line} "
-    return [place for place, each in enumerate(line) if _is_hidden(each) and not _joins(each, around[place], around[place + 2])]
+    return [
+        place
+        for place, each in enumerate(line)
+        if _is_hidden(each) and not _joins(each, around[place], around[place + 2])
+    ]
 
 
 def _is_hidden(character: str) -> bool:

@@ -5,13 +5,14 @@
         \"\"\"Counts the words of a text. Use it when a length matters.\"\"\"
         return {"words": len(text.split())}
 
-The signature becomes the input, the docstring the description. A parameter annotated ``ToolContext`` gets the context and is not shown to
-the model.
+The signature becomes the input, the docstring the description. A parameter annotated ``ToolContext`` gets the context
+and is not shown to the model.
 
-Where it runs: a tool of a file in the ``tools`` folder runs in a process of its own, one for each call, which is killed when the call is
-stopped or its time is over; its context tells the facts of the call and takes progress, and brings no services. A function that a Python
-program gives to ``Atelier`` runs in that program: an ``async`` one is cancelled, a plain one runs in a thread, which nobody can kill: the
-call is over at once, and what the thread still does is not waited for.
+Where it runs: a tool of a file in the ``tools`` folder runs in a process of its own, one for each call, which is killed
+when the call is stopped or its time is over; its context tells the facts of the call and takes progress, and brings no
+services. A function that a Python program gives to ``Atelier`` runs in that program: an ``async`` one is cancelled, a
+plain one runs in a thread, which nobody can kill: the call is over at once, and what the thread still does is not
+waited for.
 """
 
 from __future__ import annotations
@@ -88,25 +89,32 @@ def tool(
     summary: str = "",
     subjects: Mapping[str, SubjectKind] | None = None,
 ) -> Any:
-    """Make a tool of a typed function; with or without parentheses. Gives a ``FunctionTool``, still callable as the function.
+    """Make a tool of a typed function; with or without parentheses. Gives a ``FunctionTool``, still callable as the
+    function.
 
     Args:
         name: what models call it; the function's name when left out.
         description: for the model; the docstring when left out.
         category: ``common``, ``agent`` or ``workflow``.
         section: one of the known sections; the tool can be chosen, allowed and reached with the others of it.
-        effect: ``read``, ``write``, ``execute``, ``network``, ``interact`` or ``spawn``; calls that only read run side by side.
+        effect: ``read``, ``write``, ``execute``, ``network``, ``interact`` or ``spawn``; calls that only read run side
+            by side.
         risk: ``low``, ``medium`` or ``high``; see the approvals.
-        idempotent: calling it again with the same arguments has no second effect, so a call that a kill cut off is made again.
-        timeout_s: seconds after which a call is stopped; 0 never stops it. 60 when left out, 0 with ``awaits_external_response``.
-        awaits_external_response: its result comes from outside (a person, another program), so it may take as long as it wants, and no
-            other call runs beside it.
+        idempotent: calling it again with the same arguments has no second effect, so a call that a kill cut off is made
+            again.
+        timeout_s: seconds after which a call is stopped; 0 never stops it. 60 when left out, 0 with
+            ``awaits_external_response``.
+        awaits_external_response: its result comes from outside (a person, another program), so it may take as long as
+            it wants, and no other call runs beside it.
         title: its name for people; ``icon`` is the name of an icon of Atelier's.
-        summary: a call in a line, with parameters as placeholders (``"Counts {text}"``); the values of its arguments when left out.
-        subjects: what parameters name (``{"path": "paths", "url": "hosts"}``: paths, command, hosts, server or agents), for approvals.
+        summary: a call in a line, with parameters as placeholders (``"Counts {text}"``); the values of its arguments
+            when left out.
+        subjects: what parameters name (``{"path": "paths", "url": "hosts"}``: paths, command, hosts, server or agents),
+            for approvals.
 
     Raises:
-        UsageError: a parameter without a type, no description, category control, or a category, effect or risk that does not exist.
+        UsageError: a parameter without a type, no description, category control, or a category, effect or risk that
+            does not exist.
     """
     about = {
         "category": _named(ToolCategory, "category", category),
@@ -131,7 +139,9 @@ def tool(
 def _made_of(target: Function, name: str | None, description: str | None, about: dict[str, Any]) -> FunctionTool:
     called = name or str(getattr(target, "__name__", type(target).__name__))
     if not _NAME.fullmatch(called):
-        raise UsageError(N_("{name} is not a valid tool name: 1 to 64 letters, digits, _ or - are allowed."), name=repr(called))
+        raise UsageError(
+            N_("{name} is not a valid tool name: 1 to 64 letters, digits, _ or - are allowed."), name=repr(called)
+        )
     told = inspect.cleandoc(description or target.__doc__ or "")
     if not told:
         raise UsageError(N_("The tool {name} needs a docstring: it is what the model reads."), name=called)
@@ -158,20 +168,29 @@ def _input_model(title: str, function: Function) -> tuple[type[Input], str]:
     try:
         hints = typing.get_type_hints(function, include_extras=True)
     except NameError as error:
-        raise UsageError(N_("The tool {name} uses an unknown type: {reason}."), name=title, reason=str(error)) from error
+        raise UsageError(
+            N_("The tool {name} uses an unknown type: {reason}."), name=title, reason=str(error)
+        ) from error
     fields: dict[str, Any] = {}
     context_name = ""
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise UsageError(N_("The tool {name} cannot take the parameter {parameter}."), name=title, parameter=str(parameter))
+            raise UsageError(
+                N_("The tool {name} cannot take the parameter {parameter}."), name=title, parameter=str(parameter)
+            )
         if parameter.name not in hints:
-            raise UsageError(N_("The parameter {parameter} of the tool {name} needs a type."), name=title, parameter=parameter.name)
+            raise UsageError(
+                N_("The parameter {parameter} of the tool {name} needs a type."), name=title, parameter=parameter.name
+            )
         kind = hints[parameter.name]
         if kind is ToolContext:
             context_name = parameter.name
             continue
         default = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (kind, default if isinstance(default, FieldInfo) or default is ... else FieldInfo(default=default))
+        fields[parameter.name] = (
+            kind,
+            default if isinstance(default, FieldInfo) or default is ... else FieldInfo(default=default),
+        )
     return create_model(f"{title}_input", __base__=Input, **fields), context_name
 
 
@@ -180,8 +199,13 @@ def _check_names(title: str, model: type[Input], summary: str, subjects: Mapping
     try:
         named = {field for _text, field, _format, _conversion in Formatter().parse(summary) if field is not None}
     except ValueError as error:
-        raise UsageError(N_("The summary of the tool {name} cannot be read: {reason}."), name=title, reason=str(error)) from None
-    wrong = [*sorted({*named, *subjects} - set(model.model_fields)), *sorted(set(subjects.values()) - set(Subjects.model_fields))]
+        raise UsageError(
+            N_("The summary of the tool {name} cannot be read: {reason}."), name=title, reason=str(error)
+        ) from None
+    wrong = [
+        *sorted({*named, *subjects} - set(model.model_fields)),
+        *sorted(set(subjects.values()) - set(Subjects.model_fields)),
+    ]
     if wrong:
         raise UsageError(N_("The tool {name} has no parameter or subject {wrong}."), name=title, wrong=", ".join(wrong))
 
@@ -195,7 +219,10 @@ def _named(kinds: type[Kind], what: str, value: str) -> Kind:
     except ValueError:
         allowed = ", ".join(kind.value for kind in kinds if kind is not ToolCategory.CONTROL)
         raise UsageError(
-            N_("The {what} of a tool cannot be {value}; allowed: {allowed}."), value=repr(value), what=what, allowed=allowed
+            N_("The {what} of a tool cannot be {value}; allowed: {allowed}."),
+            value=repr(value),
+            what=what,
+            allowed=allowed,
         ) from None
 
 
@@ -205,5 +232,10 @@ def outcome_of(value: Any) -> ToolResult | AskUser:
         return value
     if isinstance(value, dict):
         data = {str(key): item for key, item in value.items()}
-        return ToolResult({"success": bool(data.get("success", True)), **{key: item for key, item in data.items() if key != "success"}})
+        return ToolResult(
+            {
+                "success": bool(data.get("success", True)),
+                **{key: item for key, item in data.items() if key != "success"},
+            }
+        )
     return ToolResult.ok(result=value)

@@ -22,7 +22,8 @@ _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 _PORT = re.compile(r"[0-9]{1,5}", re.ASCII)
 PORTS = {"http": 80, "https": 443}
-_OWN_NAMES = (".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home", ".home.arpa", ".corp", ".private", ".test",
+_OWN_NAMES = (".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home", ".home.arpa", ".corp",
+".private", ".test",
               ".invalid", ".example", ".onion", ".alt")  # fmt: skip
 """Name endings that no public server has.
 
@@ -90,7 +91,12 @@ def read(text: str) -> Address:
     found = _FORM.fullmatch(text)
     if found is None:
         other = _SCHEME.match(text)
-        _refuse(text, f"{other[1]}: is not fetched, only http and https are" if other else "it must begin with https:// or http://")
+        _refuse(
+            text,
+            f"{other[1]}: is not fetched, only http and https are"
+            if other
+            else "it must begin with https:// or http://",
+        )
     scheme, authority = found[1].lower(), found[2]
     if "@" in authority:
         _refuse(text, "it has a user name or password in it; leave them out")
@@ -141,7 +147,9 @@ def _name(text: str, host: str) -> str:
 
 def _refuse(text: str, why: str) -> NoReturn:
     shown = "".join(each if each.isprintable() else "?" for each in text[:200])
-    raise ToolError("{address} is not an address that can be fetched: {why}.", code="bad_address", address=repr(shown), why=why)
+    raise ToolError(
+        "{address} is not an address that can be fetched: {why}.", code="bad_address", address=repr(shown), why=why
+    )
 
 
 def number(host: str) -> IP | None:
@@ -158,8 +166,10 @@ def is_own_name(host: str) -> bool:
 
 
 _V4: tuple[tuple[str, Kind], ...] = (
-    ("0.0.0.0/8", "never"), ("10.0.0.0/8", "own"), ("100.64.0.0/10", "own"), ("127.0.0.0/8", "own"), ("169.254.0.0/16", "own"),
-    ("172.16.0.0/12", "own"), ("192.0.0.0/24", "never"), ("192.0.2.0/24", "never"), ("192.88.99.0/24", "never"), ("192.168.0.0/16", "own"),
+    ("0.0.0.0/8", "never"), ("10.0.0.0/8", "own"), ("100.64.0.0/10", "own"), ("127.0.0.0/8", "own"),
+    ("169.254.0.0/16", "own"),
+    ("172.16.0.0/12", "own"), ("192.0.0.0/24", "never"), ("192.0.2.0/24", "never"), ("192.88.99.0/24", "never"),
+    ("192.168.0.0/16", "own"),
     ("198.18.0.0/15", "never"), ("198.51.100.0/24", "never"),
     ("203.0.113.0/24", "never"), ("224.0.0.0/4", "never"), ("240.0.0.0/4", "never"),
 )  # fmt: skip
@@ -176,7 +186,8 @@ Both contain an IPv4 address that somebody else can choose.
 _GLOBAL_V6 = ipaddress.IPv6Network("2000::/3")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _METADATA = frozenset(
-    map(ipaddress.ip_address, ("169.254.169.254", "169.254.170.2", "169.254.170.23", "168.63.129.16", "100.100.100.200", "192.0.0.192",
+    map(ipaddress.ip_address,
+    ("169.254.169.254", "169.254.170.2", "169.254.170.23", "168.63.129.16", "100.100.100.200", "192.0.0.192",
                                "169.254.42.42", "fd00:ec2::254", "fd20:ce::254"))
 )  # fmt: skip
 """Clouds' metadata services, which issue a machine's keys: blocked whatever rules say."""

@@ -53,7 +53,10 @@ class CachedPage:
 
     def validators(self) -> dict[str, str]:
         """Headers for a conditional request."""
-        return {**({"if-none-match": self.etag} if self.etag else {}), **({"if-modified-since": self.modified} if self.modified else {})}
+        return {
+            **({"if-none-match": self.etag} if self.etag else {}),
+            **({"if-modified-since": self.modified} if self.modified else {}),
+        }
 
 
 def good_for(headers: Mapping[str, str]) -> float | None:

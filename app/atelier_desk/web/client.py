@@ -79,11 +79,15 @@ class WebClient:
     async def __aenter__(self) -> WebClient:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._pool is not None:
             await self._pool.aclose()
 
-    async def get(self, address: Address, *, most: Most, headers: Mapping[str, str] | None = None, seconds: float = PAGE_S) -> Answer:
+    async def get(
+        self, address: Address, *, most: Most, headers: Mapping[str, str] | None = None, seconds: float = PAGE_S
+    ) -> Answer:
         """Request an address; returns its answer, decompressed.
 
         The body is cut at ``most`` bytes or on timeout.
@@ -123,7 +127,9 @@ class WebClient:
     async def _one(self, address: Address, most: Most, headers: Mapping[str, str], until: float) -> Answer:
         if self._pool is None:
             tls = self._tls or await asyncio.get_running_loop().run_in_executor(None, trusted)
-            self._pool = httpcore.AsyncConnectionPool(ssl_context=tls, network_backend=self.dialer, max_connections=4, retries=0)
+            self._pool = httpcore.AsyncConnectionPool(
+                ssl_context=tls, network_backend=self.dialer, max_connections=4, retries=0
+            )
         sent = {
             "host": address.authority,
             "user-agent": AGENT,
@@ -141,7 +147,10 @@ class WebClient:
         try:
             response = await self._pool.handle_async_request(request)
             try:
-                found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers[:_HEADERS]}
+                found = {
+                    name.decode("latin-1").lower(): value.decode("latin-1")
+                    for name, value in response.headers[:_HEADERS]
+                }
                 kind = found.get("content-type", "").partition(";")[0].strip().lower()
                 room = most(kind) if callable(most) else most
                 body, cut = await _body(response, found.get("content-encoding", ""), room, until)
@@ -149,7 +158,14 @@ class WebClient:
                 await response.aclose()
         except (ToolError, TimeoutError):
             raise
-        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, ssl.SSLError, OSError, zlib.error) as error:
+        except (
+            httpcore.NetworkError,
+            httpcore.ProtocolError,
+            httpcore.TimeoutException,
+            ssl.SSLError,
+            OSError,
+            zlib.error,
+        ) as error:
             raise _failure(address, error) from None
         return Answer(address, response.status, found, body, cut)
 
@@ -158,7 +174,11 @@ async def _body(response: Any, encoding: str, room: int, until: float) -> tuple[
     """The decompressed body within the limits of size and time; and whether there is more."""
     bits = _ENCODINGS.get(encoding.strip().lower())
     if bits is None:
-        raise ToolError("The server sends the page packed in a way that is not read ({encoding}).", code="packed", encoding=encoding[:60])
+        raise ToolError(
+            "The server sends the page packed in a way that is not read ({encoding}).",
+            code="packed",
+            encoding=encoding[:60],
+        )
     unpack = zlib.decompressobj(bits) if bits else None
     parts: list[bytes] = []
     try:
@@ -183,7 +203,9 @@ def _failure(address: Address, error: Exception) -> ToolError:
     certificate = error if isinstance(error, ssl.SSLCertVerificationError) else error.__cause__ or error.__context__
     if isinstance(certificate, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY_FAILED" in str(error):
         return ToolError(
-            "{host} shows a certificate that is not trusted for this name: the page is not fetched.", code="certificate", host=where
+            "{host} shows a certificate that is not trusted for this name: the page is not fetched.",
+            code="certificate",
+            host=where,
         )
     if isinstance(error, httpcore.TimeoutException):
         return ToolError(

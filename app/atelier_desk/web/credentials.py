@@ -38,7 +38,9 @@ def credentials(
             return {}
         if not key:
             raise ProviderError(
-                N_("No key is stored for {service}. Enter it in the settings (Web, or Images and 3D)."), code="auth", service=title
+                N_("No key is stored for {service}. Enter it in the settings (Web, or Images and 3D)."),
+                code="auth",
+                service=title,
             )
         return {header: before + key}
 

@@ -86,7 +86,11 @@ class Dialer(httpcore.AsyncNetworkBackend):
             )
         if said:
             raise ToolError(
-                "{host} leads to {address} , about which the user wants to be asked. Fetch that address if you want to go there.",
+                (
+                    "{host} leads to {address} , about which the user wants to be asked. Fetch that address if you "
+                    "want "
+                    "to go there."
+                ),
                 code="elsewhere",
                 host=asked.authority,
                 address=address.url,
@@ -134,7 +138,11 @@ class Dialer(httpcore.AsyncNetworkBackend):
         at = f"[{ip}]" if ":" in ip else ip
         try:
             shown = f"[{host}]" if ":" in host else host
-            proxy = None if host in self.own else find_proxy(ErrorLocation("web"), f"{'https' if port == 443 else 'http'}://{shown}:{port}")
+            proxy = (
+                None
+                if host in self.own
+                else find_proxy(ErrorLocation("web"), f"{'https' if port == 443 else 'http'}://{shown}:{port}")
+            )
         except ProviderError as error:
             raise ToolError("{problem}", code="proxy", problem=str(error)) from None
         if proxy is None:
@@ -157,7 +165,8 @@ def refused(host: str, port: int, *, never: bool = False) -> ToolError:
             host=shown,
         )
     return ToolError(
-        "{host}, port {port}, is on this machine or its own network, or is no web server's port: it is not fetched unless the "
+        "{host}, port {port}, is on this machine or its own network, or is no web server's port: it is not fetched "
+        "unless the "
         "user allows it by a rule. Ask the user to add it under Settings, Permissions: allow {rule}",
         code="own_network",
         host=shown,

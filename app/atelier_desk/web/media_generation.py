@@ -35,7 +35,8 @@ WAIT_S = 20 * 60.0
 _IMAGE_WAIT = Timeouts(connect_s=15.0, call_s=240.0)
 _TRIAL_WAIT = Timeouts(connect_s=10.0, call_s=20.0)
 _MODEL_WAIT = Timeouts(connect_s=15.0, call_s=60.0)
-SIZES = {"1:1": "1024x1024", "3:2": "1536x1024", "4:3": "1536x1024", "16:9": "1536x1024", "2:3": "1024x1536", "3:4": "1024x1536",
+SIZES = {"1:1": "1024x1024", "3:2": "1536x1024", "4:3": "1536x1024", "16:9": "1536x1024", "2:3": "1024x1536",
+"3:4": "1024x1536",
          "9:16": "1024x1536"}  # fmt: skip
 """Sizes requested from the endpoint: OpenAI's own models support these three."""
 _HEADS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp", b"GIF8": "image/gif"}
@@ -64,7 +65,8 @@ class MediaGenerator:
         if self.settings.images and self.settings.images_model:
             return ""
         return (
-            "No service that makes pictures is set up. The user can enter the address and model of one in Settings, Images and 3D "
+            "No service that makes pictures is set up. The user can enter the address and model of one in Settings, "
+            "Images and 3D "
             "(atelier media images)."
         )
 
@@ -108,7 +110,9 @@ class MediaGenerator:
         else:
             data = await self._fetched(str(first.get("url") or ""), settings.images, PICTURE)
         if not media_type(data):
-            raise ToolError("The service that makes pictures answered something that is no picture. Try again.", code="bad_answer")
+            raise ToolError(
+                "The service that makes pictures answered something that is no picture. Try again.", code="bad_answer"
+            )
         return data
 
     async def model(self, job: Job, say: OnProgress, paying: Paying | None = None) -> bytes:
@@ -128,7 +132,9 @@ class MediaGenerator:
         kind = SERVICES[self.settings.models]
         address = self.settings.models_address or kind.address
         async with (
-            _Service(self, self.settings.models, kind.title, address, self.settings.models_key_env, _MODEL_WAIT) as service,
+            _Service(
+                self, self.settings.models, kind.title, address, self.settings.models_key_env, _MODEL_WAIT
+            ) as service,
             (paying or uncounted)(kind.title, "3D", self.settings.models_price, "a 3D model") as payment,
         ):
             page, task = await kind.begin(service, job)
@@ -147,7 +153,10 @@ class MediaGenerator:
                         break
                     if state.failed:
                         raise ToolError(
-                            "{service} could not make the model ({detail}).", code="making", service=kind.title, detail=state.failed[:300]
+                            "{service} could not make the model ({detail}).",
+                            code="making",
+                            service=kind.title,
+                            detail=state.failed[:300],
                         )
                     if self._clock.monotonic() > until:
                         raise ToolError(
@@ -188,7 +197,9 @@ class MediaGenerator:
             raise ToolError("{text}", code="not_configured", text=lacking)
         kind, settings = SERVICES[self.settings.models], self.settings
         address = settings.models_address or kind.address
-        async with _Service(self, settings.models, kind.title, address, settings.models_key_env, _TRIAL_WAIT) as service:
+        async with _Service(
+            self, settings.models, kind.title, address, settings.models_key_env, _TRIAL_WAIT
+        ) as service:
             said = await service.json("GET", kind.balance)
         inner = said.get("data", said) if isinstance(said, dict) else None
         left = inner.get("balance") if isinstance(inner, dict) else None
@@ -215,7 +226,9 @@ def _only(address: str) -> Allowed:
 class _Service:
     """One service during one job."""
 
-    def __init__(self, maker: MediaGenerator, name: str, title: str, address: str, key_env: str, timeouts: Timeouts) -> None:
+    def __init__(
+        self, maker: MediaGenerator, name: str, title: str, address: str, key_env: str, timeouts: Timeouts
+    ) -> None:
         vault, clock = maker._vault, maker._clock
         # A local image server often needs no key; others report it when they do.
         key = credentials(vault, name, title, key_env, "authorization", "Bearer ", needed=name != "images")
@@ -280,7 +293,10 @@ class ModelService:
 
 async def _tripo(service: _Service, job: Job) -> tuple[str, str]:
     if job.pictures:
-        files = [{"type": media_type(each).removeprefix("image/"), "file_token": await _upload(service, each)} for each in job.pictures]
+        files = [
+            {"type": media_type(each).removeprefix("image/"), "file_token": await _upload(service, each)}
+            for each in job.pictures
+        ]
         padded: list[dict[str, str]] = [*files, *({} for _missing in range(4 - len(files)))]
         payload: dict[str, object] = {"type": "image_to_model", "file": files[0]}
         if len(files) > 1:
@@ -310,7 +326,9 @@ def _tripo_state(said: object) -> State:
         url = str(output.get("pbr_model") or output.get("model") or output.get("base_model") or "")
         return State(100, url, "" if url else "no model in the answer")
     over = status not in ("queued", "running")
-    return State(_percent(data.get("progress")), failed=(status or "no status") if over else "", queued=status == "queued")
+    return State(
+        _percent(data.get("progress")), failed=(status or "no status") if over else "", queued=status == "queued"
+    )
 
 
 async def _meshy(service: _Service, job: Job) -> tuple[str, str]:

@@ -34,10 +34,12 @@ if TYPE_CHECKING:
 PAGE = 5 * 1024 * 1024
 """Bytes of a page; a longer document is refused."""
 DOCUMENT = 20 * 1024 * 1024
-_DOCUMENTS = ("application/pdf", "application/vnd.openxmlformats", "application/vnd.oasis.opendocument", "application/vnd.ms-",
+_DOCUMENTS = ("application/pdf", "application/vnd.openxmlformats", "application/vnd.oasis.opendocument",
+"application/vnd.ms-",
               "application/epub", "application/rtf")  # fmt: skip
 PDF_PAGES = 50
-_TEXTS = ("text/", "application/json", "application/xml", "application/xhtml+xml", "application/rss+xml", "application/atom+xml",
+_TEXTS = ("text/", "application/json", "application/xml", "application/xhtml+xml", "application/rss+xml",
+"application/atom+xml",
           "application/ld+json", "application/javascript", "application/yaml", "application/x-ndjson")  # fmt: skip
 CRAWL_S = 240.0
 """Seconds after which a crawl starts no further page."""
@@ -142,7 +144,10 @@ class Web:
             return "running them is switched off (the user can allow it in Settings, Web)"
         if not SUPPORTED:
             return "on this system they cannot be run"
-        return f"no browser was found that can run them (the user can install one of {KNOWN}, or name its program in Settings, Web)"
+        return (
+            f"no browser was found that can run them (the user can install one of {KNOWN}, or name its program in "
+            f"Settings, Web)"
+        )
 
     @cached_property
     def _pace(self) -> SitePace:
@@ -181,7 +186,14 @@ class Web:
             return await self._page(client, address, address, force=force)
 
     async def crawl(
-        self, url: str, wanted: Crawl, allowed: Allowed, say: OnProgress, *, force: bool = False, barred: Barred | None = None
+        self,
+        url: str,
+        wanted: Crawl,
+        allowed: Allowed,
+        say: OnProgress,
+        *,
+        force: bool = False,
+        barred: Barred | None = None,
     ) -> Crawled:
         """Read a page and the pages of its site it leads to, nearest first.
 
@@ -223,7 +235,12 @@ class Web:
         for link in page.links:
             with suppress(ToolError):
                 address = read(link["url"])
-                if address.url in known or not address.same_place(first) or not wanted.include(address.url) or wanted.exclude(address.url):
+                if (
+                    address.url in known
+                    or not address.same_place(first)
+                    or not wanted.include(address.url)
+                    or wanted.exclude(address.url)
+                ):
                     continue
                 known.add(address.url)
                 found.append(address)
@@ -248,13 +265,17 @@ class Web:
         now = self._clock.now().timestamp()
         if kept is not None and answer.status == 304:
             good = good_for(answer.headers)
-            await in_tool_thread(self.cache.put, address.url, CachedPage(kept.url, now, good or 0.0, kept.etag, kept.modified, kept.page))
+            await in_tool_thread(
+                self.cache.put, address.url, CachedPage(kept.url, now, good or 0.0, kept.etag, kept.modified, kept.page)
+            )
             return self._with_note(_made(kept, kept=True))
         if answer.address.url != address.url:
             await self._robots.check(answer.address, client)
         read = await _read(answer)
         good, headers = good_for(answer.headers), answer.headers
-        made = CachedPage(answer.address.url, now, good or 0.0, headers.get("etag", ""), headers.get("last-modified", ""), read)
+        made = CachedPage(
+            answer.address.url, now, good or 0.0, headers.get("etag", ""), headers.get("last-modified", ""), read
+        )
         trouble = ""
         if read.get("scripts") and browser is not None:
             try:
@@ -284,12 +305,20 @@ class Web:
             if found.address.url != address.url:
                 await self._robots.check(found.address, client)
         read = await _text_of(found.address.url, "text/html", "utf-8", found.html[:PAGE])
-        return found.address.url, {**read, "scripts": False, "ran": browser.name, "cut": found.cut or len(found.html) > PAGE}
+        return found.address.url, {
+            **read,
+            "scripts": False,
+            "ran": browser.name,
+            "cut": found.cut or len(found.html) > PAGE,
+        }
 
 
 def _made(found: CachedPage, *, kept: bool = False) -> Page:
     read = found.page
-    texts = {name: str(read.get(name) or "") for name in ("title", "author", "date", "site", "language", "form", "markdown", "ran")}
+    texts = {
+        name: str(read.get(name) or "")
+        for name in ("title", "author", "date", "site", "language", "form", "markdown", "ran")
+    }
     rest: dict[str, Any] = {
         "links": tuple(read.get("links") or ()),
         "scripts": bool(read.get("scripts")),
@@ -322,7 +351,9 @@ async def _read(answer: Answer) -> dict[str, object]:
             address=answer.elsewhere,
         )
     if answer.status != 200:
-        raise ToolError("{host} answers {status} for this page.", code="http_status", host=host, status=_reason(answer.status))
+        raise ToolError(
+            "{host} answers {status} for this page.", code="http_status", host=host, status=_reason(answer.status)
+        )
     kind = answer.media_type
     name = unquote(urlsplit(answer.address.url).path.rpartition("/")[2])
     if document := kind_of(name, answer.body[:1_024]):
@@ -336,7 +367,10 @@ async def _read(answer: Answer) -> dict[str, object]:
         )
     body = answer.body[:PAGE]
     charset = answer.headers.get("content-type", "").lower().partition("charset=")[2].partition(";")[0].strip()
-    return {**await _text_of(answer.address.url, kind, charset[:60], body), "cut": answer.cut or len(answer.body) > PAGE}
+    return {
+        **await _text_of(answer.address.url, kind, charset[:60], body),
+        "cut": answer.cut or len(answer.body) > PAGE,
+    }
 
 
 async def _text_of(url: str, kind: str, charset: str, body: bytes) -> dict[str, object]:
@@ -352,7 +386,9 @@ async def _text_of(url: str, kind: str, charset: str, body: bytes) -> dict[str, 
 
 def _is_binary(answer: Answer) -> bool:
     """Whether there are null bytes that no text encoding would have."""
-    wide = answer.body.startswith((b"\xff\xfe", b"\xfe\xff")) or "utf-16" in answer.headers.get("content-type", "").lower()
+    wide = (
+        answer.body.startswith((b"\xff\xfe", b"\xfe\xff")) or "utf-16" in answer.headers.get("content-type", "").lower()
+    )
     return b"\0" in answer.body[:1024] and not wide
 
 
@@ -371,8 +407,12 @@ async def _document(answer: Answer, name: str, kind: str) -> dict[str, Any]:
         raise not_read(ToolError, error.code, name or answer.address.host, **values) from error
     texts, total = found["pages"], found["total"]
     if not any(texts):
-        raise ToolError("The document of {host} has no text that can be read.", code="no_text", host=answer.address.host)
-    pages = [f"--- Page {number} of {total} ---\n{text}" if kind == PDF else text for number, text in enumerate(texts, 1)]
+        raise ToolError(
+            "The document of {host} has no text that can be read.", code="no_text", host=answer.address.host
+        )
+    pages = [
+        f"--- Page {number} of {total} ---\n{text}" if kind == PDF else text for number, text in enumerate(texts, 1)
+    ]
     markdown = "\n\n".join(pages)
     cut = len(texts) < total or bool(found["cut"])
     return {"form": kind, "title": name, "markdown": markdown, "total": len(markdown), "links": [], "cut": cut}

@@ -38,7 +38,8 @@ _KNOWN = re.compile(
     r"(utf_?8|utf_?16|utf_?32|ascii|latin|iso_?8859|iso_?2022|cp\d|windows|koi8|gb|big5|euc|shift_?jis|sjis|mac|hz|johab|tis)"
 )
 """Beginnings of text encodings' names; Python's other codecs are not encodings."""
-_WIDER = {"iso8859_1": "cp1252", "iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932",
+_WIDER = {"iso8859_1": "cp1252", "iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030",
+"shift_jis": "cp932",
           "euc_kr": "cp949", "iso8859-9": "cp1254"}  # fmt: skip
 """The encoding that the web means by a name (WHATWG, Encoding)."""
 _GONE = (
@@ -57,9 +58,12 @@ _GONE = (
     "button",
     "select",
 )
-_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])|opacity\s*:\s*0(?![.\d])", re.IGNORECASE)
+_HIDDEN = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])|opacity\s*:\s*0(?![.\d])", re.IGNORECASE
+)
 _NEEDS = re.compile(
-    r"(enable|requires?|activez?|need)\W.{0,40}javascript|javascript.{0,40}(required|disabled|désactivé)", re.IGNORECASE | re.DOTALL
+    r"(enable|requires?|activez?|need)\W.{0,40}javascript|javascript.{0,40}(required|disabled|désactivé)",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
@@ -92,9 +96,13 @@ def _codec(name: str) -> str:
     import codecs
 
     plain = name.strip().strip("\"'").lower().replace("-", "_")
-    plain = {"x_sjis": "shift_jis", "windows_31j": "cp932", "ks_c_5601_1987": "cp949", "x_gbk": "gb18030", "unicode": "utf_16"}.get(
-        plain, plain
-    )
+    plain = {
+        "x_sjis": "shift_jis",
+        "windows_31j": "cp932",
+        "ks_c_5601_1987": "cp949",
+        "x_gbk": "gb18030",
+        "unicode": "utf_16",
+    }.get(plain, plain)
     if not _KNOWN.match(plain):
         return ""
     try:
@@ -164,7 +172,11 @@ def _drop_hidden(tree: Any) -> None:
         if not isinstance(element.tag, str):
             _remove(element)
             continue
-        unseen = element.get("hidden") is not None or element.get("aria-hidden") == "true" or _HIDDEN.search(element.get("style") or "")
+        unseen = (
+            element.get("hidden") is not None
+            or element.get("aria-hidden") == "true"
+            or _HIDDEN.search(element.get("style") or "")
+        )
         if element.tag != "body" and (unseen or (element.tag == "input" and element.get("type") == "hidden")):
             _remove(element)
 
@@ -196,7 +208,11 @@ _MARK = "atelierblock{}end"
 
 
 def _put_back(markdown: str, blocks: list[str]) -> str:
-    return re.sub(_MARK.format(r"(\d+)"), lambda found: blocks[int(found[1])] if int(found[1]) < len(blocks) else found[0], markdown)
+    return re.sub(
+        _MARK.format(r"(\d+)"),
+        lambda found: blocks[int(found[1])] if int(found[1]) < len(blocks) else found[0],
+        markdown,
+    )
 
 
 def _links(tree: Any, at: str) -> list[dict[str, str]]:
@@ -227,7 +243,8 @@ def _article(tree: object, url: str) -> tuple[str, dict[str, object]]:
         about = found.as_dict() if found is not None else {}
     with suppress(Exception):
         text = trafilatura.extract(
-            copy.deepcopy(tree), url=url, output_format="markdown", include_links=True, include_tables=True, include_formatting=True,
+            copy.deepcopy(tree), url=url, output_format="markdown", include_links=True, include_tables=True,
+            include_formatting=True,
             include_comments=False, with_metadata=False,
         )  # fmt: skip
         return text or "", about

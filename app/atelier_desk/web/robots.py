@@ -73,7 +73,10 @@ class Robots:
                     self._known.popitem(last=False)
         if rules.closed:
             raise ToolError(
-                "{host} does not say which pages programs may fetch (robots.txt: {detail}), so none is. Try again later.",
+                (
+                    "{host} does not say which pages programs may fetch (robots.txt: {detail}), so none is. Try again "
+                    "later."
+                ),
                 code="robots",
                 host=address.host,
                 detail=rules.closed,
@@ -82,7 +85,10 @@ class Robots:
             return EVERY_S
         if not rules.read.can_fetch(address.url, AGENT):
             raise ToolError(
-                "{host} asks programs not to fetch this page (robots.txt). Use another source, or ask the user to open it.",
+                (
+                    "{host} asks programs not to fetch this page (robots.txt). Use another source, or ask the user to "
+                    "open it."
+                ),
                 code="robots",
                 host=address.host,
             )

@@ -63,10 +63,15 @@ class Searcher:
     def missing(self) -> str:
         """What must be configured first, as text for the model; empty when nothing is missing."""
         if self.settings.search == "off":
-            return "Searching the web is switched off. The user can choose a search service in Settings, Web (atelier web use)."
+            return (
+                "Searching the web is switched off. The user can choose a search service in Settings, Web (atelier "
+                "web use)."
+            )
         engine = ENGINES[self.settings.search]
         if not (self.settings.address or engine.address or self.settings.search == "ddgs"):
-            return f"The address of {engine.title} is missing. The user can enter it in Settings, Web (atelier web use)."
+            return (
+                f"The address of {engine.title} is missing. The user can enter it in Settings, Web (atelier web use)."
+            )
         return ""
 
     async def search(self, query: str, limit: int, paying: Paying) -> list[WebHit]:
@@ -80,7 +85,9 @@ class Searcher:
         if missing := self.missing():
             raise ToolError("{text}", code="not_configured", text=missing)
         engine = ENGINES[self.settings.search]
-        async with (paying if engine.keyed else uncounted)(engine.title, "web search", self.settings.price, "a web search"):
+        async with (paying if engine.keyed else uncounted)(
+            engine.title, "web search", self.settings.price, "a web search"
+        ):
             found = await engine.ask(self, query, limit)
         return list({each.url: each for each in reversed(found)}.values())[::-1][:limit]
 
@@ -89,7 +96,11 @@ class Searcher:
         from atelier_desk.llm.wire.http import HttpClient, Timeouts
 
         engine = ENGINES[self.settings.search]
-        key = credentials(self._vault, self.settings.search, engine.title, self.settings.key_env, header, before) if header else None
+        key = (
+            credentials(self._vault, self.settings.search, engine.title, self.settings.key_env, header, before)
+            if header
+            else None
+        )
         address = self.settings.address or engine.address
         wait = Timeouts(connect_s=_CONNECT_S, call_s=_CALL_S)
         client = HttpClient(address, provider=engine.title, clock=self._clock, credentials=key, timeouts=wait)
@@ -110,7 +121,8 @@ async def _public(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
         if "no results" in str(error).lower():
             return []
         raise ToolError(
-            "The public search pages do not answer ({detail}). Try again later, or ask the user to set up another search service in "
+            "The public search pages do not answer ({detail}). Try again later, or ask the user to set up another "
+            "search service in "
             "Settings, Web: {others}.",
             code="search",
             detail=f"{type(error).__name__}: {str(error)[:200]}",
@@ -170,7 +182,9 @@ ENGINES: dict[str, SearchEngine] = {
 def _rows(said: object, name: str) -> list[Any]:
     rows = said.get(name) if isinstance(said, dict) else None
     if not isinstance(rows, list):
-        raise ToolError("The search service answers something that is no list of results. Try again later.", code="search")
+        raise ToolError(
+            "The search service answers something that is no list of results. Try again later.", code="search"
+        )
     return rows
 
 
@@ -180,7 +194,11 @@ def _hits(rows: Iterable[Any], title: str, url: str, excerpt: str, *dates: str) 
     for row in rows:
         if isinstance(row, Mapping) and str(row.get(url) or "").startswith(("http://", "https://")):
             date = next((str(row[each]) for each in dates if row.get(each)), "")
-            found.append(WebHit(_plain(row.get(title))[:300], str(row[url])[:2_000], _plain(row.get(excerpt))[:EXCERPT], date[:40]))
+            found.append(
+                WebHit(
+                    _plain(row.get(title))[:300], str(row[url])[:2_000], _plain(row.get(excerpt))[:EXCERPT], date[:40]
+                )
+            )
     return found
 
 

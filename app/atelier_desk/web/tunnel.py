@@ -64,9 +64,17 @@ async def _through(
     return stream
 
 
-async def _connect(stream: httpcore.AsyncNetworkStream, proxy: ProxyUse, target: str, user: str, password: str, timeout: float) -> None:
+async def _connect(
+    stream: httpcore.AsyncNetworkStream, proxy: ProxyUse, target: str, user: str, password: str, timeout: float
+) -> None:
     login = base64.b64encode(f"{user}:{password}".encode()).decode() if user else ""
-    lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}", *([f"Proxy-Authorization: Basic {login}"] if login else []), "", ""]
+    lines = [
+        f"CONNECT {target} HTTP/1.1",
+        f"Host: {target}",
+        *([f"Proxy-Authorization: Basic {login}"] if login else []),
+        "",
+        "",
+    ]
     await stream.write("\r\n".join(lines).encode(), timeout)
     head = b""
     while not head.endswith(b"\r\n\r\n"):

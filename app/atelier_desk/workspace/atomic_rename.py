@@ -67,7 +67,10 @@ def _renamed(source: int, name: str, target: int, new: str, flag: int) -> bool:
     call = _renameat2()
     if call is None:
         return False
-    if call(source, ctypes.c_char_p(os.fsencode(name)), target, ctypes.c_char_p(os.fsencode(new)), ctypes.c_uint(flag)) == 0:
+    if (
+        call(source, ctypes.c_char_p(os.fsencode(name)), target, ctypes.c_char_p(os.fsencode(new)), ctypes.c_uint(flag))
+        == 0
+    ):
         return True
     number = ctypes.get_errno()
     # A plain rename reports a folder that is moved into itself.

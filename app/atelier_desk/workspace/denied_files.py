@@ -109,7 +109,12 @@ class _Search:
                 while within(root, parent) and parent != root:
                     pinned[parent] = None
                     parent = os.path.dirname(parent)  # noqa: PTH120
-        return Denied(tuple(self.found.values()), self.limit.unseen or self.too_many, tuple(sorted(pinned)), tuple(self.repositories))
+        return Denied(
+            tuple(self.found.values()),
+            self.limit.unseen or self.too_many,
+            tuple(sorted(pinned)),
+            tuple(self.repositories),
+        )
 
     def elsewhere(self, ban: DeniedPattern, start: str) -> None:
         """Search a place outside the granted folders, from its last part without a pattern."""
@@ -139,7 +144,9 @@ class _Search:
             if repositories:
                 self._repository(folder, names)
 
-    def _covering(self, bans: Sequence[tuple[DeniedPattern, str]], entry: os.DirEntry[str], *, deep: bool) -> Iterable[DeniedPattern]:
+    def _covering(
+        self, bans: Sequence[tuple[DeniedPattern, str]], entry: os.DirEntry[str], *, deep: bool
+    ) -> Iterable[DeniedPattern]:
         deep = deep or entry.is_symlink()
         return (ban for ban, start in bans if self._covers(ban, start, slashed(entry.path), whole=deep))
 

@@ -37,7 +37,11 @@ def unified(before: str, after: str, path: str) -> tuple[str, int, int]:
     same = _common(old, new)
     middle, rest = len(old) - same[0] - same[1], len(new) - same[0] - same[1]
     if max(middle, rest) > _MOST_LINES:
-        return f"--- a/{path}\n+++ b/{path}\n… {middle} lines became {rest}: too many to be compared line by line", rest, middle
+        return (
+            f"--- a/{path}\n+++ b/{path}\n… {middle} lines became {rest}: too many to be compared line by line",
+            rest,
+            middle,
+        )
     first, last = max(0, same[0] - _CONTEXT), max(0, same[1] - _CONTEXT)
     old, new = old[first : len(old) - last], new[first : len(new) - last]
     ends = {_end(line) for line in (*old, *new)} - {""}

@@ -31,13 +31,18 @@ def replaced(file: Text, old: str, new: str, *, every: bool = False, path: str =
         ToolError: ``not_found`` with the nearest lines, ``not_unique`` with the lines of each match, ``no_change``.
     """
     if not old:
-        raise ToolError(f"{number}old_string is empty. To add text, repeat a line that is there, or use append.", code="invalid_arguments")
+        raise ToolError(
+            f"{number}old_string is empty. To add text, repeat a line that is there, or use append.",
+            code="invalid_arguments",
+        )
     if old == new:
         raise ToolError(f"{number}old_string and new_string are the same: nothing would change.", code="no_change")
     pattern = re.compile(_exactly(old))
     places = [match.span() for match in pattern.finditer(file.text)]
     if not places:
-        raise ToolError("{text}", code="no_match", text=f"{number}old_string does not occur in {path}. {nearest(file, old)}")
+        raise ToolError(
+            "{text}", code="no_match", text=f"{number}old_string does not occur in {path}. {nearest(file, old)}"
+        )
     if len(places) > 1 and not every:
         lines = ", ".join(str(_line_of(file.text, start)) for start, _end in places[:20])
         where = f"occurs {len(places)} times in {path}, at lines {lines}"
@@ -47,8 +52,8 @@ def replaced(file: Text, old: str, new: str, *, every: bool = False, path: str =
 
 
 def with_lines(file: Text, start: int, end: int, expected: str, new: str, path: str = "") -> Text:
-    """Replace the lines ``start`` to ``end`` (from 1, inclusive), which must equal ``expected``; an empty ``new`` deletes
-    them.
+    """Replace the lines ``start`` to ``end`` (from 1, inclusive), which must equal ``expected``; an empty ``new``
+    deletes them.
 
     Raises:
         ToolError: ``bad_range``, or ``changed`` with the present lines.
@@ -62,7 +67,11 @@ def with_lines(file: Text, start: int, end: int, expected: str, new: str, path: 
     now, wanted = lines[start - 1 : end], Text(expected).lines or [""]
     if now != wanted:
         shown = numbered(now[:_SHOWN], start)
-        raise ToolError("{text}", code="no_match", text=f"Lines {start} to {end} of {path} are not what expected says. They are:\n{shown}")
+        raise ToolError(
+            "{text}",
+            code="no_match",
+            text=f"Lines {start} to {end} of {path} are not what expected says. They are:\n{shown}",
+        )
     there = pieces(file.text)
     last = there[end - 1]
     ending = last[len(lines[end - 1]) :]
@@ -138,16 +147,26 @@ def nearest(file: Text, old: str) -> str:
     parts = [_folded(part) for part in wanted]
     best, score = -1, 0
     first = {text for text in parts if text}
-    for start in (index - offset for index, line in enumerate(stripped) if line in first for offset in _offsets(parts, line)):
+    for start in (
+        index - offset for index, line in enumerate(stripped) if line in first for offset in _offsets(parts, line)
+    ):
         if start < 0:
             continue
-        same = sum(1 for mine, theirs in zip(parts, stripped[start : start + len(parts)], strict=False) if mine and mine == theirs)
+        same = sum(
+            1
+            for mine, theirs in zip(parts, stripped[start : start + len(parts)], strict=False)
+            if mine and mine == theirs
+        )
         if same > score:
             best, score = start, same
     if best < 0:
         key = max(parts, key=len, default="")
         close = [line for line in stripped if key and key in line][:1]
-        close = close or difflib.get_close_matches(key, dict.fromkeys(stripped[:4_000]), n=1, cutoff=0.6) if key and len(key) < 500 else []
+        close = (
+            close or difflib.get_close_matches(key, dict.fromkeys(stripped[:4_000]), n=1, cutoff=0.6)
+            if key and len(key) < 500
+            else []
+        )
         if not close:
             return "Nothing like it is there. Read the file again and copy the passage exactly."
         best = max(0, stripped.index(close[0]) - parts.index(key))
@@ -162,14 +181,30 @@ def nearest(file: Text, old: str) -> str:
 
 
 _EQUIVALENT_CHARACTERS = str.maketrans(
-    {"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "‐": "-", "‑": "-", "–": "-", "—": "-", "−": "-"}
+    {
+        "‘": "'",
+        "’": "'",
+        "‚": "'",
+        "‛": "'",
+        "“": '"',
+        "”": '"',
+        "„": '"',
+        "‟": '"',
+        "‐": "-",
+        "‑": "-",
+        "–": "-",
+        "—": "-",
+        "−": "-",
+    }
 )
 
 
 def _folded(line: str) -> str:
     """Normalise a line: composed accents, kinds of spaces, quotes and dashes, zero-width characters."""
     plain = unicodedata.normalize("NFKC", line).translate(_EQUIVALENT_CHARACTERS)
-    return " ".join("".join(each for each in plain if unicodedata.category(each) not in {"Cf", "Cc"} or each == "\t").split())
+    return " ".join(
+        "".join(each for each in plain if unicodedata.category(each) not in {"Cf", "Cc"} or each == "\t").split()
+    )
 
 
 def _unseen(wanted: list[str], there: list[str]) -> str:
@@ -192,7 +227,9 @@ def _named(characters: set[str]) -> str:
 
 def numbered(lines: Sequence[str], start: int) -> str:
     """Return lines with their numbers; long ones are cut."""
-    return "\n".join(f"{number:>6}\t{line if len(line) <= _WIDE else line[:_WIDE] + '…'}" for number, line in enumerate(lines, start))
+    return "\n".join(
+        f"{number:>6}\t{line if len(line) <= _WIDE else line[:_WIDE] + '…'}" for number, line in enumerate(lines, start)
+    )
 
 
 def _offsets(parts: list[str], line: str) -> list[int]:

@@ -54,7 +54,11 @@ class Patterns:
                 with os.scandir(os.path.join(self._start, folder)) as entries:  # noqa: PTH118
                     for entry in entries:
                         self._count(1)
-                        if fits(entry.name) and (part.startswith(".") or not entry.name.startswith(".")) and wanted(entry):
+                        if (
+                            fits(entry.name)
+                            and (part.startswith(".") or not entry.name.startswith("."))
+                            and wanted(entry)
+                        ):
                             found.append(os.path.join(folder, entry.name))  # noqa: PTH118
             except OSError:
                 continue

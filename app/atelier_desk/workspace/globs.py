@@ -29,14 +29,18 @@ def compiled(pattern: str, *, anywhere: bool = False) -> re.Pattern[str]:
     plain = pattern.removeprefix("./").removeprefix("/")
     if ".." in plain.split("/"):
         raise ToolError(
-            "The pattern {pattern} has .. in it. Patterns go down only: begin in a folder further up.", code="bad_pattern", pattern=pattern
+            "The pattern {pattern} has .. in it. Patterns go down only: begin in a folder further up.",
+            code="bad_pattern",
+            pattern=pattern,
         )
     if anywhere and "/" not in pattern.rstrip("/"):
         plain = f"**/{plain}"
     try:
         return re.compile("|".join(f"(?:{_regex(each)})" for each in _braces(plain)), re.DOTALL)
     except re.error as error:
-        raise ToolError("The pattern {pattern} cannot be read: {reason}.", code="bad_pattern", pattern=pattern, reason=error) from error
+        raise ToolError(
+            "The pattern {pattern} cannot be read: {reason}.", code="bad_pattern", pattern=pattern, reason=error
+        ) from error
 
 
 def plain_start(pattern: str) -> tuple[str, str]:
@@ -58,13 +62,18 @@ def _braces(pattern: str) -> list[str]:
         if inner is None:
             if set(_SETS.sub("", each)) & set("{}["):
                 raise ToolError(
-                    "The pattern {pattern} has a bracket or brace without its other half. For the sign itself write [{{] or [[].",
+                    (
+                        "The pattern {pattern} has a bracket or brace without its other half. For the sign itself "
+                        "write "
+                        "[{{] or [[]."
+                    ),
                     code="bad_pattern",
                     pattern=pattern,
                 )
             done.append(each)
         else:
-            choices = _COMMA.sub(lambda part: part[1] or "\0", inner[1]).split("\0")  # no file name contains this character
+            # no file name contains this character
+            choices = _COMMA.sub(lambda part: part[1] or "\0", inner[1]).split("\0")
             rest += [each[: inner.start()] + choice + each[inner.end() :] for choice in choices]
     return done
 

@@ -61,7 +61,11 @@ def instructions(root: ConfinedRoot, denials: Denials | None = None) -> list[Fol
             text = _with_imports(reader, path, text, (path,), _Room(FILE - len(text)))
         most = min(FILE, left)
         shortened = text if len(text) <= most else text[:most].rpartition("\n")[0]
-        found.append(FolderInstructions(folder=str(root.folder), path=path, text=shortened.strip(), cut=len(shortened) < len(text)))
+        found.append(
+            FolderInstructions(
+                folder=str(root.folder), path=path, text=shortened.strip(), cut=len(shortened) < len(text)
+            )
+        )
         left -= len(shortened)
     return found
 
@@ -97,7 +101,9 @@ class _Reader:
             return "left out: it leads out of this folder through a link"
         if rule := self._denials.rule_against(whole):
             return f"left out: the permission rule “{rule}” denies reading it"
-        return "left out: keys and passwords are kept there" if any(within(place, led) for place in self._secret) else ""
+        return (
+            "left out: keys and passwords are kept there" if any(within(place, led) for place in self._secret) else ""
+        )
 
     def text(self, path: str) -> str | None:
         """Return its content; None if it is not readable text."""

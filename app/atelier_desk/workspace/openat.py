@@ -79,7 +79,9 @@ def _openat2(root: int, path: str) -> int:
     name = ctypes.c_char_p(os.fsencode(path))
     number = errno.EAGAIN
     for _attempt in range(_RETRIES):
-        found = _libc().syscall(ctypes.c_long(_OPENAT2), ctypes.c_int(root), name, ctypes.byref(how), ctypes.c_size_t(ctypes.sizeof(how)))
+        found = _libc().syscall(
+            ctypes.c_long(_OPENAT2), ctypes.c_int(root), name, ctypes.byref(how), ctypes.c_size_t(ctypes.sizeof(how))
+        )
         if found >= 0:
             return int(found)
         number = ctypes.get_errno()

@@ -24,7 +24,13 @@ from atelier_desk.workspace.text import Text
 
 _ENDS = re.compile(r"\r\n|\n|\r")
 BEGIN, END = "*** Begin Patch", "*** End Patch"
-_ADD, _DELETE, _UPDATE, _MOVE, _LAST = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: ", "*** End of File"
+_ADD, _DELETE, _UPDATE, _MOVE, _LAST = (
+    "*** Add File: ",
+    "*** Delete File: ",
+    "*** Update File: ",
+    "*** Move to: ",
+    "*** End of File",
+)
 
 
 @dataclass(slots=True)
@@ -100,7 +106,11 @@ def applied(file: Text, patch: FilePatch) -> Text:
         for anchor in hunk.anchors:
             found = next((place for place in range(done, len(lines)) if lines[place].strip() == anchor.strip()), None)
             if found is None:
-                raise ToolError("{text}", code="no_match", text=f"@@ {anchor} does not occur in {patch.path}. {nearest(file, anchor)}")
+                raise ToolError(
+                    "{text}",
+                    code="no_match",
+                    text=f"@@ {anchor} does not occur in {patch.path}. {nearest(file, anchor)}",
+                )
             done = found + 1
         place = _place(lines, hunk, done, file, patch.path)
         rest = place + len(hunk.old)

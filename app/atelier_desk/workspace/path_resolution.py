@@ -48,11 +48,17 @@ def place(text: str, roots: Sequence[Path]) -> WorkspacePath:
     if not roots:
         raise ToolError(NO_WORKSPACE, code="no_workspace")
     if not text:
-        raise ToolError("The path is empty. Give a path relative to the workspace, for example src/main.py.", code="bad_path")
+        raise ToolError(
+            "The path is empty. Give a path relative to the workspace, for example src/main.py.", code="bad_path"
+        )
     if "\0" in text or len(text) > PATH or any(0xD800 <= ord(letter) <= 0xDFFF for letter in text):
-        raise ToolError("That is no path: it is too long, or it holds characters that no file name can have.", code="bad_path")
+        raise ToolError(
+            "That is no path: it is too long, or it holds characters that no file name can have.", code="bad_path"
+        )
     if any(len(os.fsencode(name_on_disk(part))) > NAME_BYTES for part in text.split("/")):
-        raise ToolError("A name in the path has more than {most} bytes, which no file can have.", code="bad_path", most=NAME_BYTES)
+        raise ToolError(
+            "A name in the path has more than {most} bytes, which no file can have.", code="bad_path", most=NAME_BYTES
+        )
     written = os.path.expanduser(text) if text == "~" or text.startswith("~/") else text  # noqa: PTH111 (a Path would lose the rest)
     if not written.startswith("/"):
         plain = posixpath.normpath(written)
@@ -88,7 +94,10 @@ NO_WORKSPACE = (
 
 def _outside(text: str, roots: Sequence[Path]) -> ToolError:
     return ToolError(
-        "{path} is outside of the workspace. You can reach what lies in {folders}, by paths relative to the first folder.",
+        (
+            "{path} is outside of the workspace. You can reach what lies in {folders}, by paths relative to the first "
+            "folder."
+        ),
         code="outside",
         path=text[:200],
         folders=", ".join(str(root) for root in roots),

@@ -78,7 +78,9 @@ def inspect(program: str, folder: Path, roots: Sequence[Path], *, reading: bool 
     said = _answer(git.place_command(program), folder, environ) if listed is not None and not listed[0] else None
     if listed is None or said is None:
         return _unreadable(realpath(folder))
-    return _Look(folder, [realpath(root) for root in roots], list(_settings(listed[1])), *said, reading=reading).repository()
+    return _Look(
+        folder, [realpath(root) for root in roots], list(_settings(listed[1])), *said, reading=reading
+    ).repository()
 
 
 def _unreadable(place: str) -> Repository:
@@ -106,7 +108,12 @@ def _answer(command: tuple[str, ...], folder: Path, environ: Mapping[str, str]) 
     """Return status and output of a command; None if it fails to run, takes too long or prints too much."""
     try:
         process = subprocess.Popen(
-            command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            cwd=folder,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
     except OSError:
         return None
@@ -156,7 +163,9 @@ def subject_of(rule: str) -> str:
 class _Look:
     """One inspection: ``status`` and ``said`` are the result of ``git.place_command``."""
 
-    def __init__(self, folder: Path, roots: list[str], settings: list[Setting], status: int, said: bytes, *, reading: bool) -> None:
+    def __init__(
+        self, folder: Path, roots: list[str], settings: list[Setting], status: int, said: bytes, *, reading: bool
+    ) -> None:
         self._roots = roots
         self._reading = reading
         self._settings = settings
@@ -175,7 +184,10 @@ class _Look:
         names = tuple(dict.fromkeys(each.name for each in self._settings))
         if not self._readable:
             return _unreadable(realpath(self._folder))
-        problems, unknown = list(self._problems()), [each for each in self._settings if not self._is_known(each, reading=self._reading)]
+        problems, unknown = (
+            list(self._problems()),
+            [each for each in self._settings if not self._is_known(each, reading=self._reading)],
+        )
         place = self._git or realpath(self._folder)
         kind = _CHANGING if not self._reading and any(self._is_known(each, reading=True) for each in unknown) else ""
         said = _repository(place, problems, unknown, kind) if problems or unknown else Repository()
@@ -223,8 +235,8 @@ class _Look:
                     yield f"link {link} {realpath(link)}"
 
     def _leads_back(self) -> bool:
-        """Whether a repository elsewhere itself refers to this folder: a linked work tree, or a submodule of a repository
-        above.
+        """Whether a repository elsewhere itself refers to this folder: a linked work tree, or a submodule of a
+        repository above.
 
         Nobody with write access only to the granted folder can have written that.
         """
@@ -232,7 +244,11 @@ class _Look:
             back = os.fsdecode(told).partition("\0")[0].rstrip("\n")
             linked = realpath(os.path.join(self._git, back)) == realpath(self._found + "/.git")  # noqa: PTH118
             return linked and self._common == os.path.dirname(os.path.dirname(self._git))  # noqa: PTH120
-        worktrees = [each.value for each in self._settings if each.name == "core.worktree" and each.value and each.scope != "global"]
+        worktrees = [
+            each.value
+            for each in self._settings
+            if each.name == "core.worktree" and each.value and each.scope != "global"
+        ]
         return bool(worktrees) and realpath(f"{self._git}/{worktrees[-1]}") == self._found and self._common == self._git
 
     def _is_known(self, setting: Setting, *, reading: bool) -> bool:

@@ -47,7 +47,8 @@ def program(workspace: Path) -> str | None:
 
 
 class Candidates:
-    """The files below ``start`` that may match a pattern. Starts immediately; ``names`` waits for the answer, and blocks.
+    """The files below ``start`` that may match a pattern. Starts immediately; ``names`` waits for the answer, and
+    blocks.
 
     Args:
         most: maximum bytes of a searched file; the caller searches larger ones itself.

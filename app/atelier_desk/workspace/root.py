@@ -136,7 +136,13 @@ class ConfinedRoot:
         with self.file(path) as handle:
             size = os.fstat(handle).st_size
             if size > most:
-                raise ToolError("{path} has {size} bytes; at most {most} can be used.", code="too_large", path=path, size=size, most=most)
+                raise ToolError(
+                    "{path} has {size} bytes; at most {most} can be used.",
+                    code="too_large",
+                    path=path,
+                    size=size,
+                    most=most,
+                )
             return _all_of(handle, path, most)
 
     def names(self, path: str = "") -> list[tuple[str, FoundFile]]:
@@ -148,8 +154,18 @@ class ConfinedRoot:
                     result.append((name, found(os.stat(name, dir_fd=folder, follow_symlinks=False))))
         return result
 
-    def write(self, path: str, data: bytes, *, new: bool = False, mode: int | None = None, temporary: str = "", expected: str = "") -> None:
-        """Atomically write a whole file: a temporary file beside it, synced, renamed into place, then the folder synced.
+    def write(
+        self,
+        path: str,
+        data: bytes,
+        *,
+        new: bool = False,
+        mode: int | None = None,
+        temporary: str = "",
+        expected: str = "",
+    ) -> None:
+        """Atomically write a whole file: a temporary file beside it, synced, renamed into place, then the folder
+        synced.
 
         A crash leaves the old content or the new. Permissions (or ``mode``), owner and extended attributes of the old
         file are kept.
@@ -173,7 +189,10 @@ class ConfinedRoot:
                 _plain(name)
             temporary_path = temporary or temporary_name()
             handle = os.open(
-                temporary_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o666 if mode is None else mode, dir_fd=folder
+                temporary_path,
+                os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW,
+                0o666 if mode is None else mode,
+                dir_fd=folder,
             )
             try:
                 try:
@@ -243,7 +262,11 @@ class ConfinedRoot:
         with self.located(path, follow=False) as (folder, name), other.located(target, follow=False) as (into, new):
             moved = os.stat(name, dir_fd=folder, follow_symlinks=False)
             there = _stat(into, new)
-            if there is not None and (there.st_dev, there.st_ino) == (moved.st_dev, moved.st_ino) and stat.S_ISDIR(moved.st_mode):
+            if (
+                there is not None
+                and (there.st_dev, there.st_ino) == (moved.st_dev, moved.st_ino)
+                and stat.S_ISDIR(moved.st_mode)
+            ):
                 raise ToolError("{path} cannot be moved onto itself.", code="into_itself", path=path)
             if there is not None and (not overwrite or stat.S_ISDIR(there.st_mode)):
                 raise ToolError("{path} exists already.", code="exists", path=target)
@@ -257,7 +280,9 @@ class ConfinedRoot:
                 if error.errno == errno.EINVAL:
                     raise ToolError("{path} cannot be moved into itself.", code="into_itself", path=path) from error
                 if error.errno == errno.EXDEV:
-                    raise ToolError("{path} is on another disk: copy it, then delete it.", code="other_disk", path=path) from error
+                    raise ToolError(
+                        "{path} is on another disk: copy it, then delete it.", code="other_disk", path=path
+                    ) from error
                 raise
             os.fsync(into)
             os.fsync(folder)
@@ -272,9 +297,15 @@ class ConfinedRoot:
 
     def _root(self) -> int:
         if not supported():
-            raise ToolError("Files of a workspace cannot be used on this system yet. Go on without them.", code="unsupported")
+            raise ToolError(
+                "Files of a workspace cannot be used on this system yet. Go on without them.", code="unsupported"
+            )
         try:
-            return _without_links(self.folder) if self._real else os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            return (
+                _without_links(self.folder)
+                if self._real
+                else os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            )
         except OSError as error:
             raise ToolError(
                 "The granted folder {folder} cannot be opened: {reason}. Tell the user.",
@@ -352,7 +383,15 @@ def temporary_name() -> str:
 
 def found(info: os.stat_result) -> FoundFile:
     mode = info.st_mode
-    kind = "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else "link" if stat.S_ISLNK(mode) else "special"
+    kind = (
+        "file"
+        if stat.S_ISREG(mode)
+        else "folder"
+        if stat.S_ISDIR(mode)
+        else "link"
+        if stat.S_ISLNK(mode)
+        else "special"
+    )
     return FoundFile(kind, info.st_size, info.st_mtime, stat.S_IMODE(mode), (info.st_dev, info.st_ino))
 
 
@@ -388,7 +427,9 @@ def _without_links(folder: Path) -> int:
     for number, part in enumerate(parts, 1):
         above = held
         try:
-            held = os.open(part, (_ABOVE if number < len(parts) else os.O_RDONLY | os.O_DIRECTORY) | NO_FOLLOW, dir_fd=above)
+            held = os.open(
+                part, (_ABOVE if number < len(parts) else os.O_RDONLY | os.O_DIRECTORY) | NO_FOLLOW, dir_fd=above
+            )
         finally:
             os.close(above)
     return held
@@ -405,13 +446,19 @@ def _must_be_file(info: os.stat_result, path: str) -> None:
     if stat.S_ISDIR(info.st_mode):
         raise ToolError("{path} is a folder, not a file.", code="not_a_file", path=path)
     if not stat.S_ISREG(info.st_mode):
-        raise ToolError("{path} is no plain file but a device, pipe, socket or link: it is left alone.", code="not_a_file", path=path)
+        raise ToolError(
+            "{path} is no plain file but a device, pipe, socket or link: it is left alone.",
+            code="not_a_file",
+            path=path,
+        )
 
 
 def _plain(name: str) -> None:
     """Refuse a new name that is unreadable to people or reserved for temporary files."""
     if any(ord(letter) < 32 or ord(letter) == 127 for letter in name) or name.startswith(TEMPORARY):
-        raise ToolError("A new name may hold no line ends and other control characters, nor begin with {start}.", start=TEMPORARY)
+        raise ToolError(
+            "A new name may hold no line ends and other control characters, nor begin with {start}.", start=TEMPORARY
+        )
 
 
 def _all_of(handle: int, path: str, most: int) -> bytes:
@@ -419,7 +466,12 @@ def _all_of(handle: int, path: str, most: int) -> bytes:
     while part := os.read(handle, _CHUNK):
         total += len(part)
         if total > most:
-            raise ToolError("{path} grows while it is read; at most {most} bytes can be used.", code="too_large", path=path, most=most)
+            raise ToolError(
+                "{path} grows while it is read; at most {most} bytes can be used.",
+                code="too_large",
+                path=path,
+                most=most,
+            )
         parts.append(part)
     return b"".join(parts)
 

@@ -19,7 +19,9 @@ from atelier_desk.workspace.processes import sandbox
 
 _HOLDS_S = 2.0
 """Seconds for which a result may be reused for assessments; hiding always uses a fresh one."""
-_NAMES = frozenset({"ls", "pwd", "echo", "printf", "true", "false", "cd", "basename", "dirname", "date", "whoami", "uname", "which"})
+_NAMES = frozenset(
+    {"ls", "pwd", "echo", "printf", "true", "false", "cd", "basename", "dirname", "date", "whoami", "uname", "which"}
+)
 """Reading commands that print no file contents."""
 _FILTERS = frozenset({"head", "tail", "wc", "cat", "sort", "uniq", "cut", "tr", "grep", "less", "nl"})
 
@@ -41,8 +43,15 @@ class Hidden:
         """Return a note for the model about a failed command; empty if nothing was hidden."""
         if not self.masked and not self.read_only:
             return ""
-        said = "Permission rules deny files here: the command saw empty ones in their place, or could not change them. Go on without them."
-        return f"{said} git's history holds such files too and was out of its reach: run git by itself." if self.history else said
+        said = (
+            "Permission rules deny files here: the command saw empty ones in their place, or could not change them. "
+            "Go on without them."
+        )
+        return (
+            f"{said} git's history holds such files too and was out of its reach: run git by itself."
+            if self.history
+            else said
+        )
 
 
 class Denials:
@@ -93,7 +102,8 @@ class Denials:
         return linked[0]
 
     def denied_in(self, folder: str) -> list[str]:
-        """Return the denied paths in a folder (links resolved), including an item of it if the whole folder is denied."""
+        """Return the denied paths in a folder (links resolved), including an item of it if the whole folder is
+        denied."""
         found = [each for each in self.now().found if within(folder, each.real)]
         return [f"{each.path}/…" if os.path.isdir(each.real) else each.path for each in found]  # noqa: PTH112
 
@@ -176,7 +186,8 @@ class Denials:
         reads_named = judgement is not None and judgement.safe and self._plain(judgement)
         if denied.unseen and not allowed and not reads_named:
             raise ToolError(
-                "Rules deny files here, and {path} could not be looked through for them in time, so they cannot be hidden from a command. "
+                "Rules deny files here, and {path} could not be looked through for them in time, so they cannot be "
+                "hidden from a command. "
                 "Use the file tools, or tell the user to grant a smaller folder.",
                 code="denied",
                 path=denied.unseen,
@@ -237,5 +248,9 @@ def _filters(judgement: Judgement, place: int) -> bool:
     line, each = judgement.line, judgement.commands[place]
     name, *rest = each.command.arguments
     piped = line is not None and place > 0 and line.operators[place - 1] == "|"
-    recursive = name == "grep" and any(word.startswith("-") and ("r" in word.lower() or "d" in word.lower()) for word in rest)
-    return piped and name in _FILTERS and each.kind is Kind.READS and not each.reads and not each.writes and not recursive
+    recursive = name == "grep" and any(
+        word.startswith("-") and ("r" in word.lower() or "d" in word.lower()) for word in rest
+    )
+    return (
+        piped and name in _FILTERS and each.kind is Kind.READS and not each.reads and not each.writes and not recursive
+    )

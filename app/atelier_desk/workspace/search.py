@@ -88,7 +88,9 @@ def search(
     walk = Walk(root, everything=everything, seconds=seconds, stopped=stopped)
     here = root.inspect(start)
     one = here is not None and here.kind == "file"
-    paths: Iterable[tuple[str, int]] = [(start, 0)] if one else ((entry.path, entry.found.size) for entry in walk.files(start))
+    paths: Iterable[tuple[str, int]] = (
+        [(start, 0)] if one else ((entry.path, entry.found.size) for entry in walk.files(start))
+    )
     maybe = None
     if not one and not everything:
         helper = Candidates(root.folder, start, pattern, ignore_case=ignore_case, most=FILE)
@@ -99,7 +101,13 @@ def search(
         finally:
             helper.end()
     for path, size in paths:
-        below = path[len(start) :].lstrip("/") if start and path != start else path.rpartition("/")[2] if path == start else path
+        below = (
+            path[len(start) :].lstrip("/")
+            if start and path != start
+            else path.rpartition("/")[2]
+            if path == start
+            else path
+        )
         if (fits is not None and not fits.fullmatch(below)) or not tells(path):
             continue
         if maybe is not None and size <= FILE and path not in maybe:
@@ -175,7 +183,10 @@ def _in_file(
                 place + 1,
                 _around(line, match.start(), match.end()),
                 [(number + 1, _around(lines[number], 0, 0)) for number in range(max(0, place - context), place)],
-                [(number + 1, _around(lines[number], 0, 0)) for number in range(place + 1, min(len(lines), place + 1 + context))],
+                [
+                    (number + 1, _around(lines[number], 0, 0))
+                    for number in range(place + 1, min(len(lines), place + 1 + context))
+                ],
             )
         )
         if len(hits) >= most:

@@ -26,7 +26,11 @@ def warning(path: str, before: bytes | None, after: bytes) -> str:
     if not problem or (ending != ".ipynb" and (before is None or _problem(ending, before))):
         return ""
     what = "No program can open this notebook now" if ending == ".ipynb" else "It could be read before"
-    hint = " To change a cell, give its id or number as cell and its new source as new_string." if ending == ".ipynb" else ""
+    hint = (
+        " To change a cell, give its id or number as cell and its new source as new_string."
+        if ending == ".ipynb"
+        else ""
+    )
     return f"{path} is no longer valid {_FORMATS[ending]} ({problem}). {what}: correct it, or undo the change.{hint}"
 
 
@@ -70,13 +74,17 @@ def with_cell(file: Text, cell: str, source: str, path: str) -> Text:
         notebook = json.loads(file.text)
         cells = [each for each in notebook["cells"] if isinstance(each, dict)]
     except (ValueError, RecursionError, KeyError, TypeError):
-        raise ToolError("{path} is no notebook that can be read. Edit it as text.", code="bad_notebook", path=path) from None
+        raise ToolError(
+            "{path} is no notebook that can be read. Edit it as text.", code="bad_notebook", path=path
+        ) from None
     found = next((each for each in cells if each.get("id") == cell), None)
     if found is None and cell.isdecimal() and int(cell) < len(cells):
         found = cells[int(cell)]
     if found is None:
         ids = ", ".join(str(each.get("id", number)) for number, each in enumerate(cells[:40]))
-        raise ToolError("{path} has no cell {cell}. It has: {cells}", code="no_cell", path=path, cell=cell, cells=ids or "none")
+        raise ToolError(
+            "{path} has no cell {cell}. It has: {cells}", code="no_cell", path=path, cell=cell, cells=ids or "none"
+        )
     style = _style_of(file.text, notebook)
     found["source"] = _KEEPENDS.findall(source) if isinstance(found.get("source"), list) else source
     return file.with_text(file.with_ends(_dump(notebook, style)))

@@ -74,7 +74,8 @@ class Walk:
         """Folders that the system does not let us read."""
 
     def files(self, start: str = "", *, folders: bool = False, depth: int = DEPTH) -> Iterator[WalkEntry]:
-        """Yield plain files below ``start`` (with ``folders``, also folders and links), a folder's own before deeper ones.
+        """Yield plain files below ``start`` (with ``folders``, also folders and links), a folder's own before deeper
+        ones.
 
         An ignored ``start`` is still walked, because it was named.
         """

@@ -15,7 +15,9 @@ QUESTION = "What is 6*7?"
 
 
 def agent(model: str, tool: str = "CalculatorTool") -> AgentConfig:
-    return AgentConfig(name="Bench", provider="bench", model=model, tools=(tool,), system_prompt="Be brief.", tool_dialect="native")
+    return AgentConfig(
+        name="Bench", provider="bench", model=model, tools=(tool,), system_prompt="Be brief.", tool_dialect="native"
+    )
 
 
 class AtelierEngine:
@@ -47,7 +49,9 @@ class AtelierEngine:
             run_ids = await atelier.runs.recovery.resume_all()
         for run_id in run_ids:
             await atelier.runs.wait(run_id)
-        messages = [event.data async for event in atelier.runs.replay(workflow.id) if event.chunk_type is ChunkType.MESSAGE]
+        messages = [
+            event.data async for event in atelier.runs.replay(workflow.id) if event.chunk_type is ChunkType.MESSAGE
+        ]
         return str(messages[-1]["content"])
 
     async def settle(self) -> None:

@@ -1,8 +1,9 @@
 """One framework in a process of its own: does what it is told on standard input and says what that cost.
 
-A line in is JSON: ``{"model": "tools-1", "stream": true, "runs": 20, "at_once": 1}``. A line out is JSON with ``cpu_ms`` and ``wall_ms`` a
-run, ``errors``, and the memory in MB before and at its highest. A framework with a durable store also takes ``{"finish": "lines-10"}``: the
-one run of the folder, begun or brought to its end; the line out is its ``answer``.
+A line in is JSON: ``{"model": "tools-1", "stream": true, "runs": 20, "at_once": 1}``. A line out is JSON with
+``cpu_ms`` and ``wall_ms`` a run, ``errors``, and the memory in MB before and at its highest. A framework with a durable
+store also takes ``{"finish": "lines-10"}``: the one run of the folder, begun or brought to its end; the line out is its
+``answer``.
 
 Run: ``python -m tests.bench.peers.child NAME URL [FOLDER]``; without a folder a temporary one.
 """
@@ -81,7 +82,8 @@ async def measure(framework: Framework, order: dict[str, Any]) -> dict[str, Any]
 
 class DurableFramework(Framework, Protocol):
     async def finish(self, model: str) -> str:
-        """Begin the one run of the folder, or bring to its end what an earlier process left of it, by the framework's own means.
+        """Begin the one run of the folder, or bring to its end what an earlier process left of it, by the framework's
+        own means.
 
         Returns the answer's text; its tool appends lines to ``effects`` in the folder.
         """
@@ -94,7 +96,9 @@ async def finish(framework: DurableFramework, order: dict[str, Any]) -> dict[str
 
 async def work(name: str, url: str, folder: Path) -> None:
     module, _, variant = name.partition(":")
-    framework: Any = await importlib.import_module(f"tests.bench.peers.{module}").create(url, folder, *([variant] if variant else []))
+    framework: Any = await importlib.import_module(f"tests.bench.peers.{module}").create(
+        url, folder, *([variant] if variant else [])
+    )
     try:
         print(json.dumps({"ready": True}), flush=True)
         while line := await asyncio.to_thread(sys.stdin.readline):

@@ -1,4 +1,5 @@
-"""langgraph with langchain-openai: the prebuilt agent; without a checkpointer here, langgraph_sqlite_peer.py adds one."""
+"""langgraph with langchain-openai: the prebuilt agent; without a checkpointer here, langgraph_sqlite_peer.py adds
+one."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ class LangGraph:
         key = (model, stream)
         if key not in self._graphs:
             chat = ChatOpenAI(model=model, base_url=self._url, api_key="none", streaming=stream, stream_usage=stream)
-            self._graphs[key] = create_react_agent(chat, [self._tool(model)], prompt="Be brief.", checkpointer=self.saver)
+            self._graphs[key] = create_react_agent(
+                chat, [self._tool(model)], prompt="Be brief.", checkpointer=self.saver
+            )
         return self._graphs[key]
 
     def _tool(self, _model: str) -> Any:

@@ -25,7 +25,12 @@ class Child:
     def __init__(self, python: Path, *arguments: str) -> None:
         environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
         self._process = subprocess.Popen(
-            [str(python), "-m", *arguments], cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [str(python), "-m", *arguments],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def line(self) -> str:

@@ -1,7 +1,7 @@
 """pydantic-ai with DBOS: every request and every call of a tool is a step, kept in a SQLite system database.
 
-The journal of the database is DBOS's own choice; each commit is synced. A streamed run hands its events to a handler, since a durable
-run cannot be iterated from outside.
+The journal of the database is DBOS's own choice; each commit is synced. A streamed run hands its events to a handler,
+since a durable run cannot be iterated from outside.
 """
 
 from __future__ import annotations
@@ -48,7 +48,11 @@ class PydanticAIWithDBOS:
 
         @DBOS.workflow(name="ask")
         async def ask(model: str, stream: bool) -> str:
-            return str((await self._agent(model, stream).run("What is 6*7?", usage_limits=UsageLimits(request_limit=100))).output)
+            return str(
+                (
+                    await self._agent(model, stream).run("What is 6*7?", usage_limits=UsageLimits(request_limit=100))
+                ).output
+            )
 
         self._ask = ask
         self._agent("lines-10", False)  # what a workflow uses is there before DBOS recovers what a kill cut off

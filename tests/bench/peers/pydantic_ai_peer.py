@@ -24,7 +24,9 @@ class PydanticAI:
     def _agent(self, model: str) -> Agent:
         if model not in self._agents:
             provider = OpenAIProvider(openai_client=self._client)
-            self._agents[model] = Agent(OpenAIChatModel(model, provider=provider), tools=[CalculatorTool], system_prompt="Be brief.")
+            self._agents[model] = Agent(
+                OpenAIChatModel(model, provider=provider), tools=[CalculatorTool], system_prompt="Be brief."
+            )
         return self._agents[model]
 
     async def run(self, model: str, stream: bool) -> str:

@@ -1,10 +1,13 @@
-"""The scripted server every framework talks to: OpenAI-compatible, in a process of its own, so that its work is nobody's cost.
+"""The scripted server every framework talks to: OpenAI-compatible, in a process of its own, so that its work is
+nobody's cost.
 
-It keeps no script of its own: the answer follows from the request alone, so any number of runs can continue at once. The name of the model
-says what to play, and how many results of tools the request holds after its last question says how far the run is:
+It keeps no script of its own: the answer follows from the request alone, so any number of runs can continue at once.
+The name of the model says what to play, and how many results of tools the request holds after its last question says
+how far the run is:
 
 * ``tools-N``: N turns with one call each, then the answer.
-* ``lines-N``: the same, each call appends "line 1." and so on; the answer lists in JSON the numbers of the lines that no result names.
+* ``lines-N``: the same, each call appends "line 1." and so on; the answer lists in JSON the numbers of the lines that
+  no result names.
 * ``words-N``: an answer of N words, each a delta of its own when streamed.
 
 Run: ``python -m tests.bench.peers.server``; prints its port, ends with its standard input.
@@ -27,14 +30,22 @@ USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
 
 def _sse(delta: dict[str, Any] | None, model: str, finish: str | None = None) -> bytes:
     choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
-    chunk: dict[str, Any] = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": model, "choices": choices}
+    chunk: dict[str, Any] = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": model,
+        "choices": choices,
+    }
     if delta is None:
         chunk["usage"] = USAGE
     return f"data: {json.dumps(chunk)}\n\n".encode()
 
 
 def _call(kind: str, turn: int) -> tuple[str, str, str]:
-    """The id, the tool and the arguments of a turn's call; they differ from turn to turn, so that nobody takes them for a loop."""
+    """The id, the tool and the arguments of a turn's call; they differ from turn to turn, so that nobody takes them for
+    a loop.
+    """
     if kind == "lines":
         return f"call_{turn}", "append_line", json.dumps({"line": f"line {turn + 1}."})
     return f"call_{turn}", TOOL, json.dumps({"operation": "eval", "expression": f"{turn + 2}*7"})
@@ -49,9 +60,18 @@ def answer(model: str, turn: int, stream: bool, text: str) -> bytes:
         message: dict[str, Any] = {"role": "assistant", "content": None if calls else text}
         if calls:
             identity, tool, arguments = _call(kind, turn)
-            message["tool_calls"] = [{"id": identity, "type": "function", "function": {"name": tool, "arguments": arguments}}]
+            message["tool_calls"] = [
+                {"id": identity, "type": "function", "function": {"name": tool, "arguments": arguments}}
+            ]
         choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
-        whole = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": model, "choices": [choice], "usage": USAGE}
+        whole = {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": model,
+            "choices": [choice],
+            "usage": USAGE,
+        }
         return json.dumps(whole).encode()
     parts = [_sse({"role": "assistant", "content": None}, model)]
     if calls:
@@ -79,12 +99,16 @@ def _last_text(model: str, results: list[str]) -> str:
     if kind == "words":
         return "word " * int(count)
     if kind == "lines":
-        return json.dumps([line for line in range(1, int(count) + 1) if not any(f"line {line}." in result for result in results)])
+        return json.dumps(
+            [line for line in range(1, int(count) + 1) if not any(f"line {line}." in result for result in results)]
+        )
     return ANSWER
 
 
 def _whole(writer: asyncio.StreamWriter, body: bytes) -> None:
-    writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body)
+    writer.write(
+        f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
+    )
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -92,7 +116,9 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     try:
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-            length = next((line for line in head.split("\r\n") if line.startswith("content-length:")), "content-length: 0")
+            length = next(
+                (line for line in head.split("\r\n") if line.startswith("content-length:")), "content-length: 0"
+            )
             given = await reader.readexactly(int(length.partition(":")[2]))
             if head.startswith("get "):
                 _whole(writer, b'{"object": "list", "data": []}')
@@ -102,7 +128,9 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             stream = bool(request.get("stream"))
             body = answer(model, len(results), stream, _last_text(model, results))
             if stream:
-                writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n" + body)
+                writer.write(
+                    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n" + body
+                )
             else:
                 _whole(writer, body)
             await writer.drain()

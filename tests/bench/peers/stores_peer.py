@@ -1,7 +1,8 @@
-"""What LanceDB finds: reads JSON from standard input, writes the order of each question to standard output. Runs in the peers'
-environment.
+"""What LanceDB finds: reads JSON from standard input, writes the order of each question to standard output. Runs in the
+peers' environment.
 
-In: ``{"ids", "texts", "vectors", "questions", "question_vectors", "limit"}``. Out: by system the ids that each question finds.
+In: ``{"ids", "texts", "vectors", "questions", "question_vectors", "limit"}``. Out: by system the ids that each question
+finds.
 """
 
 from __future__ import annotations
@@ -33,8 +34,18 @@ def main() -> None:
             plain = " ".join(re.findall(r"\w+", question))
             words = table.search(plain, query_type="fts").limit(order["limit"]).to_list()
             found["lancedb words"].append([row["id"] for row in words])
-            for name, reranker in (("lancedb hybrid", RRFReranker()), ("lancedb hybrid, linear", LinearCombinationReranker(weight=0.5))):
-                both = table.search(query_type="hybrid").vector(vector).text(plain).rerank(reranker).limit(order["limit"]).to_list()
+            for name, reranker in (
+                ("lancedb hybrid", RRFReranker()),
+                ("lancedb hybrid, linear", LinearCombinationReranker(weight=0.5)),
+            ):
+                both = (
+                    table.search(query_type="hybrid")
+                    .vector(vector)
+                    .text(plain)
+                    .rerank(reranker)
+                    .limit(order["limit"])
+                    .to_list()
+                )
                 found[name].append([row["id"] for row in both])
     json.dump(found, sys.stdout)
 

@@ -88,10 +88,18 @@ async def test_a_team_at_work(qtbot: QtBot) -> None:
 
 
 PANES: dict[str, tuple[type[Any], dict[str, dict[str, Any]]]] = {
-    "tasks": (TaskPane, {"tasks": {"list": [Task(workflow_id="w1", name="Read"), Task(workflow_id="w1", name="Write")]}}),
+    "tasks": (
+        TaskPane,
+        {"tasks": {"list": [Task(workflow_id="w1", name="Read"), Task(workflow_id="w1", name="Write")]}},
+    ),
     "memory": (
         MemoryPane,
-        {"memories": {"list": [Memory(type=MemoryType.USER_PREF, content="Short answers")], "describe": {"tags": {"style": 1}}}},
+        {
+            "memories": {
+                "list": [Memory(type=MemoryType.USER_PREF, content="Short answers")],
+                "describe": {"tags": {"style": 1}},
+            }
+        },
     ),
     "files": (
         FilesPane,
@@ -266,7 +274,9 @@ async def test_the_menus_of_the_sidebar_and_what_is_around_the_conversation(prog
     assert menu_faults(tray.menu) == []
 
 
-@pytest.mark.parametrize(("name", "control"), [("tasks", "task-list"), ("memory", "memory-list"), ("files", "file-changes")])
+@pytest.mark.parametrize(
+    ("name", "control"), [("tasks", "task-list"), ("memory", "memory-list"), ("files", "file-changes")]
+)
 async def test_the_menu_of_a_row_of_a_pane(name: str, control: str, qtbot: QtBot) -> None:
     kind, services = PANES[name]
     pane = kind(FakeBridge(FakeAtelier(**services)))
@@ -282,7 +292,10 @@ async def test_the_menu_of_a_row_of_a_pane(name: str, control: str, qtbot: QtBot
 
 
 async def test_agents_and_their_menu(qtbot: QtBot) -> None:
-    services: dict[str, Any] = {"workflows": {"get": Workflow(id="w1", name="Team")}, "teams": {"tree": lambda *_: tree()}}
+    services: dict[str, Any] = {
+        "workflows": {"get": Workflow(id="w1", name="Team")},
+        "teams": {"tree": lambda *_: tree()},
+    }
     pane = ActivityPane(FakeBridge(FakeAtelier(**services)))  # type: ignore[arg-type]
     window = await _shown(qtbot, pane)
     for each in started():
@@ -293,7 +306,9 @@ async def test_agents_and_their_menu(qtbot: QtBot) -> None:
     ask_for_menu(pane.tree)
     menu, row = open_menu(window), pane.tree._rows["bea"]
     offered = {each.text() for each in menu.actions()}
-    assert offered == {each.accessibleName() for each in (row.opener, row.message, row.pause, row.stop)}, "its buttons are no stops of Tab"
+    assert offered == {each.accessibleName() for each in (row.opener, row.message, row.pause, row.stop)}, (
+        "its buttons are no stops of Tab"
+    )
     assert menu_faults(menu) == []
 
 

@@ -142,7 +142,9 @@ async def test_work_in_the_background_of_the_engine_that_fails_is_shown(opened: 
         ("_bus", AttributeError, "has no method '_bus'"),
     ],
 )
-async def test_only_coroutine_methods_can_be_had(opened: tuple[Bridge, Engine], name: str, error: type[Exception], words: str) -> None:
+async def test_only_coroutine_methods_can_be_had(
+    opened: tuple[Bridge, Engine], name: str, error: type[Exception], words: str
+) -> None:
     bridge, _engine = opened
     with pytest.raises(error, match=words):
         getattr(bridge.engine.workflows, name)
@@ -221,7 +223,9 @@ async def test_many_events_are_delivered_in_several_turns_and_in_order(
     assert turns == [1, 2, 3, 4, 5, 6]
 
 
-async def test_what_is_left_for_the_next_turns_is_not_joined_again(opened: tuple[Bridge, Engine], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_left_for_the_next_turns_is_not_joined_again(
+    opened: tuple[Bridge, Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On a busy machine the backlog grew with each turn, because all of it was processed each time."""
     from atelier_desk.desktop.bridge import bridge as module
 
@@ -291,14 +295,22 @@ def test_coalescing_keeps_runs_messages_and_kinds_apart() -> None:
         event(ChunkType.REASONING, "d", run="other"),
         event(ChunkType.REASONING, "e", run="other", message="next"),
     ]
-    assert [each if isinstance(each, Change) else content(each) for each in coalesce(batch)] == ["ab", Change("task", "1"), "c", "d", "e"]
+    assert [each if isinstance(each, Change) else content(each) for each in coalesce(batch)] == [
+        "ab",
+        Change("task", "1"),
+        "c",
+        "d",
+        "e",
+    ]
 
 
 def test_runs_that_stream_at_once_are_joined_each_for_itself() -> None:
     names = ("one", "two", "three")
     batch = [event(ChunkType.TOKEN, str(number), run=run, message=run) for number in range(5) for run in names]
     joined = coalesce(batch)
-    assert [(each.run_id, content(each)) for each in joined if isinstance(each, StreamEvent)] == [(run, "01234") for run in names]
+    assert [(each.run_id, content(each)) for each in joined if isinstance(each, StreamEvent)] == [
+        (run, "01234") for run in names
+    ]
 
 
 def test_a_run_keeps_its_order_and_an_end_follows_the_last_tokens() -> None:
@@ -313,4 +325,10 @@ def test_a_run_keeps_its_order_and_an_end_follows_the_last_tokens() -> None:
         event(ChunkType.TOKEN, "c", run="child"),
     ]
     told = [(each.chunk_type.value, content(each)) for each in coalesce(batch) if isinstance(each, StreamEvent)]
-    assert told == [("reasoning", "think"), ("token", "ab"), ("run_status", None), ("sub_agent_complete", None), ("token", "c")]
+    assert told == [
+        ("reasoning", "think"),
+        ("token", "ab"),
+        ("run_status", None),
+        ("sub_agent_complete", None),
+        ("token", "c"),
+    ]

@@ -24,7 +24,9 @@ def calls() -> Iterator[tuple[str, str, str]]:
     """File, service (or part of one) and method of every ``….engine.service.method`` or ``engine.service.method``."""
     for path in sorted(DESKTOP.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not isinstance(node, ast.Attribute) or not (named := re.fullmatch(r"(?:.*\.)?engine\.([\w.]+)\.(\w+)", ast.unparse(node))):
+            if not isinstance(node, ast.Attribute) or not (
+                named := re.fullmatch(r"(?:.*\.)?engine\.([\w.]+)\.(\w+)", ast.unparse(node))
+            ):
                 continue
             service, method = named.groups()
             if (service in SERVICES or service in PARTS) and f"{service}.{method}" not in PARTS:
@@ -41,7 +43,9 @@ def test_the_window_awaits_coroutine_methods_alone() -> None:
 def test_no_closure_runs_in_the_engines_thread() -> None:
     """No function is passed to the engine's thread, neither by the bridge nor around it."""
     lines = ((path, line) for path in DESKTOP.rglob("*.py") for line in path.read_text("utf-8").splitlines())
-    assert [(path.name, line) for path, line in lines if "run_coroutine_threadsafe" in line and path.name != "bridge.py"] == []
+    assert [
+        (path.name, line) for path, line in lines if "run_coroutine_threadsafe" in line and path.name != "bridge.py"
+    ] == []
 
 
 def test_every_service_can_be_called() -> None:
@@ -52,7 +56,8 @@ def test_every_service_can_be_called() -> None:
 
 
 @pytest.mark.parametrize(("service", "method"), [
-    ("workflows", "renamed"), ("runs", "state_of"), ("runs.live", "cancel"), ("runs.steering", "paused"), ("memories", "reembedding"),
+    ("workflows", "renamed"), ("runs", "state_of"), ("runs.live", "cancel"), ("runs.steering", "paused"),
+    ("memories", "reembedding"),
 ])  # fmt: skip
 def test_a_fake_has_what_the_engine_has(service: str, method: str) -> None:
     with pytest.raises((AttributeError, TypeError)):

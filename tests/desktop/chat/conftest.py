@@ -23,11 +23,30 @@ class Team:
         self._qtbot = qtbot
         self.changes: dict[str, dict[str, Any]] = {}
         self.approvals: list[Any] = []
-        prompt = Message(id="p", workflow_id="w1", run_id="dot", seq=11, role=MessageRole.USER, kind="queue", content="Check **all** types")
-        said = Message(id="d1", workflow_id="w1", run_id="dot", seq=12, role=MessageRole.ASSISTANT, kind="reply", content="Looking.")
+        prompt = Message(
+            id="p",
+            workflow_id="w1",
+            run_id="dot",
+            seq=11,
+            role=MessageRole.USER,
+            kind="queue",
+            content="Check **all** types",
+        )
+        said = Message(
+            id="d1",
+            workflow_id="w1",
+            run_id="dot",
+            seq=12,
+            role=MessageRole.ASSISTANT,
+            kind="reply",
+            content="Looking.",
+        )
         self.engine = FakeAtelier(
             workflows={"get": Workflow(id="w1", name="Team"), "transcript": []},
-            teams={"tree": lambda *_: tree(**self.changes), "transcript": [TranscriptEntry(prompt), TranscriptEntry(said)]},
+            teams={
+                "tree": lambda *_: tree(**self.changes),
+                "transcript": [TranscriptEntry(prompt), TranscriptEntry(said)],
+            },
             approvals={
                 "pending": lambda *_: self.approvals,
                 "get": lambda key: next(each for each in self.approvals if each.id == key),
@@ -65,7 +84,9 @@ class Team:
         return self.panel.findChild(kind, name)
 
     def all(self, kind: type[Any], name: str) -> list[Any]:
-        return [each for each in self.panel.findChildren(kind, name) if not isinstance(each, QWidget) or not each.isHidden()]
+        return [
+            each for each in self.panel.findChildren(kind, name) if not isinstance(each, QWidget) or not each.isHidden()
+        ]
 
 
 @pytest.fixture

@@ -56,7 +56,10 @@ async def test_prompt_messages_and_words_under_way(team: Team) -> None:
     assert texts(page) == ["Check **all** types", "Looking.", "So "]
     memo = page.findChild(AgentMessage, "agent-memo")
     assert memo._heading.text() == "Prompt from Bea"
-    await team.feed(event(15, "token", "dot", content="far", message_id="d2"), event(15, "token", "cid", content="Other", message_id="z"))
+    await team.feed(
+        event(15, "token", "dot", content="far", message_id="d2"),
+        event(15, "token", "cid", content="Other", message_id="z"),
+    )
     assert texts(page) == ["Check **all** types", "Looking.", "So far"]
     assert team.engine.calls("teams.transcript") == [(("dot",), {})]
 
@@ -99,7 +102,8 @@ async def test_a_pause_is_seen_at_once_although_the_agent_stops_later(team: Team
 async def test_one_that_asks_its_parent_is_answered_in_the_parents_place(team: Team) -> None:
     page = await opened(team)
     await team.feed(
-        event(20, "run_status", "dot", status="awaiting_parent"), child(20, "dot", what="sub_agent_question", question="May I?")
+        event(20, "run_status", "dot", status="awaiting_parent"),
+        child(20, "dot", what="sub_agent_question", question="May I?"),
     )
     assert texts(page)[-1] == "May I?"
     page.composer.field.setPlainText("Yes")
@@ -114,7 +118,8 @@ async def test_its_report_comes_at_the_end_and_the_line_to_it_goes(team: Team) -
     page = await opened(team)
     team.changes["dot"] = {"status": "completed", "report": "Two are untyped"}
     await team.feed(
-        event(20, "run_status", "dot", status="completed"), child(20, "dot", what="sub_agent_complete", report="Two are untyped")
+        event(20, "run_status", "dot", status="completed"),
+        child(20, "dot", what="sub_agent_complete", report="Two are untyped"),
     )
     assert texts(page)[-1] == "Two are untyped"
     assert page.composer.isHidden()
@@ -157,7 +162,10 @@ async def test_a_last_answer_that_is_the_report_is_shown_once(team: Team) -> Non
     await team.feed(child(20, "dot", what="sub_agent_complete", report="Looking."))
     page = await opened(team)
     assert texts(page) == ["Check **all** types", "Looking."]
-    assert {memo._heading.text() for memo in page.findChildren(AgentMessage, "agent-memo")} == {"Prompt from Bea", "Report to Bea"}
+    assert {memo._heading.text() for memo in page.findChildren(AgentMessage, "agent-memo")} == {
+        "Prompt from Bea",
+        "Report to Bea",
+    }
 
 
 async def test_nothing_can_be_edited_or_answered_again(team: Team) -> None:

@@ -64,17 +64,23 @@ class Room:
     async def open(self, workflow_id: str) -> None:
         await self.panel.load_choices()
         self.panel.open_workflow(workflow_id)
-        await self.until(lambda: self.panel.pages.current is not None and self.panel.sending.workflow_id == workflow_id, "it is read")
+        await self.until(
+            lambda: self.panel.pages.current is not None and self.panel.sending.workflow_id == workflow_id, "it is read"
+        )
 
     def drop(self, *paths: Path) -> None:
         mime = QMimeData()
         mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
-        event = QDropEvent(QPointF(5, 5), Qt.DropAction.CopyAction, mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        event = QDropEvent(
+            QPointF(5, 5), Qt.DropAction.CopyAction, mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+        )
         self.panel.composer.dropEvent(event)
 
     async def attached(self, *names: str) -> None:
         row = self.panel.composer.attachments
-        await self.until(lambda: [item.name for item in row.items] == list(names) and not row.unready, f"{names} are there")
+        await self.until(
+            lambda: [item.name for item in row.items] == list(names) and not row.unready, f"{names} are there"
+        )
 
     @property
     def note(self) -> str:
@@ -92,7 +98,9 @@ async def engine(open_atelier: Opener) -> AsyncIterator[Atelier]:
         yield atelier
 
 
-async def test_files_are_dropped_saved_in_the_draft_sent_and_enlarged(qtbot: QtBot, open_atelier: Opener, tmp_path: Path) -> None:
+async def test_files_are_dropped_saved_in_the_draft_sent_and_enlarged(
+    qtbot: QtBot, open_atelier: Opener, tmp_path: Path
+) -> None:
     (tmp_path / "dot.png").write_bytes(png(40, 30))
     (tmp_path / "notes.txt").write_text("The sea is blue.", "utf-8")
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04\x00\x00")
@@ -102,7 +110,9 @@ async def test_files_are_dropped_saved_in_the_draft_sent_and_enlarged(qtbot: QtB
         await room.open(workflow.id)
         room.drop(tmp_path / "dot.png", tmp_path / "notes.txt", tmp_path / "a.zip", tmp_path / "gone.txt")
         row = room.panel.composer.attachments
-        await room.until(lambda: sum(bool(item.problem) for item in row.items) == 2 and len(row.ready) == 2, "two are refused")
+        await room.until(
+            lambda: sum(bool(item.problem) for item in row.items) == 2 and len(row.ready) == 2, "two are refused"
+        )
         for chip in row.chips[2:]:
             assert "a.zip cannot be attached" in chip.toolTip() or "gone.txt cannot be read" in chip.toolTip()
             assert chip.toolTip() in room.note
@@ -155,7 +165,9 @@ async def test_with_a_document_that_is_refused_nothing_is_sent_until_it_is_taken
         await room.open(workflow.id)
         composer = room.panel.composer
         room.drop(tmp_path / "letter.docx", tmp_path / "locked.xlsx")
-        await room.until(lambda: any(item.problem for item in composer.attachments.items) and len(composer.attachments.ready) == 1)
+        await room.until(
+            lambda: any(item.problem for item in composer.attachments.items) and len(composer.attachments.ready) == 1
+        )
         refused = composer.attachments.chips[1]
         assert "locked.xlsx has a password" in refused.accessibleName()
         assert room.note.startswith("locked.xlsx has a password")
@@ -172,7 +184,9 @@ async def test_with_a_document_that_is_refused_nothing_is_sent_until_it_is_taken
         await room.bridge.jobs.settled()
 
 
-async def test_a_picture_in_ones_own_message_has_the_menu_of_a_picture(qtbot: QtBot, engine: Atelier, tmp_path: Path) -> None:
+async def test_a_picture_in_ones_own_message_has_the_menu_of_a_picture(
+    qtbot: QtBot, engine: Atelier, tmp_path: Path
+) -> None:
     workflow = await engine.workflows.create()
     (tmp_path / "dot.png").write_bytes(png(40, 40))
     (tmp_path / "notes.txt").write_text("The sea is blue.")
@@ -229,7 +243,9 @@ async def test_what_is_taken_away_leaves_the_draft_and_the_disk(qtbot: QtBot, en
     assert (await engine.data.attachments())[0] == 0
 
 
-async def test_the_keyboard_finds_a_chip_where_it_stands_and_takes_it_away(qtbot: QtBot, engine: Atelier, tmp_path: Path) -> None:
+async def test_the_keyboard_finds_a_chip_where_it_stands_and_takes_it_away(
+    qtbot: QtBot, engine: Atelier, tmp_path: Path
+) -> None:
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text(name, "utf-8")
     workflow = await engine.workflows.create()
@@ -286,7 +302,9 @@ async def test_pictures_and_long_texts_of_the_clipboard_go_along(qtbot: QtBot, e
     await room.bridge.jobs.settled()
 
 
-async def test_what_is_mentioned_is_found_by_its_name_and_goes_along(qtbot: QtBot, open_atelier: Opener, tmp_path: Path) -> None:
+async def test_what_is_mentioned_is_found_by_its_name_and_goes_along(
+    qtbot: QtBot, open_atelier: Opener, tmp_path: Path
+) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "seascape.md").write_text("Blue waves.", "utf-8")
@@ -329,7 +347,9 @@ async def test_what_is_mentioned_is_found_by_its_name_and_goes_along(qtbot: QtBo
         await room.bridge.jobs.settled()
 
 
-async def test_a_folder_goes_along_by_its_button_and_by_its_name(qtbot: QtBot, open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_folder_goes_along_by_its_button_and_by_its_name(
+    qtbot: QtBot, open_atelier: Opener, tmp_path: Path
+) -> None:
     folder = tmp_path / "project"
     (folder / "poems" / "keys").mkdir(parents=True)
     (folder / "poems" / "sea.md").write_text("Blue waves.", "utf-8")
@@ -410,7 +430,9 @@ async def test_secrets_long_texts_and_unsupported_images_are_warned_of_before_se
     from atelier_desk.domain.provider import ModelInfo
 
     provider, name = choices.model
-    choices.models = [ModelInfo(provider=provider, name=name, label="Mole", context_window=8_000, supports_vision=False)]
+    choices.models = [
+        ModelInfo(provider=provider, name=name, label="Mole", context_window=8_000, supports_vision=False)
+    ]
     room.drop(tmp_path / "dot.png", tmp_path / "long.txt")
     await room.attached("dot.png", "long.txt")
     assert "Mole cannot see images" in room.note
@@ -437,7 +459,9 @@ async def test_a_refused_message_has_its_attachments_back(qtbot: QtBot, engine: 
     [kept] = (await engine.workflows.get(workflow.id)).draft_attachments
     await engine.repos.artefacts.remove(workflow.id, [kept.sha256])
     qtbot.mouseClick(room.panel.composer.send, Qt.MouseButton.LeftButton)
-    await room.until(lambda: any("notes.txt cannot be opened" in error for error in room.bridge.errors), "it is refused")
+    await room.until(
+        lambda: any("notes.txt cannot be opened" in error for error in room.bridge.errors), "it is refused"
+    )
     await room.attached("notes.txt")
     assert [entry for entry in room.panel.view.entries if entry.kind == "user"] == []
     await room.bridge.jobs.settled()
@@ -454,7 +478,10 @@ def test_a_chip_of_every_kind_has_its_words(qtbot: QtBot) -> None:
     frame = QWidget()
     qtbot.addWidget(frame)
     chips = AttachedChips(entries, TranscriptHost(), frame)
-    assert [button.toolTip() for button in chips.buttons] == ["a & b.txt\n2\u202fkB · excerpt: 500 of 2,000 characters", "src\nFolder"]
+    assert [button.toolTip() for button in chips.buttons] == [
+        "a & b.txt\n2\u202fkB · excerpt: 500 of 2,000 characters",
+        "src\nFolder",
+    ]
     assert 0 < chips.fit(120) != chips.fit(2_000)
     chips.fit(140)
     assert all(button.sizeHint().width() <= 140 for button in chips.buttons), "shortened, not cut off"

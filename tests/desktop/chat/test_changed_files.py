@@ -27,7 +27,18 @@ WORKFLOW = Workflow(id="w", name="W", workspace=("/p",))
 
 
 def change(id: str, path: str, **facts: Any) -> Change:
-    return Change(**{"id": id, "workflow_id": "w", "run_id": "r1", "at": WHEN, "action": "changed", "root": "/p", "path": path, **facts})
+    return Change(
+        **{
+            "id": id,
+            "workflow_id": "w",
+            "run_id": "r1",
+            "at": WHEN,
+            "action": "changed",
+            "root": "/p",
+            "path": path,
+            **facts,
+        }
+    )
 
 
 def message(id: str, run_id: str, role: MessageRole, text: str, seq: int) -> TranscriptEntry:
@@ -133,7 +144,9 @@ def confirmation(panel: Panel) -> QMessageBox:
 
 async def test_conflicting_changes_are_named_and_both_ways_are_offered(panel: Panel) -> None:
     problem = ConflictError("{path} was changed by somebody else since.", path="a.py")
-    panel.engine.set("files", "undo", lambda _id, ids, force=False: [UndoneChange(panel.changes[1], None if force else problem)])
+    panel.engine.set(
+        "files", "undo", lambda _id, ids, force=False: [UndoneChange(panel.changes[1], None if force else problem)]
+    )
     panel.press("changed-files-undo")
     panel.press("confirm-yes")
     await settle()
@@ -147,7 +160,9 @@ async def test_conflicting_changes_are_named_and_both_ways_are_offered(panel: Pa
 
 async def test_the_menu_of_a_message_undoes_everything_since(panel: Panel) -> None:
     entry = panel.chat.view.entries[0]
-    menu = panel.chat.commands.popup(entry, panel.chat.host, panel.chat, panel.chat.mapToGlobal(panel.chat.rect().center()))
+    menu = panel.chat.commands.popup(
+        entry, panel.chat.host, panel.chat, panel.chat.mapToGlobal(panel.chat.rect().center())
+    )
     next(each for each in menu.actions() if each.objectName() == "message-undo-files").trigger()
     menu.close()
     await settle()
@@ -157,7 +172,9 @@ async def test_the_menu_of_a_message_undoes_everything_since(panel: Panel) -> No
     assert panel.engine.calls("files.undo") == [(("w", ("2", "1")), {"force": False})]
 
 
-async def test_a_long_undo_shows_how_far_it_is_and_can_be_stopped(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_undo_shows_how_far_it_is_and_can_be_stopped(
+    panel: Panel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(undoing, "SHOWN_AFTER_MS", 0)
     monkeypatch.setattr("atelier_desk.domain.change.UNDONE_AT_ONCE", 2)
     panel.changes = [change(str(number), f"f{number}") for number in range(5, 0, -1)]
@@ -179,7 +196,9 @@ async def test_a_long_undo_shows_how_far_it_is_and_can_be_stopped(panel: Panel, 
     panel.press("changed-files-undo")
     panel.press("confirm-yes")
     await settle()
-    assert [args[1] for args, _ in panel.engine.calls("files.undo")] == [("5", "4"), ("3", "2")], "the newest first; the oldest stays"
+    assert [args[1] for args, _ in panel.engine.calls("files.undo")] == [("5", "4"), ("3", "2")], (
+        "the newest first; the oldest stays"
+    )
     assert seen[1] == (2, 5, True)
     assert told == ["4 changes undone"]
     assert panel.chat.window().findChild(QProgressDialog, "undo-progress") is None

@@ -22,7 +22,11 @@ def test_lines_that_are_not_alike_have_no_words() -> None:
     assert [line.words for line in diff_lines("-abc def\n+xyz 12 34")] == [(), ()]
 
 
-@given(st.lists(st.sampled_from(["+a b", "-a c", " x", "@@ 1", "+", "-", "", "--- f", "+++ f", "-é🚀 x", "+é🚀 y"]), max_size=30))
+@given(
+    st.lists(
+        st.sampled_from(["+a b", "-a c", " x", "@@ 1", "+", "-", "", "--- f", "+++ f", "-é🚀 x", "+é🚀 y"]), max_size=30
+    )
+)
 def test_every_line_has_one_look_within_it(lines: list[str]) -> None:
     text = "\n".join(lines)
     found = list(diff_lines(text))

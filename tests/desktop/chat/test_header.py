@@ -112,7 +112,9 @@ def test_nothing_overlaps_and_the_usage_is_full_or_hidden(qtbot: QtBot, scale: i
 
     def settled() -> None:
         parts = [
-            part for part in (header.left, header.title, header.answering, header.meter, header.more, header.right) if part.isVisible()
+            part
+            for part in (header.left, header.title, header.answering, header.meter, header.more, header.right)
+            if part.isVisible()
         ]
         places = [part.geometry() for part in parts]
         assert all(one.right() < other.left() for one, other in pairwise(places))

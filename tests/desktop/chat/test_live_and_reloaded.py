@@ -20,7 +20,15 @@ from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.questions.approval_controller import approval_controller
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, FinishReason, RetryDelta, ToolCall, Usage
+from atelier_desk.domain.model_messages import (
+    ChatDelta,
+    ChatReply,
+    ChatRequest,
+    FinishReason,
+    RetryDelta,
+    ToolCall,
+    Usage,
+)
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step
@@ -108,7 +116,9 @@ class Room:
         await self.until(lambda: fresh.pages.current is not None)
         await self.rest(fresh)
         live, read = self.cards(self.live), self.cards(fresh)
-        await self.until(lambda: figures(self.live) == figures(fresh), f"{moment}: {figures(self.live)}, read {figures(fresh)}")
+        await self.until(
+            lambda: figures(self.live) == figures(fresh), f"{moment}: {figures(self.live)}, read {figures(fresh)}"
+        )
         fresh.hide()
         fresh.deleteLater()
         assert live == read, f"{moment}:\nlive\n{told(live)}\nread\n{told(read)}"
@@ -191,7 +201,9 @@ class Busy(ScriptedModel):
 def replied(text: str = "", *calls: ToolCall, reasoning: str = "", finish: FinishReason | None = None) -> ChatReply:
     reason = finish or (FinishReason.TOOL_CALLS if calls else FinishReason.STOP)
     usage = Usage(tokens_input=20, tokens_output=5)
-    return ChatReply(content=text, reasoning=reasoning, tool_calls=calls, finish_reason=reason, usage=usage, model="scripted")
+    return ChatReply(
+        content=text, reasoning=reasoning, tool_calls=calls, finish_reason=reason, usage=usage, model="scripted"
+    )
 
 
 def task(id: str, name: str) -> ToolCall:
@@ -217,7 +229,14 @@ async def text_and_thoughts(opened: Open) -> None:
 async def tools(opened: Open) -> None:
     first = replied("I calculate.", calculate("a", "6*7"), calculate("b", "1/0"))
     room = await opened(
-        Lead=[first, [task("t", "Tidy up")], [calculate("c", "2+2")], replied("", calculate("d", "1+1"), reasoning="Hm."), "Done.", "Done."]
+        Lead=[
+            first,
+            [task("t", "Tidy up")],
+            [calculate("c", "2+2")],
+            replied("", calculate("d", "1+1"), reasoning="Hm."),
+            "Done.",
+            "Done.",
+        ]
     )
     await room.send(tools=("CalculatorTool", "TodoTool"))
     await room.status("completed")
@@ -227,13 +246,20 @@ async def tools(opened: Open) -> None:
 async def approvals(opened: Open) -> None:
     """A call before the pending one runs meanwhile; then approved, rejected and edited."""
     mixed = replied("", calculate("a", "6*7"), spawn("s", "Helper"), calculate("b", "2*2"))
-    room = await opened(Lead=[mixed, [spawn("x", "Wrong")], [spawn("e", "Clumsy")], "Done."], Helper=["I helped."], Deft=["Deftly done."])
+    room = await opened(
+        Lead=[mixed, [spawn("x", "Wrong")], [spawn("e", "Clumsy")], "Done."],
+        Helper=["I helped."],
+        Deft=["Deftly done."],
+    )
     await room.send(approval="selective")
     await room.status("awaiting_approval")
     await room.compare("while the first request waits")
     await room.decide()
     await room.until(
-        lambda: len(approval_controller(room.bridge).pending()) == 1 and approval_controller(room.bridge).pending()[0].call_id == "x"
+        lambda: (
+            len(approval_controller(room.bridge).pending()) == 1
+            and approval_controller(room.bridge).pending()[0].call_id == "x"
+        )
     )
     await room.compare("while the second waits")
     await room.decide(note="Not this one.")
@@ -282,7 +308,9 @@ async def agents(opened: Open) -> None:
 
 async def limit(opened: Open) -> None:
     """A limit between a reply and its calls, raised; and one ended by a final answer."""
-    room = await opened(Lead=[[calculate("a", "1+1")], [calculate("b", "2+2")], [calculate("c", "3+3")], "That is all."])
+    room = await opened(
+        Lead=[[calculate("a", "1+1")], [calculate("b", "2+2")], [calculate("c", "3+3")], "That is all."]
+    )
     await room.send(budget=Budget(max_tool_calls=1))
     await room.status("paused")
     await room.compare("while it waits")
@@ -298,7 +326,9 @@ async def limit(opened: Open) -> None:
 async def stopped(opened: Open) -> None:
     """Stopped during a reply, a question, and a request."""
     gate = asyncio.Event()
-    held = ScriptedModel(["A long answer that is never told to its end.", [ask_user("q")], [spawn("s", "Helper")]], gate=gate)
+    held = ScriptedModel(
+        ["A long answer that is never told to its end.", [ask_user("q")], [spawn("s", "Helper")]], gate=gate
+    )
     room = await opened(Lead=held)
     await room.send()
     await room.until(lambda: "A long answer" in told(room.cards(room.live)))
@@ -321,7 +351,9 @@ async def stopped(opened: Open) -> None:
 async def failure(opened: Open) -> None:
     """A server that is busy once is retried; one that refuses is reported, with Retry."""
     said = "HTTP 401: invalid_api_key"
-    no_key = ProviderError("{provider} refused the API key ({detail}). Set it.", code="auth", provider="It", detail=said)
+    no_key = ProviderError(
+        "{provider} refused the API key ({detail}). Set it.", code="auth", provider="It", detail=said
+    )
     room = await opened(Lead=Busy([no_key, "Here I am."]))
     await room.send()
     await room.status("error")
@@ -390,16 +422,37 @@ async def form(opened: Open) -> None:
     await room.status("completed")
     await room.compare("at the end")
     shown = room.cards(room.live)
-    assert [kind for kind, _words in shown[-4:]] == ["assistant-message", "notice-card", "assistant-message", "notice-card"]
+    assert [kind for kind, _words in shown[-4:]] == [
+        "assistant-message",
+        "notice-card",
+        "assistant-message",
+        "notice-card",
+    ]
     assert "json" in told(shown[-2:-1]), "shown as code"
     assert "'total' is a required property" in told(shown[-1:])
 
 
-KINDS = [text_and_thoughts, tools, approvals, questions, agents, limit, stopped, failure, nudge, form, unfinished, ends, loop]
+KINDS = [
+    text_and_thoughts,
+    tools,
+    approvals,
+    questions,
+    agents,
+    limit,
+    stopped,
+    failure,
+    nudge,
+    form,
+    unfinished,
+    ends,
+    loop,
+]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-async def test_what_is_shown_live_is_what_is_shown_after_a_reload(opened: Open, kind: Callable[[Open], Awaitable[None]]) -> None:
+async def test_what_is_shown_live_is_what_is_shown_after_a_reload(
+    opened: Open, kind: Callable[[Open], Awaitable[None]]
+) -> None:
     await kind(opened)
 
 

@@ -11,10 +11,13 @@ from atelier_desk.markdown.parser import Block, MarkdownStream, markdown, parse
 
 PIECES = st.sampled_from(
     [
-        "word ", "two words", "\n", "\n\n", "# Title\n", "- item\n", "  - inner\n", "1. one\n", "> quote\n", "```python\n", "```\n",
-        "code = 1\n", "**bold** ", "*it* ", "`x` ", "| a | b |\n", "|---|---|\n", "| 1 | 2 |\n", "---\n", "===\n", "    indented\n",
+        "word ", "two words", "\n", "\n\n", "# Title\n", "- item\n", "  - inner\n", "1. one\n", "> quote\n",
+        "```python\n", "```\n",
+        "code = 1\n", "**bold** ", "*it* ", "`x` ", "| a | b |\n", "|---|---|\n", "| 1 | 2 |\n", "---\n", "===\n",
+        "    indented\n",
         "<b>raw</b> ", "$x_1$ ", "$$\n", "$$", "x = y\n", "- [ ] box\n",
-        "```markdown\n", "> ```md\n", "[^1] ", "[^1]: note\n", "> [!NOTE]\n", "**「", "」**", "https://x.y/a_b ", "a<br>b ",
+        "```markdown\n", "> ```md\n", "[^1] ", "[^1]: note\n", "> [!NOTE]\n", "**「", "」**", "https://x.y/a_b ",
+        "a<br>b ",
         "\\[\n", "\\]\n", "~~~\n", "![i](a.png) ", "[l](http://x.y) ", "é", "🚀 ",
     ]
 )  # fmt: skip

@@ -70,11 +70,16 @@ def test_boxes_go_from_the_text_into_the_item() -> None:
     (block,) = parse("- [x] done\n- [ ] to **do**\n- [ ](link) no\n- [y] no\n")
     items = [token.meta.get("checked") for token in block.tokens if token.type == "list_item_open"]
     assert items == [True, False, None, None]
-    assert plain_text("- [x] done\n- [ ] to **do**\n\n1. one\n2. two\n   - in") == "- [x] done\n- [ ] to do\n\n1. one\n2. two\n  - in"
+    assert (
+        plain_text("- [x] done\n- [ ] to **do**\n\n1. one\n2. two\n   - in")
+        == "- [x] done\n- [ ] to do\n\n1. one\n2. two\n  - in"
+    )
 
 
 def test_plain_and_spoken_text() -> None:
-    text = "# Title\n\nSome *words* and `code`, $x^2$.\n\n```python\na = 1\n```\n\n| a | b |\n|---|---|\n| **1** | 2 |\n"
+    text = (
+        "# Title\n\nSome *words* and `code`, $x^2$.\n\n```python\na = 1\n```\n\n| a | b |\n|---|---|\n| **1** | 2 |\n"
+    )
     assert plain_text(text) == "Title\n\nSome words and code, $x^2$.\n\na = 1\n\na\tb\n1\t2"
     assert "a = 1" not in spoken_text(text)
 

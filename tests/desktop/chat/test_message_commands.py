@@ -56,7 +56,9 @@ def choose(menu: QMenu, name: str) -> None:
 
 
 def names(menu: QMenu) -> list[str]:
-    return [each.objectName().removeprefix("message-") or each.text() for each in menu.actions() if not each.isSeparator()]
+    return [
+        each.objectName().removeprefix("message-") or each.text() for each in menu.actions() if not each.isSeparator()
+    ]
 
 
 async def test_the_menu_offers_what_fits_the_message(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +80,16 @@ async def test_the_menu_offers_what_fits_the_message(desk: Desk, monkeypatch: py
     assert names(menu) == wanted
     assert menu.activeAction() is menu.actions()[0], "the keyboard goes on in it"
     menu.close()
-    assert names(menu_of(desk, 0)) == ["copy", "copy-text", "quote", "read-aloud", "edit", "branch", "pin", "delete-branch"]
+    assert names(menu_of(desk, 0)) == [
+        "copy",
+        "copy-text",
+        "quote",
+        "read-aloud",
+        "edit",
+        "branch",
+        "pin",
+        "delete-branch",
+    ]
 
 
 async def test_the_row_has_the_same_menu(qtbot: QtBot, desk: Desk) -> None:
@@ -135,7 +146,9 @@ async def test_a_pin_is_stored_shown_and_listed(qtbot: QtBot, desk: Desk) -> Non
     choose(menu_of(desk, 1), "pin")
     await settle()
     assert desk.engine.calls("messages.set_pinned") == [(("a1", True), {})]
-    pinned = Message(id="a1", workflow_id="w1", run_id="r1", seq=2, role=MessageRole.ASSISTANT, content=ANSWER, pinned=True)
+    pinned = Message(
+        id="a1", workflow_id="w1", run_id="r1", seq=2, role=MessageRole.ASSISTANT, content=ANSWER, pinned=True
+    )
     desk.engine.set("messages", "pinned", [pinned])
     desk.event("context_changed", run_id="r1", reason="pinned", origin="r1:2", message_id="a1")
     assert desk.panel.view.entries[1].pinned
@@ -180,7 +193,9 @@ async def test_every_command_is_an_action_of_the_palette(qtbot: QtBot, desk: Des
     menu.close()
 
 
-async def test_messages_of_a_sub_agent_are_only_copied_quoted_and_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_messages_of_a_sub_agent_are_only_copied_quoted_and_read(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(desk.panel.commands, "_spoken", True)
     desk.panel.host.versions = False
     menu = QMenu(desk.panel)
@@ -204,7 +219,9 @@ async def test_without_a_voice_it_explains_why_it_cannot_read(desk: Desk, monkey
 
 def test_the_voice_is_what_the_machine_has() -> None:
     assert speech.voice("linux", lambda name: None) is None
-    assert speech.voice("linux", lambda name: name if name == "espeak" else None) == Voice("espeak", ("-v", "en", "--stdin"))
+    assert speech.voice("linux", lambda name: name if name == "espeak" else None) == Voice(
+        "espeak", ("-v", "en", "--stdin")
+    )
     assert speech.voice("darwin", lambda name: name) == Voice("say", ("-f", "-"))
 
 
@@ -229,5 +246,7 @@ async def test_reading_aloud_gets_the_words_and_can_be_stopped(
 
 async def test_the_menu_opens_where_the_pointer_is(desk: Desk) -> None:
     target = widget(desk, 1)
-    QApplication.sendEvent(target, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, QPoint(5, 5), target.mapToGlobal(QPoint(5, 5))))
+    QApplication.sendEvent(
+        target, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, QPoint(5, 5), target.mapToGlobal(QPoint(5, 5)))
+    )
     assert target.findChild(QMenu, "message-menu") is not None

@@ -18,7 +18,12 @@ BUDGET = Budget(max_cost=2.0, max_tokens=1_000, max_seconds=60, max_tool_calls=1
 
 def test_the_fullest_cap_comes_first() -> None:
     found = shares(AgentUsage(100, 50, 1.8, tool_calls=1, elapsed_ms=30_000), BUDGET)
-    assert [(share.name, round(share.part, 2)) for share in found] == [("Cost", 0.9), ("Time", 0.5), ("Tokens", 0.15), ("Tool calls", 0.1)]
+    assert [(share.name, round(share.part, 2)) for share in found] == [
+        ("Cost", 0.9),
+        ("Time", 0.5),
+        ("Tokens", 0.15),
+        ("Tool calls", 0.1),
+    ]
     assert shares(AgentUsage(), Budget()) == []
     assert shares(AgentUsage(), Budget(max_tool_calls=0))[0].part == 1.0
 
@@ -27,7 +32,10 @@ def test_totals_are_the_teams_and_the_context_its_first_agents() -> None:
     meter = UsageMeter()
     meter.show_usage(Usage(tokens_input=900, tokens_output=100, cost=0.5), 500, 1_000)
     assert meter.text.text() == "1.0\u202fk tokens · 50 % · $0.50"
-    meter.update_usage(UsageUpdated(context_tokens=9, context_window=10, workflow=UsageTotals(tokens_input=3_000, cost=0.75)), own=False)
+    meter.update_usage(
+        UsageUpdated(context_tokens=9, context_window=10, workflow=UsageTotals(tokens_input=3_000, cost=0.75)),
+        own=False,
+    )
     assert meter.text.text() == "3.0\u202fk tokens · 50 % · $0.75"
     meter.brief = True
     refresh_texts()

@@ -39,7 +39,16 @@ class Desk:
         )
         self.rows = [
             Message(id="u1", workflow_id="w1", run_id="r1", seq=1, role=MessageRole.USER, content="Question"),
-            Message(id="a1", workflow_id="w1", run_id="r1", seq=2, role=MessageRole.ASSISTANT, content="Answer", provider="p", model="m"),
+            Message(
+                id="a1",
+                workflow_id="w1",
+                run_id="r1",
+                seq=2,
+                role=MessageRole.ASSISTANT,
+                content="Answer",
+                provider="p",
+                model="m",
+            ),
         ]
         self.engine = FakeAtelier(
             workflows={
@@ -63,7 +72,9 @@ class Desk:
         await settle()
 
     def event(self, kind: str, workflow_id: str = "w1", run_id: str = "r2", **data: Any) -> None:
-        self.bridge.stream_event.emit(StreamEvent(workflow_id=workflow_id, run_id=run_id, chunk_type=ChunkType(kind), data=data))
+        self.bridge.stream_event.emit(
+            StreamEvent(workflow_id=workflow_id, run_id=run_id, chunk_type=ChunkType(kind), data=data)
+        )
 
     @property
     def texts(self) -> list[str]:
@@ -107,7 +118,15 @@ async def test_sending_shows_the_message_at_once_and_streams_the_answer(qtbot: Q
     desk.event("token", content="is.", message_id="a2")
     assert desk.texts == ["Question", "Answer", "Next?", "It is."]
     desk.event("message", message_id="a2", role="assistant", content="It is.")
-    desk.event("usage", tokens_input=1, tokens_output=1, cost=0, context_tokens=100, context_window=1000, workflow={"tokens_input": 5000})
+    desk.event(
+        "usage",
+        tokens_input=1,
+        tokens_output=1,
+        cost=0,
+        context_tokens=100,
+        context_window=1000,
+        workflow={"tokens_input": 5000},
+    )
     desk.event("workflow_complete", status="completed")
     assert desk.panel.composer.stop.isHidden()
     assert "5.0" in desk.panel.header.usage.text()
@@ -335,7 +354,9 @@ async def test_regenerating_a_turn_warns_of_what_its_calls_changed(desk: Desk, e
     told: list[str] = []
     desk.panel.sending.status_changed.connect(told.append)
     calls = [Call(f"c{status}", "WriteFileTool", status=status, effect=effect) for status in ("ok", "rejected")]
-    desk.panel.view.set_entries([Entry("a", "assistant", run_id="r1", calls=calls), Entry("b", "assistant", run_id="r2", calls=calls)])
+    desk.panel.view.set_entries(
+        [Entry("a", "assistant", run_id="r1", calls=calls), Entry("b", "assistant", run_id="r2", calls=calls)]
+    )
     desk.panel.host.resend_requested.emit("r1", "m1", "Better question")
     await settle(30)
     assert told == ["1 call of the earlier answer changed something. That stays, and may be done again."] * said
@@ -361,10 +382,20 @@ async def test_who_changes_a_message_within_a_turn_sees_what_is_sent_again_with_
 
 
 async def test_find_goes_through_older_pages_too(desk: Desk) -> None:
-    old = [Message(id=f"o{i}", workflow_id="w1", run_id="r0", seq=i, role=MessageRole.USER, content=f"needle {i}") for i in range(1, 51)]
-    new = [Message(id=f"n{i}", workflow_id="w1", run_id="r1", seq=i, role=MessageRole.USER, content="hay") for i in range(51, 151)]
+    old = [
+        Message(id=f"o{i}", workflow_id="w1", run_id="r0", seq=i, role=MessageRole.USER, content=f"needle {i}")
+        for i in range(1, 51)
+    ]
+    new = [
+        Message(id=f"n{i}", workflow_id="w1", run_id="r1", seq=i, role=MessageRole.USER, content="hay")
+        for i in range(51, 151)
+    ]
     pages = {None: new, 51: old}
-    desk.engine.set("workflows", "transcript", lambda key, before=None, limit=0: [TranscriptEntry(row) for row in pages.get(before, [])])
+    desk.engine.set(
+        "workflows",
+        "transcript",
+        lambda key, before=None, limit=0: [TranscriptEntry(row) for row in pages.get(before, [])],
+    )
     await desk.open()
     desk.panel.find_bar.enter()
     desk.panel.find_bar.field.setText("NEEDLE")
@@ -378,12 +409,16 @@ async def test_find_goes_through_older_pages_too(desk: Desk) -> None:
     assert desk.panel.find_bar.isHidden()
 
 
-@pytest.mark.parametrize(("status", "kind"), [(RunStatus.PAUSED, "limit_reached"), (RunStatus.INTERRUPTED, "run_interrupted")])
+@pytest.mark.parametrize(
+    ("status", "kind"), [(RunStatus.PAUSED, "limit_reached"), (RunStatus.INTERRUPTED, "run_interrupted")]
+)
 async def test_a_held_run_is_shown_with_its_decision(desk: Desk, status: RunStatus, kind: str) -> None:
     desk.engine.run = Run(id="r1", workflow_id="w1", status=status)
     desk.workflow = desk.workflow.model_copy(update={"head_run_id": "r1"})
     details = {"limit": "cost", "ended": "killed"}
-    desk.rows.append(Message(id="n", workflow_id="w1", run_id="r1", seq=3, role=MessageRole.NOTICE, kind=kind, details=details))
+    desk.rows.append(
+        Message(id="n", workflow_id="w1", run_id="r1", seq=3, role=MessageRole.NOTICE, kind=kind, details=details)
+    )
     await desk.open()
     assert desk.panel.view.entries[-1].actionable
     assert desk.panel.composer.stop.isHidden()

@@ -22,7 +22,11 @@ from tests.support.program import Program
 @pytest.fixture
 async def program(qtbot: QtBot) -> Program:
     made = Program(qtbot)
-    made.engine.set("workflows", "create", lambda name="", agent_id="", choices=None: Workflow(id="w9", name="Quick", agent_id=agent_id))
+    made.engine.set(
+        "workflows",
+        "create",
+        lambda name="", agent_id="", choices=None: Workflow(id="w9", name="Quick", agent_id=agent_id),
+    )
     made.engine.set("runs", "send", "r9")
     await made.start(workflow="w1")
     return made
@@ -43,7 +47,9 @@ async def say(program: Program, kind: ChunkType, **data: Any) -> None:
     await settle()
 
 
-async def test_enter_starts_a_workflow_in_the_background_and_the_answer_is_shown(program: Program, quick: QuickAsk, qtbot: QtBot) -> None:
+async def test_enter_starts_a_workflow_in_the_background_and_the_answer_is_shown(
+    program: Program, quick: QuickAsk, qtbot: QtBot
+) -> None:
     assert "Ada" in quick.who.text()
     assert not quick.answer.isVisible()
     quick.field.setText("How high is the Eiffel tower?")
@@ -81,7 +87,9 @@ async def test_an_agent_that_asks_is_answered_in_its_workflow_and_one_that_works
     quick.field.setText("Hello")
     qtbot.keyClick(quick.field, Qt.Key.Key_Return)
     await settle()
-    await say(program, ChunkType.USER_QUESTION_START, user_question={"question_id": "q", "question": "Which?"}, pending=1)
+    await say(
+        program, ChunkType.USER_QUESTION_START, user_question={"question_id": "q", "question": "Which?"}, pending=1
+    )
     assert "waiting for you" in quick.status.text()
     quick.stop.click()
     await settle()
@@ -95,18 +103,27 @@ async def test_it_is_named_and_reached(quick: QuickAsk) -> None:
     assert out_of_reach(quick) == []
 
 
-async def test_there_is_no_icon_where_the_desktop_has_no_place_for_it(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_there_is_no_icon_where_the_desktop_has_no_place_for_it(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tray, "there_is_a_tray", lambda: False)
     program.window.show_tray(True)
     assert program.window._tray is None
 
 
-async def test_the_icon_offers_quick_ask_and_carries_the_notifications(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_icon_offers_quick_ask_and_carries_the_notifications(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tray, "there_is_a_tray", lambda: True)
     program.window.show_tray(True)
     made = program.window._tray
     assert made is not None
-    assert [action.text() for action in made.menu.actions() if action.text()] == ["Quick ask", "Show Atelier", "New workflow", "Quit"]
+    assert [action.text() for action in made.menu.actions() if action.text()] == [
+        "Quick ask",
+        "Show Atelier",
+        "New workflow",
+        "Quit",
+    ]
     assert program.window.presenter.attention._tray_icon() is made.icon
     made.icon.activated.emit(QSystemTrayIcon.ActivationReason.Trigger)
     assert program.window._quick is not None

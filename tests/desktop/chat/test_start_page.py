@@ -28,7 +28,15 @@ def agent(key: str, name: str) -> Agent:
 
 
 def workflow(key: str, hours: int, **fields: object) -> Workflow:
-    return Workflow(**{"id": key, "name": f"Name {key}", "updated_at": utc_now() - timedelta(hours=hours), "head_run_id": "r", **fields})
+    return Workflow(
+        **{
+            "id": key,
+            "name": f"Name {key}",
+            "updated_at": utc_now() - timedelta(hours=hours),
+            "head_run_id": "r",
+            **fields,
+        }
+    )
 
 
 AGENTS = [agent("a1", "Assistant"), agent("a2", "Team lead")]
@@ -42,7 +50,9 @@ LISTED = [
 
 class Panel:
     def __init__(self, qtbot: QtBot, agents: list[Agent]) -> None:
-        self.engine = FakeAtelier(agents={"list": agents, "default": agents[0]}, workflows={"list": LISTED}, settings={"get": Settings()})
+        self.engine = FakeAtelier(
+            agents={"list": agents, "default": agents[0]}, workflows={"list": LISTED}, settings={"get": Settings()}
+        )
         self.chat = ChatPanel(FakeBridge(self.engine))  # type: ignore[arg-type]
         qtbot.addWidget(self.chat)
         self.chat.resize(800, 700)
@@ -50,7 +60,11 @@ class Panel:
         self.page = self.chat.empty
 
     def cards(self, name: str) -> list[CardButton]:
-        return [each for each in self.page.findChildren(CardButton) if each.objectName().startswith(name) and each.isVisibleTo(self.page)]
+        return [
+            each
+            for each in self.page.findChildren(CardButton)
+            if each.objectName().startswith(name) and each.isVisibleTo(self.page)
+        ]
 
     def recent(self) -> list[str]:
         return [each.accessibleName() for each in self.page.recent.items]
@@ -65,7 +79,12 @@ async def panel(qtbot: QtBot) -> Panel:
 
 
 async def test_recent_work_is_listed_newest_first_and_opened(qtbot: QtBot, panel: Panel) -> None:
-    assert panel.recent() == ["Name new, 1 hour ago", "Name w0, 2 hours ago", "Name w1, 3 hours ago", "Name w2, 4 hours ago"]
+    assert panel.recent() == [
+        "Name new, 1 hour ago",
+        "Name w0, 2 hours ago",
+        "Name w1, 3 hours ago",
+        "Name w2, 4 hours ago",
+    ]
     chosen: list[str] = []
     panel.page.workflow_chosen.connect(chosen.append)
     line = panel.page.recent.items[1]
@@ -146,7 +165,9 @@ async def test_the_page_speaks_the_language_of_the_moment(panel: Panel) -> None:
 
 
 @pytest.mark.parametrize(("width", "scale", "columns"), [(800, 100, 3), (500, 100, 2), (500, 200, 1)])
-async def test_the_cards_have_room_at_every_width_and_size(qtbot: QtBot, panel: Panel, width: int, scale: int, columns: int) -> None:
+async def test_the_cards_have_room_at_every_width_and_size(
+    qtbot: QtBot, panel: Panel, width: int, scale: int, columns: int
+) -> None:
     theme().set_scale(scale)
     panel.chat.resize(width, 700)
     examples = panel.cards("example")
@@ -167,8 +188,14 @@ async def test_it_stands_over_the_composer_also_beside_a_scroll_bar(panel: Panel
         panel.chat.resize(width, height)
         await settle()
         body, composer = panel.page._body, panel.chat.composer
-        left, right = body.mapTo(panel.chat, body.rect().topLeft()).x(), body.mapTo(panel.chat, body.rect().topRight()).x()
-        over = composer.mapTo(panel.chat, composer.rect().topLeft()).x(), composer.mapTo(panel.chat, composer.rect().topRight()).x()
+        left, right = (
+            body.mapTo(panel.chat, body.rect().topLeft()).x(),
+            body.mapTo(panel.chat, body.rect().topRight()).x(),
+        )
+        over = (
+            composer.mapTo(panel.chat, composer.rect().topLeft()).x(),
+            composer.mapTo(panel.chat, composer.rect().topRight()).x(),
+        )
         places[panel.page.verticalScrollBar().isVisible()] = (left, right, *over)
     assert set(places) == {False, True}
     assert places[False] == places[True]
@@ -212,5 +239,7 @@ async def test_the_agents_stand_under_the_examples(panel: Panel) -> None:
     examples, agents = panel.cards("example"), panel.cards("agent-card")
     assert (len(examples), len(agents)) == (3, 2)
     assert examples[0].y() == examples[1].y()
-    places = [[(card.mapTo(panel.page, QPoint()).x(), card.width()) for card in cards[:2]] for cards in (examples, agents)]
+    places = [
+        [(card.mapTo(panel.page, QPoint()).x(), card.width()) for card in cards[:2]] for cards in (examples, agents)
+    ]
     assert places[0] == places[1]

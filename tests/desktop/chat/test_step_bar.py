@@ -127,7 +127,9 @@ async def test_a_paused_run_continues_from_here(desk: Desk) -> None:
     await desk.until(lambda: bool(desk.bar.waiting))
     handle = desk.engine.runs.state_of(run_id)
     assert handle is not None
-    await desk.engine.journal.append(handle, RunResumed(mode=RunMode.STEPPING, steps=0), RunPaused(reason=PauseReason.USER))
+    await desk.engine.journal.append(
+        handle, RunResumed(mode=RunMode.STEPPING, steps=0), RunPaused(reason=PauseReason.USER)
+    )
     await desk.until(lambda: "paused" in desk.says)
     assert desk.bar.next.isHidden()
     desk.press("step-run-on")

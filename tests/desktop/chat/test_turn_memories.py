@@ -36,7 +36,9 @@ SAID = [
 
 
 def memory(id: str, content: str, **facts: Any) -> Memory:
-    return Memory(**{"id": id, "type": MemoryType.USER_PREF, "content": content, "workflow_id": "w", "turn_id": "r1", **facts})
+    return Memory(
+        **{"id": id, "type": MemoryType.USER_PREF, "content": content, "workflow_id": "w", "turn_id": "r1", **facts}
+    )
 
 
 class Panel:
@@ -44,7 +46,11 @@ class Panel:
 
     def __init__(self, qtbot: QtBot) -> None:
         self.kept = {
-            each.id: each for each in (memory("m1", "Likes short answers.", proposed=True), memory("m2", "Is at work.", agent_source="Ada"))
+            each.id: each
+            for each in (
+                memory("m1", "Likes short answers.", proposed=True),
+                memory("m2", "Is at work.", agent_source="Ada"),
+            )
         }
         self.asked: list[tuple[str, bool]] = []
         self.gone: dict[str, Memory] = {}

@@ -66,7 +66,9 @@ def test_beginnings_come_first() -> None:
 
 def test_keyboard_runs_the_chosen_command(qtbot: QtBot, window: Window) -> None:
     palette = CommandPalette(
-        ActionRegistry(window), window, lambda: [Command("Workflow A", lambda: window.ran.append("A"), group="Workflows")]
+        ActionRegistry(window),
+        window,
+        lambda: [Command("Workflow A", lambda: window.ran.append("A"), group="Workflows")],
     )
     palette.popup()
     assert lines(palette) == ["Commands", "Show tasks", "Search everywhere", "Workflows", "Workflow A"]
@@ -95,7 +97,10 @@ def test_a_name_is_registered_once(window: Window) -> None:
 
 
 def test_what_was_run_last_stands_first_and_breaks_ties(qtbot: QtBot, window: Window) -> None:
-    agents = [Command(f"Agent {name}", partial(window.ran.append, name), key=f"agent:{name}", group="Agents") for name in "abc"]
+    agents = [
+        Command(f"Agent {name}", partial(window.ran.append, name), key=f"agent:{name}", group="Agents")
+        for name in "abc"
+    ]
     palette = CommandPalette(ActionRegistry(window), window, lambda: agents)
     kept: list[str] = []
     palette.ran.connect(kept.append)
@@ -115,7 +120,9 @@ def test_what_was_run_last_stands_first_and_breaks_ties(qtbot: QtBot, window: Wi
 
 
 def test_headings_are_skipped_and_an_empty_result_is_shown(qtbot: QtBot, window: Window) -> None:
-    palette = CommandPalette(ActionRegistry(window), window, lambda: [Command("W", lambda: None, key="w", group="Workflows")])
+    palette = CommandPalette(
+        ActionRegistry(window), window, lambda: [Command("W", lambda: None, key="w", group="Workflows")]
+    )
     palette.popup()
     seen = []
     for _ in range(4):
@@ -138,7 +145,9 @@ def test_its_corners_are_round_without_a_compositor(window: Window) -> None:
 
 
 def test_it_is_as_high_as_what_is_found(qtbot: QtBot, window: Window) -> None:
-    palette = CommandPalette(ActionRegistry(window), window, lambda: [Command(f"Workflow {number}", bool) for number in range(30)])
+    palette = CommandPalette(
+        ActionRegistry(window), window, lambda: [Command(f"Workflow {number}", bool) for number in range(30)]
+    )
     palette.popup()
     full = palette.height()
     assert full <= window.height()

@@ -39,8 +39,12 @@ async def test_everything_is_found_in_both_languages(qtbot: QtBot, language: str
     palette = CommandPalette(window.actions_, window, lambda: commands(window, sections(), lambda _name: None))
     offered = {each.key: each for each in palette._collect()}
     assert {wanted: found for wanted, found in SEARCHED.items() if score(wanted, offered[found]) is None} == {}
-    assert {name for name in WORDS if not name.startswith("page:")} == {spec.name for spec, _made in window.actions_} - {"command-palette"}
-    assert {name.removeprefix("page:") for name in WORDS if name.startswith("page:")} == {page.name for page in sections()}
+    assert {name for name in WORDS if not name.startswith("page:")} == {
+        spec.name for spec, _made in window.actions_
+    } - {"command-palette"}
+    assert {name.removeprefix("page:") for name in WORDS if name.startswith("page:")} == {
+        page.name for page in sections()
+    }
 
 
 async def test_workflows_carry_their_date_and_found_words_are_in_bold(qtbot: QtBot) -> None:

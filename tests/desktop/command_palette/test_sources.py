@@ -27,7 +27,9 @@ async def wait_for(done: Callable[[], bool]) -> None:
     await settle()
 
 
-async def test_the_palette_opened_before_the_models_are_read_finds_them_once_they_are(program: Program, qtbot: QtBot) -> None:
+async def test_the_palette_opened_before_the_models_are_read_finds_them_once_they_are(
+    program: Program, qtbot: QtBot
+) -> None:
     window = program.window
     await program.start()
     window.actions_["command-palette"].trigger()
@@ -47,7 +49,10 @@ async def test_the_palette_opened_before_the_models_are_read_finds_them_once_the
 
 
 async def test_the_palette_reaches_workflows_agents_models_and_settings(program: Program, qtbot: QtBot) -> None:
-    models = [ModelInfo(provider="Groq", name="llama", context_window=131_072), ModelInfo(provider="p", name="e", embedding=True)]
+    models = [
+        ModelInfo(provider="Groq", name="llama", context_window=131_072),
+        ModelInfo(provider="p", name="e", embedding=True),
+    ]
     agents = [Agent(id=name, config=AgentConfig(name=name, provider="p", model="m")) for name in ("Ada", "Bert")]
     program.engine.set("models", "list", models)
     program.engine.set("agents", "list", agents)
@@ -91,7 +96,9 @@ async def test_the_palette_finds_workflows_that_were_put_away(program: Program, 
     assert palette is not None
     qtbot.keyClicks(palette.field, "harbour")
     await wait_for(lambda: palette.list.rows.rowCount() == 1)
-    assert palette.list.rows.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole).startswith("Harbour plans, Archived · ")
+    assert (
+        palette.list.rows.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole).startswith("Harbour plans, Archived · ")
+    )
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
     await settle(30)
     assert window.chat.workflow_id == "old"
@@ -99,7 +106,10 @@ async def test_the_palette_finds_workflows_that_were_put_away(program: Program, 
 
 async def test_the_palette_puts_a_prompt_into_the_message(program: Program, qtbot: QtBot) -> None:
     await program.start(workflow="w1")
-    prompts = [Prompt(name="weekly", description="Sums the week up", content="Sum up."), Prompt(name="greet", content="Greet {{who}}.")]
+    prompts = [
+        Prompt(name="weekly", description="Sums the week up", content="Sum up."),
+        Prompt(name="greet", content="Greet {{who}}."),
+    ]
     program.engine.set("prompts", "list", prompts)
     window, field = program.window, program.window.chat.composer.field
     field.setPlainText("Please: ")
@@ -121,7 +131,9 @@ async def test_the_palette_puts_a_prompt_into_the_message(program: Program, qtbo
     assert field.toPlainText() == "Please: Sum up.Greet Ann."
 
 
-async def test_a_palette_opened_while_the_program_opens_offers_what_can_be_done_then(program: Program, qtbot: QtBot) -> None:
+async def test_a_palette_opened_while_the_program_opens_offers_what_can_be_done_then(
+    program: Program, qtbot: QtBot
+) -> None:
     window = program.window
     window.actions_["command-palette"].trigger()
     palette = window._palette

@@ -52,7 +52,10 @@ def grounds(text: DiffText, line: int) -> list[tuple[str, str]]:
 def colours(text: DiffText, line: int) -> dict[str, str]:
     block = text.document().findBlockByNumber(line)
     found = block.layout().formats()
-    return {block.text()[each.start : each.start + each.length]: each.format.foreground().color().name().upper() for each in found}
+    return {
+        block.text()[each.start : each.start + each.length]: each.format.foreground().color().name().upper()
+        for each in found
+    }
 
 
 def test_in_line_changed_words_are_marked_and_the_syntax_is_coloured(view: DiffView) -> None:
@@ -71,7 +74,12 @@ def test_side_by_side_what_belongs_together_stands_beside_each_other(view: DiffV
     view.set_mode("side")
     assert (view.side_by_side, view.inline.isVisible(), view.left.isVisible()) == (True, False, True)
     assert view.left.toPlainText().split("\n")[1:5] == ["import os", "timeout = 10  # seconds", "", "print(timeout)"]
-    assert view.right.toPlainText().split("\n")[1:5] == ["import os", "timeout = 30  # seconds", "retries = 'two'", "print(timeout)"]
+    assert view.right.toPlainText().split("\n")[1:5] == [
+        "import os",
+        "timeout = 30  # seconds",
+        "retries = 'two'",
+        "print(timeout)",
+    ]
     assert grounds(view.right, 2) == [("30", theme().tokens.ok_strong)]
     view.resize(360, 400)
     qtbot.waitUntil(lambda: not view.side_by_side)

@@ -33,7 +33,9 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
 from tests.support.wheel import changed_by_wheel, inputs
 
 Find = Callable[[str], Any]
-OLLAMA = SimpleNamespace(kind="ollama", software="Ollama", base_url="http://127.0.0.1:11434", models=("qwen3:4b", "llama3.2"))
+OLLAMA = SimpleNamespace(
+    kind="ollama", software="Ollama", base_url="http://127.0.0.1:11434", models=("qwen3:4b", "llama3.2")
+)
 
 
 class Server:
@@ -99,7 +101,9 @@ async def forward(find: Find) -> None:
     await settle()
 
 
-async def test_language_and_theme_apply_at_once_and_are_stored(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+async def test_language_and_theme_apply_at_once_and_are_stored(
+    guide: FirstStart, find: Find, atelier: FakeAtelier
+) -> None:
     find("theme-select").setCurrentIndex(2)
     find("theme-select").activated.emit(2)
     assert theme().tokens.dark
@@ -138,7 +142,9 @@ async def test_the_starter_is_ready_without_a_test(guide: FirstStart, find: Find
     assert atelier.calls("agents.use_model") == [(("local", STARTER), {})]
 
 
-async def test_a_found_server_must_answer_before_it_is_taken(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
+async def test_a_found_server_must_answer_before_it_is_taken(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
+) -> None:
     await forward(find)
     find("choice-ollama").click()
     assert not guide.model.starter.tile.isChecked()
@@ -158,7 +164,9 @@ async def test_a_found_server_must_answer_before_it_is_taken(guide: FirstStart, 
     assert atelier.calls("agents.use_model") == [(("Ollama", "qwen3:4b"), {})]
 
 
-async def test_a_refused_key_is_reported_in_the_users_language_at_its_field(guide: FirstStart, find: Find, server: Server) -> None:
+async def test_a_refused_key_is_reported_in_the_users_language_at_its_field(
+    guide: FirstStart, find: Find, server: Server
+) -> None:
     """Neither the server's English text nor a link to settings that are not open."""
     await forward(find)
     find("choice-mistral").click()
@@ -170,13 +178,17 @@ async def test_a_refused_key_is_reported_in_the_users_language_at_its_field(guid
     }
     switch_language("fr")
     for code, expected in cases.items():
-        server.error = ProviderError(TEMPLATES[code], code=code, provider="Mistral", detail="Incorrect API key provided.")
+        server.error = ProviderError(
+            TEMPLATES[code], code=code, provider="Mistral", detail="Incorrect API key provided."
+        )
         find("model-test").click()
         await settle()
         assert guide.model.busy.text.text() == expected
 
 
-async def test_a_failed_test_shows_why_and_stays(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
+async def test_a_failed_test_shows_why_and_stays(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
+) -> None:
     await forward(find)
     find("choice-mistral").click()
     assert not find("model-test").isEnabled()
@@ -196,7 +208,9 @@ async def test_a_failed_test_shows_why_and_stays(guide: FirstStart, find: Find, 
     assert atelier.calls("providers.set_key") == [(("Mistral", "bad-key-123"), {})]
 
 
-async def test_a_wrong_address_is_answered_with_the_right_one(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
+async def test_a_wrong_address_is_answered_with_the_right_one(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
+) -> None:
     await forward(find)
     find("choice-other").click()
     find("other-url").setText("http://host/api")
@@ -259,7 +273,9 @@ async def test_a_server_is_stored_under_a_name_of_its_own_once_it_answered_and_i
     guide: FirstStart, find: Find, atelier: FakeAtelier, url: str, taken: tuple[str, ...], name: str
 ) -> None:
     atelier.set("providers", "draft_models", OFFERED)
-    atelier.set("providers", "list", [ProviderConfig(name=each, kind="openai", base_url="http://else/v1") for each in taken])
+    atelier.set(
+        "providers", "list", [ProviderConfig(name=each, kind="openai", base_url="http://else/v1") for each in taken]
+    )
     await other(find, url)
     find("model-test").click()
     await settle()
@@ -280,7 +296,9 @@ async def test_the_same_server_again_is_not_stored_twice(guide: FirstStart, find
     assert atelier.calls("agents.use_model")[0][0][0] == "Mine"
 
 
-async def test_a_service_is_found_by_its_name(guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_a_service_is_found_by_its_name(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
     await forward(find)
     find("choice-other").click()
     find("other-services").click()
@@ -308,7 +326,9 @@ async def test_the_boxes_fit_their_words_after_a_switch_of_language(guide: First
 
 
 @pytest.mark.parametrize("way", ["card", "field"])
-async def test_a_test_is_given_up_when_another_choice_is_made(guide: FirstStart, find: Find, atelier: FakeAtelier, way: str) -> None:
+async def test_a_test_is_given_up_when_another_choice_is_made(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, way: str
+) -> None:
     ended: list[str] = []
 
     async def never(_draft: object) -> list[ModelInfo]:
@@ -334,7 +354,9 @@ async def test_a_test_is_given_up_when_another_choice_is_made(guide: FirstStart,
     assert atelier.calls("providers.save") == []
 
 
-async def test_the_focus_stays_on_the_button_while_it_is_tried(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+async def test_the_focus_stays_on_the_button_while_it_is_tried(
+    guide: FirstStart, find: Find, atelier: FakeAtelier
+) -> None:
     held = Held(OFFERED)
     atelier.set("providers", "draft_models", held)
     await other(find, "http://127.0.0.1:9000/v1")
@@ -362,7 +384,9 @@ async def test_a_goal_starts_a_workflow(guide: FirstStart, find: Find, atelier: 
     assert atelier.calls("settings.update")[-1] == ((), {"first_start_done": True})
 
 
-async def test_a_failing_example_is_reported_and_the_guide_stays(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+async def test_a_failing_example_is_reported_and_the_guide_stays(
+    guide: FirstStart, find: Find, atelier: FakeAtelier
+) -> None:
     atelier.set("runs", "send", ProviderError("The model server cannot be reached."))
     guide._show_step(2)
     find("goal-2").click()
@@ -386,7 +410,9 @@ async def test_it_can_be_skipped_and_does_not_come_again(
 
 def test_models_that_can_talk_keep_the_servers_order() -> None:
     models = [("z", True, False), ("a", None, False), ("v", None, True)]
-    infos = [ModelInfo(provider="p", name=name, supports_tools=tools, embedding=embeds) for name, tools, embeds in models]
+    infos = [
+        ModelInfo(provider="p", name=name, supports_tools=tools, embedding=embeds) for name, tools, embeds in models
+    ]
     assert [info.name for info in chat_models(infos)] == ["z", "a"]
 
 
@@ -417,7 +443,12 @@ async def test_tab_leads_from_the_chosen_tile_to_its_fields_and_arrows_to_the_ne
     stops, stop = [], find("choice-anthropic")
     while "model-test" not in stops and len(stops) < 20:
         stop = stop.nextInFocusChain()
-        if stop.focusPolicy() & Qt.FocusPolicy.TabFocus and stop.objectName() and stop.isVisible() and not isinstance(stop, QScrollArea):
+        if (
+            stop.focusPolicy() & Qt.FocusPolicy.TabFocus
+            and stop.objectName()
+            and stop.isVisible()
+            and not isinstance(stop, QScrollArea)
+        ):
             stops.append(stop.objectName())
     assert [each for each in stops if not each.startswith("choice-")] == ["anthropic-key", "model-test"]
 
@@ -444,11 +475,22 @@ async def test_all_services_and_what_the_chosen_one_needs_are_in_sight(
             assert all(guide.model.rect().contains(each) for each in places)
             assert not [each for each in places for other in places if each is not other and each.intersects(other)]
             current = guide.model.current()
-            for widget in (each for each in (current.url, current.key, find("first-key-note")) if each is not None and each.isVisible()):
+            for widget in (
+                each
+                for each in (current.url, current.key, find("first-key-note"))
+                if each is not None and each.isVisible()
+            ):
                 place = widget.mapTo(area.viewport(), widget.rect().bottomRight())
-                assert area.viewport().rect().contains(place), (chosen, widget.objectName(), place, area.viewport().rect())
+                assert area.viewport().rect().contains(place), (
+                    chosen,
+                    widget.objectName(),
+                    place,
+                    area.viewport().rect(),
+                )
             names = [each._name for each in tiles if isinstance(each, Tile)]
-            assert [each.text() for each in names if each.fontMetrics().horizontalAdvance(each.text()) > each.width()] == []
+            assert [
+                each.text() for each in names if each.fontMetrics().horizontalAdvance(each.text()) > each.width()
+            ] == []
     finally:
         switch_language("en")
         theme().set_scale(100)
@@ -488,7 +530,9 @@ async def test_what_was_entered_stays_as_a_draft(
     assert atelier.calls("providers.save") == []
 
 
-async def test_a_key_is_saved_without_a_network(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot) -> None:
+async def test_a_key_is_saved_without_a_network(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot
+) -> None:
     await forward(find)
     find("choice-anthropic").click()
     qtbot.keyClicks(find("anthropic-key"), "sk-ant-1")

@@ -177,7 +177,9 @@ async def test_trust_is_given_and_revoked_in_the_menu_of_the_header(panel: Panel
     assert panel.workflow.workspace == ("/q",)
 
 
-async def test_a_dropped_folder_asks_for_its_purpose_and_a_dropped_file_is_attached(panel: Panel, tmp_path: Path, qtbot: QtBot) -> None:
+async def test_a_dropped_folder_asks_for_its_purpose_and_a_dropped_file_is_attached(
+    panel: Panel, tmp_path: Path, qtbot: QtBot
+) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     granted: list[str] = []
@@ -214,7 +216,9 @@ def picture() -> QImage:
 
 
 @pytest.mark.parametrize("kind", ["text", "link", "picture", "picture with its address"])
-async def test_what_is_dropped_on_the_conversation_goes_where_the_message_is_written(panel: Panel, qtbot: QtBot, kind: str) -> None:
+async def test_what_is_dropped_on_the_conversation_goes_where_the_message_is_written(
+    panel: Panel, qtbot: QtBot, kind: str
+) -> None:
     window, page, field = QWidget(), QWidget(), MessageField()
     field.accepts_files = True
     qtbot.addWidget(window)
@@ -252,7 +256,8 @@ def test_a_file_of_this_machine_is_found_however_its_address_names_it(tmp_path: 
     file.touch()
     mime = QMimeData()
     mime.setData(
-        "text/uri-list", f"file://{host}{QUrl.fromLocalFile(str(file)).path(QUrl.ComponentFormattingOption.FullyEncoded)}\r\n".encode()
+        "text/uri-list",
+        f"file://{host}{QUrl.fromLocalFile(str(file)).path(QUrl.ComponentFormattingOption.FullyEncoded)}\r\n".encode(),
     )
     assert files_of(mime) == [str(file)]
 
@@ -313,7 +318,9 @@ async def test_a_turn_looks_whether_the_folder_is_there(panel: Panel, kind: Chun
     panel.chat.open_workflow("w")
     await settle()
     panel.gone = {"/p"}
-    panel.bridge.stream_event.emit(StreamEvent(workflow_id="w", run_id="r", chunk_type=kind, data={"status": "completed"}))
+    panel.bridge.stream_event.emit(
+        StreamEvent(workflow_id="w", run_id="r", chunk_type=kind, data={"status": "completed"})
+    )
     await settle()
     assert panel.button.full_text == "p: missing"
     panel.gone = set()
@@ -337,7 +344,10 @@ async def test_the_safe_answer_about_trust_is_the_one_that_enter_gives(panel: Pa
 async def test_folders_of_earlier_workflows_are_offered_where_folders_are_granted(panel: Panel) -> None:
     """Existing folders not granted here, most recently used first; one click grants one."""
     used = (("/a/old", "/a/here"), ("/a/gone", "/a/new & fine"))
-    listed = [Workflow(id=f"w{n}", name="W", workspace=each, updated_at=datetime(2026, 1, n, tzinfo=UTC)) for n, each in enumerate(used, 1)]
+    listed = [
+        Workflow(id=f"w{n}", name="W", workspace=each, updated_at=datetime(2026, 1, n, tzinfo=UTC))
+        for n, each in enumerate(used, 1)
+    ]
     panel.engine.set("workflows", "list", listed)
     panel.gone.add("/a/gone")
     await panel.chat.load_choices()
@@ -359,7 +369,9 @@ async def test_folders_of_earlier_workflows_are_offered_where_folders_are_grante
 
 
 @pytest.mark.parametrize("height", [700, 260], ids=["sheet", "window of its own"])
-async def test_keys_typed_for_the_message_do_not_answer_whether_a_folder_is_trusted(panel: Panel, qtbot: QtBot, height: int) -> None:
+async def test_keys_typed_for_the_message_do_not_answer_whether_a_folder_is_trusted(
+    panel: Panel, qtbot: QtBot, height: int
+) -> None:
     panel.chat.setMinimumHeight(1)
     panel.chat.resize(900, height)
     panel.chat.open_workflow("w")

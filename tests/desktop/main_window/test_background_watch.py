@@ -22,7 +22,9 @@ async def away(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Program:
     return program
 
 
-async def test_the_end_is_shown_in_the_window_until_somebody_comes_back(away: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_end_is_shown_in_the_window_until_somebody_comes_back(
+    away: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
     alerted: list[object] = []
     monkeypatch.setattr(QApplication, "alert", lambda window, *_: alerted.append(window))
     away.end("w2")
@@ -83,7 +85,9 @@ async def test_opening_or_deleting_the_workflow_takes_the_message_back(away: Pro
     assert away.toast() == ""
 
 
-async def test_the_end_of_the_workflow_in_view_is_announced_to_screen_readers(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_end_of_the_workflow_in_view_is_announced_to_screen_readers(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = await Program(qtbot).start()
     monkeypatch.setattr(program.window, "isActiveWindow", lambda: True)
     said: list[str] = []

@@ -73,7 +73,9 @@ def test_it_follows_the_language(guide: GuideWindow) -> None:
     assert heading(guide) == guide.windowTitle() == "User guide"
 
 
-@pytest.mark.parametrize(("language", "link", "shown"), [("en", "#undo", "Undo"), ("fr", "#limites-et-coût", "Limites et coût")])
+@pytest.mark.parametrize(
+    ("language", "link", "shown"), [("en", "#undo", "Undo"), ("fr", "#limites-et-coût", "Limites et coût")]
+)
 def test_a_link_to_a_heading_scrolls_to_it_and_back(guide: GuideWindow, language: str, link: str, shown: str) -> None:
     speak(language)
     guide.view.anchorClicked.emit(QUrl(link))
@@ -142,7 +144,9 @@ def pictures(guide: GuideWindow) -> dict[str, float]:
     document, names = guide.view.document(), []
     block = document.begin()
     while block.isValid():
-        names += [part.charFormat().toImageFormat().name() for part in _parts(block) if part.charFormat().isImageFormat()]
+        names += [
+            part.charFormat().toImageFormat().name() for part in _parts(block) if part.charFormat().isImageFormat()
+        ]
         block = block.next()
     kind = QTextDocument.ResourceType.ImageResource.value
     loaded = {name: document.resource(kind, QUrl(name)) for name in names}
@@ -157,7 +161,9 @@ def _parts(block: QTextBlock) -> Iterator[QTextFragment]:
         part += 1
 
 
-def test_it_loads_no_picture_from_elsewhere(guide: GuideWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_loads_no_picture_from_elsewhere(
+    guide: GuideWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     for path in (tmp_path / "outside.png", docs / "inside.png"):

@@ -179,9 +179,16 @@ async def test_an_end_out_of_sight_leaves_a_dot_until_it_is_opened(program: Prog
 
 @pytest.mark.parametrize(
     ("workflow", "status", "more"),
-    [("w1", "completed", {}), ("w2", "waiting", {}), ("w2", "cancelled", {}), ("w2", "completed", {"depth": 1, "parent_run_id": "root"})],
+    [
+        ("w1", "completed", {}),
+        ("w2", "waiting", {}),
+        ("w2", "cancelled", {}),
+        ("w2", "completed", {"depth": 1, "parent_run_id": "root"}),
+    ],
 )
-async def test_what_is_in_view_or_no_end_leaves_none(program: Program, workflow: str, status: str, more: dict[str, Any]) -> None:
+async def test_what_is_in_view_or_no_end_leaves_none(
+    program: Program, workflow: str, status: str, more: dict[str, Any]
+) -> None:
     program.end(workflow, status, **more)
     await settle()
     assert not await program.unread(workflow)

@@ -17,7 +17,11 @@ from tests.support.fake_bridge import settle
 async def with_messages(qtbot: QtBot) -> MainWindow:
     """Eight messages, of which the first were created last, because they were scrolled into view."""
     said = [
-        TranscriptEntry(Message(id=f"e{n}", workflow_id="w1", run_id=f"r{n // 2}", seq=n, role=role, kind=kind, content=f"{n}\n\n" * 12))
+        TranscriptEntry(
+            Message(
+                id=f"e{n}", workflow_id="w1", run_id=f"r{n // 2}", seq=n, role=role, kind=kind, content=f"{n}\n\n" * 12
+            )
+        )
         for n, (role, kind) in enumerate([(MessageRole.USER, "queue"), (MessageRole.ASSISTANT, "reply")] * 4)
     ]
     window = await started(qtbot, transcript=said)

@@ -16,7 +16,9 @@ from tests.support.program import Program
 
 
 def test_no_two_actions_share_a_shortcut(program: Program) -> None:
-    keys = Counter(made.shortcut().toString() for _spec, made in program.window.actions_ if not made.shortcut().isEmpty())
+    keys = Counter(
+        made.shortcut().toString() for _spec, made in program.window.actions_ if not made.shortcut().isEmpty()
+    )
     assert [key for key, count in keys.items() if count > 1] == []
     assert program.window.actions_["command-palette"].shortcut() == QKeySequence("Ctrl+K")
     assert program.window.actions_["search-everywhere"].shortcut() == QKeySequence("Ctrl+Shift+F")
@@ -29,7 +31,9 @@ async def test_an_entry_of_the_audit_trail_opens_its_workflow_at_the_call(progra
     shown: list[str] = []
     window.chat.open_workflow = opened.append  # type: ignore[method-assign]
     window.chat.reveal_message = shown.append  # type: ignore[method-assign]
-    entry = AuditEntry(workflow_id="w2", run_id="r", call_id="c1", message_id="m1", tool="t", decision=AuditDecision.ALLOWED)
+    entry = AuditEntry(
+        workflow_id="w2", run_id="r", call_id="c1", message_id="m1", tool="t", decision=AuditDecision.ALLOWED
+    )
     program.engine.set("audit", "page", AuditPage(lines=(AuditLine(entry=entry, workflow="Garden"),)))
     window.show_settings("approvals")
     await settle(30)
@@ -67,7 +71,9 @@ async def test_tool_tips_that_name_keys_follow_them(program: Program) -> None:
     assert window.sidebar.empty._hint.text().endswith("Search everywhere with Ctrl+Shift+F.")
 
 
-async def test_what_is_asked_for_while_it_opens_waits_or_is_left_and_never_fails(program: Program, qtbot: QtBot) -> None:
+async def test_what_is_asked_for_while_it_opens_waits_or_is_left_and_never_fails(
+    program: Program, qtbot: QtBot
+) -> None:
     window, ran = program.window, []
     program.engine.set("memories", "list", RuntimeError("the engine is not open"))
     window.toasts.show = ran.append  # type: ignore[method-assign]
@@ -102,7 +108,9 @@ async def test_selected_text_is_quoted_in_the_message(program: Program, qtbot: Q
     assert window.chat.composer.field.toPlainText() == "> first\n> second\n\n"
 
 
-async def test_a_workflow_in_view_that_the_list_does_not_show_is_acted_on_all_the_same(program: Program, qtbot: QtBot) -> None:
+async def test_a_workflow_in_view_that_the_list_does_not_show_is_acted_on_all_the_same(
+    program: Program, qtbot: QtBot
+) -> None:
     await program.start(workflow="w1")
     window = program.window
     program.engine.set("workflows", "list", [])

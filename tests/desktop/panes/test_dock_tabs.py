@@ -33,7 +33,9 @@ async def test_every_tab_is_in_sight_in_a_small_window(qtbot: QtBot, language: s
         assert bars
         widths = [(sum(bar.tabRect(number).width() for number in range(bar.count())), bar.width()) for bar in bars]
         assert all(needed <= there for needed, there in widths), widths
-        assert all(bar.tabToolTip(number) == bar.tabText(number) for bar in bars for number in range(bar.count())), "what may be cut"
+        assert all(bar.tabToolTip(number) == bar.tabText(number) for bar in bars for number in range(bar.count())), (
+            "what may be cut"
+        )
 
     qtbot.waitUntil(fits)
 

@@ -33,7 +33,9 @@ TASK = Task(id="a", workflow_id="w", name="One")
         (ActivityPane, "runs.steering.message", None, lambda pane: pane._send_message("r1", "hello")),
     ],
 )
-async def test_it_is_done_once(bridge: FakeBridge, atelier: FakeAtelier, shown: Show, made: Any, key: str, result: Any, press: Any) -> None:
+async def test_it_is_done_once(
+    bridge: FakeBridge, atelier: FakeAtelier, shown: Show, made: Any, key: str, result: Any, press: Any
+) -> None:
     atelier.set("tasks", "list", [TASK])
     atelier.set("reports", "list", [Report(workflow_id="w", name="first")])
     atelier.set("memories", "describe", {"tags": {}})
@@ -50,7 +52,9 @@ async def test_it_is_done_once(bridge: FakeBridge, atelier: FakeAtelier, shown: 
     await held.release()
 
 
-async def test_a_form_is_sent_once_by_its_key_too(bridge: FakeBridge, atelier: FakeAtelier, shown: Show, qtbot: QtBot) -> None:
+async def test_a_form_is_sent_once_by_its_key_too(
+    bridge: FakeBridge, atelier: FakeAtelier, shown: Show, qtbot: QtBot
+) -> None:
     pane = shown(TaskPane(bridge))  # type: ignore[arg-type]
     pane.set_workflow("w")
     await settle()

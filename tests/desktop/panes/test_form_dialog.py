@@ -28,7 +28,11 @@ def test_the_buttons_are_in_view(qtbot: QtBot, fields: int) -> None:
     form = Form("Many fields")
     qtbot.addWidget(form)
     for number in range(fields):
-        form.add_field(f"Field {number}", QLineEdit(form), "What it is for, in a sentence that takes a line or two of a narrow form.")
+        form.add_field(
+            f"Field {number}",
+            QLineEdit(form),
+            "What it is for, in a sentence that takes a line or two of a narrow form.",
+        )
     form.finish("Save")
     form.show()
     form._press()

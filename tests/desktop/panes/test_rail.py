@@ -130,7 +130,9 @@ async def test_headings_stay_where_they_are_when_large_text_comes_and_goes(windo
     qtbot.waitUntil(lambda: [pane.heading.height() for pane in panes if pane.isVisible()] == before)
 
 
-async def test_in_a_low_window_the_panes_are_tabs_and_stand_again_where_there_is_room(window: MainWindow, qtbot: QtBot) -> None:
+async def test_in_a_low_window_the_panes_are_tabs_and_stand_again_where_there_is_room(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     docks = window.rail.docks
     assert not window.tabifiedDockWidgets(docks["tasks"])
     window.resize(1024, 700)
@@ -166,7 +168,9 @@ async def test_an_empty_pane_folds_to_its_heading_with_the_reason_and_unfolds(wi
     why = pane.findChild(QLabel, "pane-why")
     assert why is not None
     activity = window.rail.docks["activity"]
-    qtbot.waitUntil(lambda: why.text() == "No tasks yet" and dock.height() < 70 and activity.y() <= dock.geometry().bottom() + 20)
+    qtbot.waitUntil(
+        lambda: why.text() == "No tasks yet" and dock.height() < 70 and activity.y() <= dock.geometry().bottom() + 20
+    )
     below = activity.y()
     assert pane.heading.isVisible()
     assert not window.rail.panes["memory"].folded, "the lowest keeps what is left"
@@ -184,7 +188,9 @@ async def test_an_empty_pane_folds_to_its_heading_with_the_reason_and_unfolds(wi
 
 @pytest.mark.parametrize("language", ["en", "fr"])
 @pytest.mark.parametrize("size", [(1360, 720), (1024, 720), (1360, 780)])
-async def test_no_heading_of_a_pane_is_cut(window: MainWindow, qtbot: QtBot, language: str, size: tuple[int, int]) -> None:
+async def test_no_heading_of_a_pane_is_cut(
+    window: MainWindow, qtbot: QtBot, language: str, size: tuple[int, int]
+) -> None:
     switch_language(language)
     window.resize(*size)
     window.rail.set_visible(True)
@@ -196,7 +202,11 @@ async def test_no_heading_of_a_pane_is_cut(window: MainWindow, qtbot: QtBot, lan
         pane, dock = window.rail.panes[name], window.rail.docks[name]
 
         def whole(pane: Pane = pane, dock: QDockWidget = dock) -> None:
-            cut = [each.text() for each in (pane.heading, pane.why) if each.text() and each.sizeHint().width() > each.width()]
+            cut = [
+                each.text()
+                for each in (pane.heading, pane.why)
+                if each.text() and each.sizeHint().width() > each.width()
+            ]
             assert cut == []
             assert dock.geometry().bottom() <= window.height()
             assert pane.height() >= pane.minimumSizeHint().height()
@@ -245,7 +255,9 @@ async def test_it_opens_on_a_pane_with_something_in_it(
     assert "reports" in opened()
 
 
-async def test_a_layout_of_a_low_window_is_stacked_again_where_there_is_more_room(window: MainWindow, qtbot: QtBot) -> None:
+async def test_a_layout_of_a_low_window_is_stacked_again_where_there_is_more_room(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     docks = window.rail.docks
     window.resize(1300, 700)
     qtbot.waitUntil(lambda: docks["memory"] in window.tabifiedDockWidgets(docks["tasks"]))

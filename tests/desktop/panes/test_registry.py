@@ -75,7 +75,11 @@ async def test_a_pane_is_one_new_file(qtbot: QtBot) -> None:
     switch_language("fr")
     await settle()
     heading = window.rail.panes["notes"].heading.text()
-    assert (dock.windowTitle(), action.text(), heading) == ("Taille du texte", "Copier les détails", "Langue et apparence")
+    assert (dock.windowTitle(), action.text(), heading) == (
+        "Taille du texte",
+        "Copier les détails",
+        "Langue et apparence",
+    )
     assert window.findChild(QWidget, "notes-field").accessibleName() == "Langue"
     assert "Taille du texte" in window.findChild(QWidget, "hide-notes").toolTip()
     window.command_palette()

@@ -23,7 +23,11 @@ Show = Callable[[QWidget], Any]
 
 @pytest.fixture
 async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> ReportsPane:
-    atelier.set("reports", "list", [Report(workflow_id="w", name="first", size=2000, author="Ada"), Report(workflow_id="w", name="second")])
+    atelier.set(
+        "reports",
+        "list",
+        [Report(workflow_id="w", name="first", size=2000, author="Ada"), Report(workflow_id="w", name="second")],
+    )
     atelier.set("reports", "read", lambda _workflow, name: f"# {name}\n\nText with <b>tags</b>.")
     made = shown(ReportsPane(bridge))  # type: ignore[arg-type]
     made.set_workflow("w")
@@ -81,7 +85,9 @@ async def test_delete_can_be_undone(pane: ReportsPane, atelier: FakeAtelier, qtb
     assert atelier.calls("reports.write") == [(("w", "first", "the old text"), {})]
 
 
-async def test_a_report_is_exported_by_the_ending_and_copied_with_its_form(pane: ReportsPane, qtbot: QtBot, tmp_path: Path) -> None:
+async def test_a_report_is_exported_by_the_ending_and_copied_with_its_form(
+    pane: ReportsPane, qtbot: QtBot, tmp_path: Path
+) -> None:
     pane.open("first")
     await settle()
     for name in ("out.md", "out.docx"):
@@ -98,12 +104,16 @@ async def test_a_report_is_exported_by_the_ending_and_copied_with_its_form(pane:
     assert "<h1>first</h1>" in QGuiApplication.clipboard().mimeData().html()
 
 
-async def test_a_report_that_changed_outside_is_shown_with_a_warning_and_can_be_accepted(pane: ReportsPane, atelier: FakeAtelier) -> None:
+async def test_a_report_that_changed_outside_is_shown_with_a_warning_and_can_be_accepted(
+    pane: ReportsPane, atelier: FakeAtelier
+) -> None:
     damaged = True
 
     def read(_workflow: str, name: str, *, check: bool = True) -> str:
         if damaged and check and name == "first":
-            raise StorageError("The report file {path} is not as Atelier wrote it.", code="damaged_file", path="first.md")
+            raise StorageError(
+                "The report file {path} is not as Atelier wrote it.", code="damaged_file", path="first.md"
+            )
         return f"{name} by hand"
 
     def accept(*_given: str) -> None:
@@ -129,7 +139,9 @@ async def test_a_report_that_changed_outside_is_shown_with_a_warning_and_can_be_
     assert pane.view.toPlainText() == "first by hand"
 
 
-async def test_a_report_with_a_missing_file_is_deleted_without_undo(pane: ReportsPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_a_report_with_a_missing_file_is_deleted_without_undo(
+    pane: ReportsPane, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
     atelier.set("reports", "delete", None)
     pane.list.setCurrentRow(0)
     qtbot.keyClick(pane.list, Qt.Key.Key_Delete)

@@ -215,7 +215,9 @@ async def test_a_new_workflow_is_not_under_the_drawer(window: MainWindow, qtbot:
     assert window.focusWidget() is window.chat.composer.field
 
 
-async def test_what_qt_made_in_the_window_outlives_the_drawer_and_torn_off_panes(window: MainWindow, qtbot: QtBot) -> None:
+async def test_what_qt_made_in_the_window_outlives_the_drawer_and_torn_off_panes(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     """PySide6 can treat objects of Qt as deleted when something next to them is: see ``test_tab_stops``."""
     made = {getCppPointer(each)[0]: each for each in window.findChildren(QObject)}
 

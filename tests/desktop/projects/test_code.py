@@ -108,7 +108,9 @@ async def test_something_is_found_in_the_file(window: ProjectsWindow, qtbot: QtB
     assert window.tabs.currentIndex() == 1, "elsewhere it is the search of the project"
 
 
-async def test_what_is_shown_follows_the_file(window: ProjectsWindow, projects: Projects, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_shown_follows_the_file(
+    window: ProjectsWindow, projects: Projects, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await opened(window)
     code = window.code
     window.find_here()
@@ -128,7 +130,9 @@ async def test_what_is_shown_follows_the_file(window: ProjectsWindow, projects: 
     assert code.text.line == at
 
 
-async def test_a_deleted_entity_leaves_its_file_open(window: ProjectsWindow, projects: Projects, atelier: FakeAtelier) -> None:
+async def test_a_deleted_entity_leaves_its_file_open(
+    window: ProjectsWindow, projects: Projects, atelier: FakeAtelier
+) -> None:
     await opened(window)
 
     def source(id: str) -> tuple[str, int, int]:

@@ -57,7 +57,9 @@ async def test_what_was_not_read_is_listed_with_why_and_copied(window: ProjectsW
     assert find("project-problems").isVisible()
     assert window.overview.problems.words.text() == "1 file could not be read completely · 1 file left out on purpose"
     find("project-problems-copy").click()
-    assert QGuiApplication.clipboard().text() == ".env\tSkipped: it seems to contain a secret.\nbroken.pdf\tIt is no PDF."
+    assert (
+        QGuiApplication.clipboard().text() == ".env\tSkipped: it seems to contain a secret.\nbroken.pdf\tIt is no PDF."
+    )
 
 
 async def test_what_looks_like_a_secret_is_read_after_all_and_left_out_again(
@@ -92,7 +94,9 @@ async def test_skipped_files_of_a_folder_are_listed(window: ProjectsWindow, find
     assert find("project-cut").text().startswith("Not all files were read: the folder has more than 50,000.")
 
 
-async def test_indexing_is_shown_paused_and_continued(window: ProjectsWindow, find: Find, atelier: FakeAtelier, projects: Projects) -> None:
+async def test_indexing_is_shown_paused_and_continued(
+    window: ProjectsWindow, find: Find, atelier: FakeAtelier, projects: Projects
+) -> None:
     assert not find("ingest-progress").isVisible()
     projects.states["p1"] = IngestState(project_id="p1", stage=IngestStage.READING, done=3, total=9, path="src/a.py")
     find("project-read").click()
@@ -117,7 +121,9 @@ async def test_indexing_is_shown_paused_and_continued(window: ProjectsWindow, fi
     assert find("ingest-pause").text() == "Try again"
     find("ingest-pause").click()
     await finished(window)
-    assert atelier.calls("projects.ingest")[-1] == (("p1",), {"force": False, "emptied": False}), "nothing is forgotten by trying again"
+    assert atelier.calls("projects.ingest")[-1] == (("p1",), {"force": False, "emptied": False}), (
+        "nothing is forgotten by trying again"
+    )
     find("project-read-anew").click()
     await finished(window)
     assert atelier.calls("projects.ingest")[-1] == (("p1",), {"force": True, "emptied": True})
@@ -143,12 +149,17 @@ async def test_a_new_project_takes_the_name_of_its_folder_and_is_read(
     form.embedded.setChecked(False)
     find("form-submit").click()
     await finished(window)
-    assert atelier.calls("projects.create")[-1] == (("tool", str(tmp_path / "tool")), {"embedded": False, "watched": True})
+    assert atelier.calls("projects.create")[-1] == (
+        ("tool", str(tmp_path / "tool")),
+        {"embedded": False, "watched": True},
+    )
     assert atelier.calls("projects.ingest") == [(("p3",), {})]
     assert window.list.chosen == "p3"
 
 
-async def test_another_folder_of_the_same_name_is_suggested_a_name_of_its_own(window: ProjectsWindow, projects: Projects) -> None:
+async def test_another_folder_of_the_same_name_is_suggested_a_name_of_its_own(
+    window: ProjectsWindow, projects: Projects
+) -> None:
     form = window.new_project()
     form.folder.setText("/home/you/notes")
     assert form.name.text() == "notes 2"
@@ -156,7 +167,9 @@ async def test_another_folder_of_the_same_name_is_suggested_a_name_of_its_own(wi
     assert form.name.text() == "notes", "which is that project: its name says so when it is made again"
 
 
-async def test_switches_are_saved_at_once_and_a_name_is_changed(window: ProjectsWindow, find: Find, projects: Projects) -> None:
+async def test_switches_are_saved_at_once_and_a_name_is_changed(
+    window: ProjectsWindow, find: Find, projects: Projects
+) -> None:
     find("project-loaded").click()
     find("project-embedded").click()
     await finished(window)
@@ -205,7 +218,9 @@ async def test_nothing_of_a_deleted_project_stays_in_the_search_or_the_source(
     assert not find("code-text").isVisible()
 
 
-async def test_without_projects_the_window_explains_them(window: ProjectsWindow, find: Find, projects: Projects) -> None:
+async def test_without_projects_the_window_explains_them(
+    window: ProjectsWindow, find: Find, projects: Projects
+) -> None:
     projects.kept.clear()
     await window.load()
     assert window.empty.isVisible()
@@ -271,7 +286,9 @@ async def test_a_project_is_shown_before_it_is_counted(atelier: FakeAtelier, qtb
     assert page.figures["files"].text() == "3"
 
 
-async def test_a_search_that_is_asked_for_before_the_projects_are_known_opens_with_them(atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_a_search_that_is_asked_for_before_the_projects_are_known_opens_with_them(
+    atelier: FakeAtelier, qtbot: QtBot
+) -> None:
     opening = ProjectsWindow(FakeBridge(atelier))  # type: ignore[arg-type]
     qtbot.addWidget(opening)
     opening.open_search("disk")

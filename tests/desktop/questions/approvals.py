@@ -80,7 +80,9 @@ class ApprovalEngine(FakeAtelier):
 
 async def tell(bridge: FakeBridge, kind: ChunkType, request: ApprovalRequest) -> None:
     """Emit the stream event of a request or its decision."""
-    event = StreamEvent(workflow_id=request.workflow_id, run_id=request.run_id, chunk_type=kind, data={"validation_id": request.id})
+    event = StreamEvent(
+        workflow_id=request.workflow_id, run_id=request.run_id, chunk_type=kind, data={"validation_id": request.id}
+    )
     bridge.stream_event.emit(event)
     await settle()
 

@@ -16,13 +16,27 @@ from tests.desktop.questions.approvals import MakeScene, Scene
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def ask(name: str = "q1", kind: str = "mixed", workflow: str = "w1", *, options: int = 3, **fields: Any) -> UserQuestion:
+def ask(
+    name: str = "q1", kind: str = "mixed", workflow: str = "w1", *, options: int = 3, **fields: Any
+) -> UserQuestion:
     """A pending question ``name``; the digits of the name determine its time."""
-    of_spec = {key: fields.pop(key) for key in ("context", "text_required", "text_placeholder", "question") if key in fields}
-    choices = () if kind == "text" else tuple(QuestionOption(id=f"o{n}", label=f"Option {n}") for n in range(1, options + 1))
-    spec = QuestionSpec(**{"question": "Which way?", "question_type": QuestionType(kind), "options": choices, **of_spec})
+    of_spec = {
+        key: fields.pop(key) for key in ("context", "text_required", "text_placeholder", "question") if key in fields
+    }
+    choices = (
+        () if kind == "text" else tuple(QuestionOption(id=f"o{n}", label=f"Option {n}") for n in range(1, options + 1))
+    )
+    spec = QuestionSpec(
+        **{"question": "Which way?", "question_type": QuestionType(kind), "options": choices, **of_spec}
+    )
     minute = int("".join(filter(str.isdigit, name)) or 0)
-    base = {"run_id": "r", "call_id": "c", "agent_name": "Architect", "timeout_s": 0, "created_at": START + timedelta(minutes=minute)}
+    base = {
+        "run_id": "r",
+        "call_id": "c",
+        "agent_name": "Architect",
+        "timeout_s": 0,
+        "created_at": START + timedelta(minutes=minute),
+    }
     return UserQuestion(id=name, workflow_id=workflow, spec=spec, **(base | fields))
 
 

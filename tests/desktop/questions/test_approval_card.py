@@ -37,12 +37,27 @@ async def test_it_says_what_why_how_risky_and_who_is_above(scene: MakeScene) -> 
     assert s.find("approval-risk").text() == "high risk"
     assert s.find("approval-time").isHidden()
     assert "Read the registry" in s.find("approval-arguments").toPlainText()
-    for name in ("approval-approve", "approval-run", "approval-reject", "approval-scope", "approval-edit", "approval-reason"):
+    for name in (
+        "approval-approve",
+        "approval-run",
+        "approval-reject",
+        "approval-scope",
+        "approval-edit",
+        "approval-reason",
+    ):
         assert s.find(name).accessibleName(), name
 
 
 async def test_unknown_settings_of_a_repository_are_never_of_low_risk(scene: MakeScene) -> None:
-    s = scene(asks(tool="git_status", section="shell_ops", risk="low", reason="repository", about="filter.a.clean (.git/config)"))
+    s = scene(
+        asks(
+            tool="git_status",
+            section="shell_ops",
+            risk="low",
+            reason="repository",
+            about="filter.a.clean (.git/config)",
+        )
+    )
     assert s.find("approval-risk").text() == "high risk"
 
 
@@ -74,7 +89,9 @@ async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBo
     s.card.decided.connect(decided.append)
     qtbot.mouseClick(s.find("approval-approve"), Qt.MouseButton.LeftButton)
     await settle()
-    assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": ApprovalScope.ONCE, "rules": ()})]
+    assert s.engine.calls("approvals.approve") == [
+        (("v1",), {"arguments": None, "scope": ApprovalScope.ONCE, "rules": ()})
+    ]
     assert decided == ["approved"]
     assert s.find("approval-state").text() == "allowed"
     assert s.find("approval-approve").isHidden()
@@ -97,7 +114,9 @@ async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBo
         ("server", ApprovalScope.ALWAYS, ("mcp__files",)),
     ],
 )
-async def test_a_yes_can_reach_further(scene: MakeScene, name: str, scope: ApprovalScope, rules: tuple[str, ...]) -> None:
+async def test_a_yes_can_reach_further(
+    scene: MakeScene, name: str, scope: ApprovalScope, rules: tuple[str, ...]
+) -> None:
     s = scene(asks(tool="mcp__files__read", operation="", server="files", section="mcp:files", kind=ApprovalKind.MCP))
     await settle()
     assert s.find("approval-title").text() == "Checker wants to use read of the server files"
@@ -110,10 +129,21 @@ async def test_a_yes_can_reach_further(scene: MakeScene, name: str, scope: Appro
 
 async def test_the_server_of_a_tool_is_named_once_and_with_a_rule_that_stands_alone(scene: MakeScene) -> None:
     shown = Presentation(title="files: Read a file")
-    s = scene(asks(tool="mcp__files__read", operation="", server="files", section="mcp:files", kind=ApprovalKind.MCP, presentation=shown))
+    s = scene(
+        asks(
+            tool="mcp__files__read",
+            operation="",
+            server="files",
+            section="mcp:files",
+            kind=ApprovalKind.MCP,
+            presentation=shown,
+        )
+    )
     await settle()
     assert s.find("approval-title").text() == "Checker wants to use “Read a file” of the server files"
-    (entry,) = [action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-tool"]
+    (entry,) = [
+        action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-tool"
+    ]
     assert "files: Read a file" in entry.text()
 
 
@@ -132,9 +162,13 @@ async def test_what_asks_each_time_offers_no_yes_for_ever(scene: MakeScene) -> N
         (("mcp__map__route(Lyon)",), "“route” (Lyon)"),
     ],
 )
-async def test_the_narrow_approval_is_described_in_plain_words(scene: MakeScene, rules: tuple[str, ...], said: str) -> None:
+async def test_the_narrow_approval_is_described_in_plain_words(
+    scene: MakeScene, rules: tuple[str, ...], said: str
+) -> None:
     s = scene(asks(tool=rules[0].partition("(")[0], always=rules))
-    entry = next(action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-always")
+    entry = next(
+        action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-always"
+    )
     assert entry.text() == f"Always, everywhere: {said}"
     entry.trigger()
     await settle()
@@ -143,7 +177,9 @@ async def test_the_narrow_approval_is_described_in_plain_words(scene: MakeScene,
 
 async def test_always_for_a_section(scene: MakeScene) -> None:
     s = scene(asks())
-    entry = next(action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-section")
+    entry = next(
+        action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-section"
+    )
     assert entry.text() == "Always, everywhere: all of “Basics”"
     entry.trigger()
     await settle()
@@ -205,8 +241,12 @@ async def test_nothing_overlaps_while_a_long_reason_is_typed(scene: MakeScene, s
     assert s.find("approval-reason").height() <= s.card.reason.height()
 
 
-@pytest.mark.parametrize(("fields", "accented"), [({}, True), ({"risk": "high"}, False), ({"reason": "repository"}, False)])
-async def test_the_yes_does_not_stand_out_at_high_risk(scene: MakeScene, fields: dict[str, Any], accented: bool) -> None:
+@pytest.mark.parametrize(
+    ("fields", "accented"), [({}, True), ({"risk": "high"}, False), ({"reason": "repository"}, False)]
+)
+async def test_the_yes_does_not_stand_out_at_high_risk(
+    scene: MakeScene, fields: dict[str, Any], accented: bool
+) -> None:
     s = scene(asks(**fields))
     assert (s.find("approval-approve").property("variant") == "primary") is accented
     assert s.find("approval-run").property("variant") != "primary"
@@ -219,7 +259,11 @@ async def test_the_yes_does_not_stand_out_at_high_risk(scene: MakeScene, fields:
         ({"tool": "write_file", "effect": "write", "days": 0}, "Checker wants to write a.md", "This can be undone."),
         ({"tool": "delete_path", "effect": "write", "undo": "trash"}, "Checker wants to delete a.md", TRASHED),
         ({"tool": "run_command", "effect": "execute"}, "Checker wants to run “ls”", RUNS),
-        ({"tool": "fetch_web_page", "effect": "network"}, "Checker wants to read the page a.md", "Sent data cannot be recalled."),
+        (
+            {"tool": "fetch_web_page", "effect": "network"},
+            "Checker wants to read the page a.md",
+            "Sent data cannot be recalled.",
+        ),
         ({"tool": "mcp__a__b", "effect": "execute", "server": "a"}, "Checker wants to use b of the server a", SERVER),
         ({"tool": "own_tool", "effect": "read"}, "Checker wants to use “Own”", ""),
     ],
@@ -244,13 +288,18 @@ async def test_the_wider_yes_is_a_button_in_plain_words(scene: MakeScene) -> Non
         ({}, "Allow TodoTool in this run"),
         ({"lineage": LINEAGE, "agent_name": "Writer"}, "Allow TodoTool for Writer"),
         ({"lineage": LINEAGE, "agent_name": "Writer", "details": SPAWN}, "Allow sub-agents of Writer"),
-        ({"lineage": LINEAGE, "agent_name": "Writer", "subjects": Subjects(command="ls")}, "Allow all commands of Writer"),
+        (
+            {"lineage": LINEAGE, "agent_name": "Writer", "subjects": Subjects(command="ls")},
+            "Allow all commands of Writer",
+        ),
     ):
         s = scene(asks(**fields))
         assert s.find("approval-run").text() == text
         s.find("approval-run").click()
         await settle()
-        assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": ApprovalScope.RUN, "rules": ()})]
+        assert s.engine.calls("approvals.approve") == [
+            (("v1",), {"arguments": None, "scope": ApprovalScope.RUN, "rules": ()})
+        ]
 
 
 async def test_a_click_gives_no_letter_the_power_to_decide(scene: MakeScene, qtbot: QtBot) -> None:

@@ -19,8 +19,12 @@ CHANGE = FileChange(action="changed", path="src/a.py", diff=DIFF, added=1, remov
 EDIT = {"path": "src/a.py", "old_string": "timeout = 10", "new_string": "timeout = 30"}
 
 
-async def test_the_change_of_a_file_is_a_diff_in_the_card_and_follows_edited_arguments(scene: MakeScene, qtbot: QtBot) -> None:
-    s = scene(asks(tool="edit_file", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments=EDIT), width=800)
+async def test_the_change_of_a_file_is_a_diff_in_the_card_and_follows_edited_arguments(
+    scene: MakeScene, qtbot: QtBot
+) -> None:
+    s = scene(
+        asks(tool="edit_file", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments=EDIT), width=800
+    )
     s.engine.set("approvals", "preview", [CHANGE])
     await settle()
     s.card._preview_changes()
@@ -43,7 +47,10 @@ async def test_the_change_of_a_file_is_a_diff_in_the_card_and_follows_edited_arg
 
 
 async def test_an_image_that_replaces_a_file_is_marked(scene: MakeScene) -> None:
-    s = scene(asks(tool="generate_image", operation="", effect="network", arguments={"prompt": "x", "output_path": "a.png"}), width=800)
+    s = scene(
+        asks(tool="generate_image", operation="", effect="network", arguments={"prompt": "x", "output_path": "a.png"}),
+        width=800,
+    )
     s.engine.set("approvals", "preview", [FileChange(action="changed", path="a.png", files=1, size=2_048)])
     await settle()
     s.card._preview_changes()
@@ -53,7 +60,10 @@ async def test_an_image_that_replaces_a_file_is_marked(scene: MakeScene) -> None
 
 
 async def test_what_goes_along_with_a_folder_is_counted(scene: MakeScene) -> None:
-    s = scene(asks(tool="delete_path", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments={"path": "build"}), width=800)
+    s = scene(
+        asks(tool="delete_path", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments={"path": "build"}),
+        width=800,
+    )
     gone = FileChange(action="deleted", path="build/", files=1_234, size=5_600_000)
     many = FileChange(action="created", path="copy/", files=10_000, size=1)
     s.engine.set("approvals", "preview", [gone, many])

@@ -47,7 +47,9 @@ class Watched:
 
 
 async def test_pending_items_are_loaded_at_the_start_in_order() -> None:
-    engine = ApprovalEngine(asks("v2"), asks("v1"), asks("v3", workflow="w2"), asks("v4", status=ApprovalStatus.APPROVED))
+    engine = ApprovalEngine(
+        asks("v2"), asks("v1"), asks("v3", workflow="w2"), asks("v4", status=ApprovalStatus.APPROVED)
+    )
     bridge = FakeBridge(engine)
     desk = approval_controller(bridge)  # type: ignore[arg-type]
     assert approval_controller(bridge) is desk  # type: ignore[arg-type]
@@ -87,7 +89,9 @@ async def test_a_request_deleted_with_its_workflow_is_dropped(qtbot: QtBot) -> N
     assert bridge.errors == []
 
 
-async def test_only_time_in_sight_counts_once_a_second_and_once_a_request(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_time_in_sight_counts_once_a_second_and_once_a_request(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0), asks("v2", timeout_s=60.0), asks("v3")))
     first, second, third = w.card("v1"), w.card("v1"), w.card("v3")
     w.card("v2")
@@ -109,7 +113,9 @@ async def test_only_time_in_sight_counts_once_a_second_and_once_a_request(qtbot:
     assert w.reported[2:] == [("v1", module.LONGEST_MS)]
 
 
-async def test_the_card_counts_down_and_follows_when_the_time_is_over(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_card_counts_down_and_follows_when_the_time_is_over(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0, seen_ms=58_000)))
     card = w.card("v1")
     time, state = card.findChild(QWidget, "approval-time"), card.findChild(QWidget, "approval-state")
@@ -149,7 +155,9 @@ async def test_a_deleted_card_no_longer_counts(qtbot: QtBot, monkeypatch: pytest
     assert not w.desk._clock.isActive()
 
 
-async def test_a_widget_is_seen_in_an_active_window_with_enough_of_it_in_view(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_widget_is_seen_in_an_active_window_with_enough_of_it_in_view(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from PySide6.QtWidgets import QScrollArea
 
     area, content, card = QScrollArea(), QWidget(), QWidget()

@@ -11,7 +11,9 @@ from tests.support.fake_bridge import settle
 
 
 async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_its_tasks(scene: MakeScene) -> None:
-    s = scene(asks(kind=ApprovalKind.SUB_AGENT, tool="SpawnAgentTool", operation="spawn", details=SPAWN, reason="selective"))
+    s = scene(
+        asks(kind=ApprovalKind.SUB_AGENT, tool="SpawnAgentTool", operation="spawn", details=SPAWN, reason="selective")
+    )
     await settle()
     assert s.find("approval-title").text() == "Checker wants to start the agent Type checker"
     assert s.find("approval-why").text() == "Your settings ask before agents are started."
@@ -20,13 +22,21 @@ async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_i
     assert s.find("approval-arguments").isHidden()
     s.find("approval-arguments-fold").click()
     assert not s.find("approval-arguments").isHidden()
-    tasks = [{"agent_id": "a", "prompt_preview": "one"}, {"agent_name": "Second", "agent_id": "b", "prompt_preview": "two"}]
+    tasks = [
+        {"agent_id": "a", "prompt_preview": "one"},
+        {"agent_name": "Second", "agent_id": "b", "prompt_preview": "two"},
+    ]
     t = scene(asks(tool="ParallelTasksTool", details={"task_count": 2, "tasks": tasks}))
     await settle()
     assert t.find("approval-title").text() == "Checker wants to give 2 agents a task each"
     assert t.find("approval-task-2").isVisible()
     actions = [{"description": "Count the words", "tool": "CalculatorTool"}, {"description": "Write it up", "tool": ""}]
-    p = scene(asks(tool="plan_actions", details={"goal": "A summary", "strategy": "sequential", "action_count": 2, "actions": actions}))
+    p = scene(
+        asks(
+            tool="plan_actions",
+            details={"goal": "A summary", "strategy": "sequential", "action_count": 2, "actions": actions},
+        )
+    )
     await settle()
     assert p.find("approval-title").text() == "Checker wants to run a sequence of 2 actions"
     assert p.find("approval-action-2").isVisible()
@@ -35,10 +45,22 @@ async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_i
 async def test_a_command_is_shown_part_by_part_with_what_it_does_and_where_it_runs(scene: MakeScene) -> None:
     commands = [
         {"text": "git status", "kind": "reads", "reason": "", "about": "", "safe": True},
-        {"text": "make all", "kind": "runs", "reason": "it is not in the table of commands", "about": "make", "safe": False},
+        {
+            "text": "make all",
+            "kind": "runs",
+            "reason": "it is not in the table of commands",
+            "about": "make",
+            "safe": False,
+        },
         {"text": "rm -rf build", "kind": "writes", "reason": "it changes files", "about": "rm", "safe": False},
     ]
-    details = {"command": "git status && make all > log", "commands": commands, "writes": ["log"], "reason": "", "about": ""}
+    details = {
+        "command": "git status && make all > log",
+        "commands": commands,
+        "writes": ["log"],
+        "reason": "",
+        "about": "",
+    }
     request = asks(
         tool="run_command",
         details=details,

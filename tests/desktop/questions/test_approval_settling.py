@@ -180,7 +180,9 @@ async def test_what_arrives_while_all_is_pressed_is_not_in_it(scene: Callable[..
     await s.arrives("v3")
     s.qtbot.mouseRelease(button, Qt.MouseButton.LeftButton)
     await settle(20)
-    assert s.engine.calls("approvals.approve_together") == [], "what the list was when it was pressed is not what it is now"
+    assert s.engine.calls("approvals.approve_together") == [], (
+        "what the list was when it was pressed is not what it is now"
+    )
     group.show_requests(s.desk.pending())
     await s.wait(1)
     assert button.text() == "Allow all 3"
@@ -225,7 +227,9 @@ async def test_one_by_one_in_the_card_of_a_line(scene: Callable[..., Scene]) -> 
 
 
 @pytest.mark.parametrize("typed", [{"arguments": "{}"}, {"note": "No"}])
-async def test_what_was_typed_for_one_of_them_is_not_passed_over(scene: Callable[..., Scene], typed: dict[str, str]) -> None:
+async def test_what_was_typed_for_one_of_them_is_not_passed_over(
+    scene: Callable[..., Scene], typed: dict[str, str]
+) -> None:
     s = scene("v1", "v2")
     group = s.group()
     await settle(20)

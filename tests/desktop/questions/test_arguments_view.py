@@ -12,8 +12,12 @@ from tests.desktop.questions.approvals import MakeScene, asks
 from tests.support.fake_bridge import settle
 
 
-@pytest.mark.parametrize(("text", "changed"), [('{"n": true}', {"n": True}), ('{"n": 1.0}', {"n": 1.0}), ('{ "n":1 }', None)])
-async def test_what_is_equal_to_python_alone_is_a_change(scene: MakeScene, text: str, changed: dict[str, Any] | None) -> None:
+@pytest.mark.parametrize(
+    ("text", "changed"), [('{"n": true}', {"n": True}), ('{"n": 1.0}', {"n": 1.0}), ('{ "n":1 }', None)]
+)
+async def test_what_is_equal_to_python_alone_is_a_change(
+    scene: MakeScene, text: str, changed: dict[str, Any] | None
+) -> None:
     s = scene(asks(arguments={"n": 1}))
     s.edit(text)
     assert repr(s.card.arguments.changed_arguments()) == repr(changed)

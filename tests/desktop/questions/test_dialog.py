@@ -43,7 +43,8 @@ def opened(host: QWidget, qtbot: QtBot) -> Callable[..., QuestionDialog]:
     ("kind", "required", "tick", "text", "ready"),
     [
         ("checkbox", False, False, "", False), ("checkbox", False, True, "", True), ("text", False, False, "", False),
-        ("text", False, False, "  ", False), ("text", False, False, "yes", True), ("mixed", False, False, "words", False),
+        ("text", False, False, "  ", False), ("text", False, False, "yes", True),
+        ("mixed", False, False, "words", False),
         ("mixed", False, True, "", True), ("mixed", True, True, "", False), ("mixed", True, True, "words", True),
     ],
 )  # fmt: skip
@@ -82,7 +83,9 @@ def test_what_it_needs_is_said_before_it_is_tried_also_where_there_is_little_roo
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-def test_what_it_needs_is_never_cut(opened: Callable[..., QuestionDialog], child: Find, host: QWidget, language: str) -> None:
+def test_what_it_needs_is_never_cut(
+    opened: Callable[..., QuestionDialog], child: Find, host: QWidget, language: str
+) -> None:
     set_language(language)
     dialog = opened(ask(kind="mixed", text_required=True))
     dialog.fit()
@@ -90,7 +93,9 @@ def test_what_it_needs_is_never_cut(opened: Callable[..., QuestionDialog], child
     assert hint.width() >= hint.fontMetrics().horizontalAdvance(hint.text())
 
 
-def test_a_long_placeholder_is_cut_where_the_field_ends(opened: Callable[..., QuestionDialog], child: Find, host: QWidget) -> None:
+def test_a_long_placeholder_is_cut_where_the_field_ends(
+    opened: Callable[..., QuestionDialog], child: Find, host: QWidget
+) -> None:
     host.resize(340, 700)
     long = "for instance a colour, a size and a reason " * 5
     dialog = opened(ask(kind="mixed", text_placeholder=long))
@@ -98,7 +103,9 @@ def test_a_long_placeholder_is_cut_where_the_field_ends(opened: Callable[..., Qu
     editor = child("question-answer")
     shown = editor.placeholderText()
     assert shown.endswith("…")
-    rect = editor.fontMetrics().boundingRect(0, 0, editor.viewport().width() - 8, 10_000, int(Qt.TextFlag.TextWordWrap), shown)
+    rect = editor.fontMetrics().boundingRect(
+        0, 0, editor.viewport().width() - 8, 10_000, int(Qt.TextFlag.TextWordWrap), shown
+    )
     assert rect.height() <= editor.viewport().height()
     assert editor.toolTip() == long
 
@@ -107,7 +114,10 @@ def test_context_and_response_stand_under_visible_labels_and_the_text_is_trimmed
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
 ) -> None:
     dialog = opened(ask(kind="text", context="because"))
-    assert (child("question-context-caption").text(), child("question-answer-caption").text()) == ("Context", "Your response")
+    assert (child("question-context-caption").text(), child("question-answer-caption").text()) == (
+        "Context",
+        "Your response",
+    )
     assert child("question-answer-caption").isVisible()
     child("question-answer").setPlainText("  yes, please \n")
     with qtbot.waitSignal(dialog.submitted) as sent:
@@ -180,7 +190,9 @@ def test_digits_typed_into_the_answer_are_text_and_alt_digits_toggle(
         qtbot.keyClick(field, Qt.Key.Key_Return)
 
 
-def test_enter_says_what_is_missing_and_space_toggles(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot) -> None:
+def test_enter_says_what_is_missing_and_space_toggles(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
+) -> None:
     dialog = opened(ask(kind="checkbox"))
     hint = next(each for each in dialog.findChildren(ElidedLabel) if each.text() == "Choose at least one option")
     option = child("question-option-o1")
@@ -192,7 +204,9 @@ def test_enter_says_what_is_missing_and_space_toggles(opened: Callable[..., Ques
     assert hint.property("variant") == "muted"
 
 
-def test_enter_on_a_button_presses_that_one(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget) -> None:
+def test_enter_on_a_button_presses_that_one(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
+) -> None:
     host.activateWindow()
     dialog = opened(ask(kind="checkbox"))
     sent: list[Any] = []
@@ -327,7 +341,9 @@ def test_escape_and_later_hand_the_draft_over_and_answer_nothing(
     assert not dialog.isVisible()
 
 
-def test_an_error_is_shown_in_place_and_everything_stays(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot) -> None:
+def test_an_error_is_shown_in_place_and_everything_stays(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
+) -> None:
     dialog = opened(ask(kind="mixed"), QuestionAnswer(selected_options=("o3",), text_response="kept"))
     qtbot.mouseClick(child("question-submit"), Qt.MouseButton.LeftButton)
     assert not child("question-submit").isEnabled()
@@ -339,7 +355,9 @@ def test_an_error_is_shown_in_place_and_everything_stays(opened: Callable[..., Q
     assert child("question-submit").isEnabled()
 
 
-def test_too_long_an_answer_cannot_be_sent_and_the_counter_shows_it(opened: Callable[..., QuestionDialog], child: Find) -> None:
+def test_too_long_an_answer_cannot_be_sent_and_the_counter_shows_it(
+    opened: Callable[..., QuestionDialog], child: Find
+) -> None:
     dialog = opened(ask(kind="text"))
     field = dialog.answer
     assert field is not None
@@ -377,7 +395,9 @@ def test_a_short_question_needs_no_scroll_bar(opened: Callable[..., QuestionDial
     assert child("question-option-o3").isVisible()
 
 
-def test_tab_goes_round_inside_the_dialog(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget) -> None:
+def test_tab_goes_round_inside_the_dialog(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
+) -> None:
     dialog = opened(ask(kind="mixed"))
     host.activateWindow()
     seen = []
@@ -387,7 +407,8 @@ def test_tab_goes_round_inside_the_dialog(opened: Callable[..., QuestionDialog],
         assert focused is not None
         seen.append(focused.objectName())
     assert set(seen) == {
-        "question-option-o1", "question-option-o2", "question-option-o3", "question-answer", "question-skip", "question-later",
+        "question-option-o1", "question-option-o2", "question-option-o3", "question-answer", "question-skip",
+        "question-later",
     }  # fmt: skip
 
 
@@ -405,7 +426,14 @@ def test_remaining_time_is_shown_and_hidden(opened: Callable[..., QuestionDialog
     ("width", "height", "scale"), [(900, 700, 100), (420, 400, 100), (420, 400, 150), (700, 560, 200), (420, 460, 200)]
 )
 def test_nothing_in_header_or_footer_is_ever_cut(
-    opened: Callable[..., QuestionDialog], host: QWidget, child: Find, qtbot: QtBot, kind: str, width: int, height: int, scale: int
+    opened: Callable[..., QuestionDialog],
+    host: QWidget,
+    child: Find,
+    qtbot: QtBot,
+    kind: str,
+    width: int,
+    height: int,
+    scale: int,
 ) -> None:
     theme().set_scale(scale)
     host.resize(width, height)
@@ -420,9 +448,13 @@ def test_nothing_in_header_or_footer_is_ever_cut(
         assert dialog.rect().contains(widget.geometry()), name
 
 
-def test_a_short_question_leaves_no_empty_room(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot) -> None:
+def test_a_short_question_leaves_no_empty_room(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
+) -> None:
     theme().set_scale(150)
-    dialog = opened(ask(kind="text", question="Which isolation should be switched on for the tools of this team, and why?"))
+    dialog = opened(
+        ask(kind="text", question="Which isolation should be switched on for the tools of this team, and why?")
+    )
     QCoreApplication.processEvents()
     dialog.fit()
     answer, skip = child("question-answer"), child("question-skip")
@@ -441,7 +473,9 @@ def test_the_keyboards_place_alone_has_a_ring(opened: Callable[..., QuestionDial
     assert ticked.grab().toImage().pixelColor(middle) != accent
 
 
-def test_skip_stands_at_the_edge_when_the_hint_is_above_it(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot) -> None:
+def test_skip_stands_at_the_edge_when_the_hint_is_above_it(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
+) -> None:
     set_language("fr")
     dialog = opened(ask(kind="text"))
     dialog.setFixedWidth(theme().px(430))
@@ -455,7 +489,9 @@ def test_skip_stands_at_the_edge_when_the_hint_is_above_it(opened: Callable[...,
     qtbot.waitUntil(at_the_edge)
 
 
-def test_the_buttons_keep_their_size_under_a_long_hint(opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot) -> None:
+def test_the_buttons_keep_their_size_under_a_long_hint(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
+) -> None:
     dialog = opened(ask(kind="mixed", text_required=True))
     submit, field = child("question-submit"), child("question-answer")
 

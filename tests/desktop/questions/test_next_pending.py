@@ -54,7 +54,15 @@ class Desk:
     def _said(self, key: str, **_limits: Any) -> list[TranscriptEntry]:
         found = [each for each in self.engine.stored.values() if each.workflow_id == key]
         ids = tuple(each.call_id for each in found)
-        said = Message(id=f"m-{key}", workflow_id=key, run_id="r", seq=1, role=MessageRole.ASSISTANT, content="I ask.", call_ids=ids)
+        said = Message(
+            id=f"m-{key}",
+            workflow_id=key,
+            run_id="r",
+            seq=1,
+            role=MessageRole.ASSISTANT,
+            content="I ask.",
+            call_ids=ids,
+        )
         return [TranscriptEntry(said, approvals={each.call_id: (each,) for each in found})] if found else []
 
     async def start(self) -> None:

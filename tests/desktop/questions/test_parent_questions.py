@@ -32,7 +32,14 @@ def waiting_engine() -> FakeAtelier:
 def event(kind: ChunkType, run_id: str, depth: int = 0, **data: Any) -> StreamEvent:
     data = {"sub_agent_id": run_id, **data}
     return StreamEvent(
-        workflow_id="w1", run_id="r1", correlation_id="r0", agent_name="Reviewer", depth=depth, chunk_type=kind, data=data, seq=1
+        workflow_id="w1",
+        run_id="r1",
+        correlation_id="r0",
+        agent_name="Reviewer",
+        depth=depth,
+        chunk_type=kind,
+        data=data,
+        seq=1,
     )
 
 
@@ -56,11 +63,16 @@ async def test_events_open_and_close_them() -> None:
     questions = ParentQuestions(bridge)  # type: ignore[arg-type]
     new: list[str] = []
     questions.asked.connect(lambda asked: new.append(asked.run_id))
-    bridge.stream_event.emit(event(ChunkType.SUB_AGENT_QUESTION, "r2", 1, sub_agent_name="Tester", question="All tests?"))
+    bridge.stream_event.emit(
+        event(ChunkType.SUB_AGENT_QUESTION, "r2", 1, sub_agent_name="Tester", question="All tests?")
+    )
     bridge.stream_event.emit(event(ChunkType.SUB_AGENT_QUESTION, "r9", 0, sub_agent_name="Scout", question="Where?"))
     await settle()
     assert new == ["r2", "r9"]
-    assert {each.run_id: each.lineage for each in questions.pending()} == {"r2": ("Architect", "Reviewer"), "r9": ("Reviewer",)}
+    assert {each.run_id: each.lineage for each in questions.pending()} == {
+        "r2": ("Architect", "Reviewer"),
+        "r9": ("Reviewer",),
+    }
     bridge.stream_event.emit(event(ChunkType.SUB_AGENT_ANSWER, "r2", content="Yes", by="parent"))
     bridge.stream_event.emit(event(ChunkType.SUB_AGENT_ERROR, "r9", error="stopped"))
     await settle()
@@ -73,7 +85,9 @@ async def test_an_answer_that_comes_at_once_leaves_nothing_open() -> None:
     new: list[str] = []
     questions.asked.connect(lambda asked: new.append(asked.run_id))
     for depth in (0, 1):
-        bridge.stream_event.emit(event(ChunkType.SUB_AGENT_QUESTION, "r2", depth, sub_agent_name="Tester", question="All tests?"))
+        bridge.stream_event.emit(
+            event(ChunkType.SUB_AGENT_QUESTION, "r2", depth, sub_agent_name="Tester", question="All tests?")
+        )
         bridge.stream_event.emit(event(ChunkType.SUB_AGENT_ANSWER, "r2", content="Yes", by="parent"))
     await settle()
     assert questions.pending() == []

@@ -36,7 +36,12 @@ class Stage:
     def __init__(self, window: QWidget, questions: list[UserQuestion]) -> None:
         self.stored = {q.id: q for q in questions}
         self.atelier = FakeAtelier(
-            questions={"pending": self._pending, "get": self.stored.__getitem__, "answer": self._answer, "skip": self._skip}
+            questions={
+                "pending": self._pending,
+                "get": self.stored.__getitem__,
+                "answer": self._answer,
+                "skip": self._skip,
+            }
         )
         self.bridge = FakeBridge(self.atelier)
         self.time = Time()
@@ -75,14 +80,18 @@ class Stage:
         self.stored[question.id] = question
         data = {"user_question": {"question_id": question.id}, "pending": len(self.stored)}
         self.bridge.stream_event.emit(
-            StreamEvent(workflow_id=question.workflow_id, run_id="r", chunk_type=ChunkType.USER_QUESTION_START, data=data)
+            StreamEvent(
+                workflow_id=question.workflow_id, run_id="r", chunk_type=ChunkType.USER_QUESTION_START, data=data
+            )
         )
         await settle()
 
     async def complete(self, question_id: str, status: str) -> None:
         self._close(question_id, QuestionStatus(status))
         data = {"question_id": question_id, "status": status, "pending": 0}
-        self.bridge.stream_event.emit(StreamEvent(workflow_id="w1", chunk_type=ChunkType.USER_QUESTION_COMPLETE, data=data))
+        self.bridge.stream_event.emit(
+            StreamEvent(workflow_id="w1", chunk_type=ChunkType.USER_QUESTION_COMPLETE, data=data)
+        )
         await settle()
 
     def find(self, name: str) -> Any:
@@ -123,7 +132,9 @@ async def test_pending_questions_are_asked_again_after_a_start_in_order(stage: S
     assert [q.id for q in s.presenter.pending()] == ["q3"]
 
 
-async def test_a_question_covers_its_own_workflow_alone_and_keeps_what_was_entered(stage: StageMaker, qtbot: QtBot) -> None:
+async def test_a_question_covers_its_own_workflow_alone_and_keeps_what_was_entered(
+    stage: StageMaker, qtbot: QtBot
+) -> None:
     s = stage(ask("q1"))
     await s.begin("w2")
     assert s.shown == ""
@@ -157,7 +168,9 @@ async def test_later_stays_in_the_inbox_with_its_draft_and_can_be_opened(stage: 
     assert s.find("question-answer").toPlainText() == "draft"
 
 
-async def test_opening_a_question_of_another_workflow_asks_the_window_to_go_there(stage: StageMaker, qtbot: QtBot) -> None:
+async def test_opening_a_question_of_another_workflow_asks_the_window_to_go_there(
+    stage: StageMaker, qtbot: QtBot
+) -> None:
     s = stage(ask("q1", workflow="w2"))
     await s.begin("w1")
     with qtbot.waitSignal(s.presenter.workflow_requested) as wanted:
@@ -242,7 +255,9 @@ async def test_only_visible_time_counts_and_is_reported(stage: StageMaker) -> No
     assert s.find("question-time").text() == "0:40 left"
 
 
-async def test_the_title_counts_while_the_window_is_not_in_front(stage: StageMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_title_counts_while_the_window_is_not_in_front(
+    stage: StageMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     s = stage(ask("q1"))
     active = [False]
     alerts: list[QWidget] = []
@@ -280,7 +295,9 @@ async def test_who_is_away_is_called_also_when_the_list_is_read_before_the_event
     assert called == ["q1"], "once, and not for what waited at the start"
 
 
-async def test_a_tray_notification_names_the_agent_and_opens_the_question(stage: StageMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_tray_notification_names_the_agent_and_opens_the_question(
+    stage: StageMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     s = stage()
     shown: list[tuple[str, str]] = []
     monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", staticmethod(lambda: True))
@@ -327,7 +344,9 @@ async def test_an_answer_from_another_program_closes_the_dialog(stage: StageMake
     assert s.shown == ""
 
 
-async def test_approvals_and_agents_that_ask_call_for_attention_too(stage: StageMaker, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_approvals_and_agents_that_ask_call_for_attention_too(
+    stage: StageMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     s = stage(ask("q5"))
     shown: list[tuple[str, str]] = []
     monkeypatch.setattr(QSystemTrayIcon, "isSystemTrayAvailable", staticmethod(lambda: True))
@@ -338,7 +357,9 @@ async def test_approvals_and_agents_that_ask_call_for_attention_too(stage: Stage
     s.atelier.set("approvals", "get", asks("v1", workflow="w2"))
     await tell(s.bridge, ChunkType.VALIDATION_REQUIRED, asks("v1", workflow="w2"))
     data = {"sub_agent_id": "r9", "sub_agent_name": "Tester", "question": "All tests?"}
-    s.bridge.stream_event.emit(StreamEvent(workflow_id="w1", run_id="r", chunk_type=ChunkType.SUB_AGENT_QUESTION, data=data))
+    s.bridge.stream_event.emit(
+        StreamEvent(workflow_id="w1", run_id="r", chunk_type=ChunkType.SUB_AGENT_QUESTION, data=data)
+    )
     await settle()
     text = "operation: create · name: Read the registry · priority: 2"
     assert shown == [("Checker wants to use TodoTool · create", text), ("Tester has a question", "All tests?")]

@@ -13,7 +13,13 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 def question(name: str, workflow: str = "w1", minute: int = 0, **fields: object) -> UserQuestion:
     spec = QuestionSpec(question=f"{name}?", question_type=QuestionType.TEXT)
     return UserQuestion(
-        id=name, workflow_id=workflow, run_id="r", call_id="c", spec=spec, created_at=START + timedelta(minutes=minute), **fields
+        id=name,
+        workflow_id=workflow,
+        run_id="r",
+        call_id="c",
+        spec=spec,
+        created_at=START + timedelta(minutes=minute),
+        **fields,
     )
 
 

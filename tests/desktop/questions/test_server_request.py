@@ -80,7 +80,8 @@ def test_a_form_is_filled_in_checked_and_sent(opened: Callable[..., QuestionDial
     send.click()
     assert sent[0].selected_options == ("accept",)
     assert values_of(sent[0].text_response) == {
-        "name": "Ada", "mail": "ada@example.org", "day": "2026-11-23", "seats": 2, "weight": 7.5, "window": False, "class": "2",
+        "name": "Ada", "mail": "ada@example.org", "day": "2026-11-23", "seats": 2, "weight": 7.5, "window": False,
+        "class": "2",
         "meal": "vegan", "extras": ["bike"],
     }  # fmt: skip
 
@@ -139,10 +140,14 @@ def test_a_request_to_a_model_shows_all_of_it(opened: Callable[..., QuestionDial
     assert child("question-submit").text() == "Allow"
 
 
-def test_words_that_ask_for_a_secret_are_warned_of_and_markup_stays_text(opened: Callable[..., QuestionDialog], child: Find) -> None:
+def test_words_that_ask_for_a_secret_are_warned_of_and_markup_stays_text(
+    opened: Callable[..., QuestionDialog], child: Find
+) -> None:
     schema = {"type": "object", "properties": {"x": {"type": "string", "title": "<b>Value</b> & more"}}}
     dialog = opened(
-        elicitation.elicitation(types.ElicitRequestFormParams(message="Your password, please", requested_schema=schema), "booking")
+        elicitation.elicitation(
+            types.ElicitRequestFormParams(message="Your password, please", requested_schema=schema), "booking"
+        )
     )
     assert "Do not enter a password" in child("question-doubtful").text()
     assert child("question-caption-x").textFormat().name == "PlainText"
@@ -155,7 +160,11 @@ def test_it_speaks_french(opened: Callable[..., QuestionDialog], child: Find) ->
     set_language("fr")
     opened(spec_of("book", "who"))
     assert child("question-title").text() == "Le serveur «\u00a0booking\u00a0» a une question"
-    assert [child(f"question-{name}").text() for name in ("submit", "decline", "skip")] == ["Envoyer", "Refuser", "Annuler"]
+    assert [child(f"question-{name}").text() for name in ("submit", "decline", "skip")] == [
+        "Envoyer",
+        "Refuser",
+        "Annuler",
+    ]
     assert "au plus 4" in child("question-caption-seats").text()
     child("question-field-seats").setText("9")
     assert "4" in child("question-problem-seats").text()

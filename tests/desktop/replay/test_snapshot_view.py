@@ -103,11 +103,15 @@ def test_a_message_that_lost_a_part_is_made_again(view: ChatView) -> None:
     assert view.entries[1].reasoning == ""
 
 
-def test_a_message_with_a_question_that_stays_the_same_is_not_drawn_again(view: ChatView, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_with_a_question_that_stays_the_same_is_not_drawn_again(
+    view: ChatView, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spec = QuestionSpec(question="Which way?", question_type=QuestionType.TEXT)
     question = UserQuestion(id="q1", workflow_id="w1", run_id="root", call_id="c1", spec=spec)
     stored = said("one")[0]
-    asked, answered = (replace(stored, questions=(each,)) for each in (question, question.model_copy(update={"text_response": "Left"})))
+    asked, answered = (
+        replace(stored, questions=(each,)) for each in (question, question.model_copy(update={"text_response": "Left"}))
+    )
     show_entries(view, [asked])
     drawn: list[Entry] = []
     monkeypatch.setattr(view, "update_entry", drawn.append)
@@ -133,7 +137,9 @@ def test_a_replayed_agents_figures_include_its_sub_agents(qtbot: QtBot) -> None:
         AgentNode(name, name, "w", "root", parent_run_id="root", parent_call_id="c", usage=used, elapsed_ms=ms, depth=1)
         for name, ms in (("a", 4_000), ("b", 9_000))
     )
-    aside = AgentNode("c", "c", "w", "root", parent_run_id="root", parent_call_id="d", elapsed_ms=60_000, background=True, depth=1)
+    aside = AgentNode(
+        "c", "c", "w", "root", parent_run_id="root", parent_call_id="d", elapsed_ms=60_000, background=True, depth=1
+    )
     lead = AgentNode("root", "Lead", "w", usage=used, elapsed_ms=5_000, children=(first, second, aside))
     row = _agent_row(lead)
     assert row.facts == f"{duration(14_000)} · {short_number(4_500)} tokens"

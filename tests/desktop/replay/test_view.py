@@ -231,7 +231,9 @@ async def test_tab_goes_through_its_keys_as_they_stand(view: ReplayView, qtbot: 
     assert met == ["replay-back", "replay-play", "replay-speed-1", "replay-fork"]
 
 
-async def test_space_presses_the_button_that_has_the_keyboard_and_plays_elsewhere(view: ReplayView, qtbot: QtBot) -> None:
+async def test_space_presses_the_button_that_has_the_keyboard_and_plays_elsewhere(
+    view: ReplayView, qtbot: QtBot
+) -> None:
     forks: list[tuple[str, int]] = []
     view.fork_requested.connect(lambda workflow_id, seq: forks.append((workflow_id, seq)))
     view.fork.setFocus()

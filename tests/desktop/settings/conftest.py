@@ -31,7 +31,12 @@ class Engine(FakeAtelier):
 
     def __init__(self, root: Path) -> None:
         agents = [
-            Agent(id="a1", config=AgentConfig(name="Assistant", provider="local", model="starter", tools=("TodoTool", "mcp__x__y"))),
+            Agent(
+                id="a1",
+                config=AgentConfig(
+                    name="Assistant", provider="local", model="starter", tools=("TodoTool", "mcp__x__y")
+                ),
+            ),
             Agent(id="a2", config=AgentConfig(name="Researcher", provider="Ollama", model="qwen3:4b")),
         ]
         providers = [
@@ -45,7 +50,11 @@ class Engine(FakeAtelier):
         ]
         super().__init__(
             settings={"get": lambda: self.kept, "update": self._update, "set": self._set},
-            agents={"list": agents, "default": agents[0], "save": lambda config, id=None: Agent(id=id or "new", config=config)},
+            agents={
+                "list": agents,
+                "default": agents[0],
+                "save": lambda config, id=None: Agent(id=id or "new", config=config),
+            },
             providers={
                 "list": providers,
                 "models": lambda name: [info for info in models if info.provider == name],
@@ -55,7 +64,12 @@ class Engine(FakeAtelier):
             own_tools={"list": [], "reload": []},
             skills={"overview": [], "files_by_name": {}},
             mcp={"list": [], "log": []},
-            models={"list": models, "catalogue": [], "download_states": [], "list_state": ListState(date(2026, 7, 2), 531, 12)},
+            models={
+                "list": models,
+                "catalogue": [],
+                "download_states": [],
+                "list_state": ListState(date(2026, 7, 2), 531, 12),
+            },
             web={"state": lambda: WebState(self.kept.web, ("brave",), 12, 34_567)},
             media={"state": lambda: MediaState(self.kept.media, ("images",))},
             memories={"describe": {"total": 3, "by_type": {"decision": 3}, "tags": {"work": 2}}},

@@ -150,7 +150,9 @@ async def test_what_each_tool_mode_costs_stands_beside_the_choice(page: Any, fin
     assert find("agent-error-name").isHidden()
 
 
-async def test_a_figure_says_what_it_leaves_out_because_it_is_searched_for(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_figure_says_what_it_leaves_out_because_it_is_searched_for(
+    page: Any, find: Find, atelier: Engine
+) -> None:
     costs = {
         ToolMode.DIRECT: PromptCost(100, 523, 9, searched=57, listed=21_076),
         ToolMode.SECTIONS: PromptCost(100, 1_400, 11, listed=1_500),
@@ -176,7 +178,9 @@ async def test_a_figure_says_what_it_leaves_out_because_it_is_searched_for(page:
 
 
 async def test_values_of_a_file_that_the_form_does_not_offer_are_preserved(page: Any) -> None:
-    base = AgentConfig(name="A", provider="p", model="m", tool_mode="sections", approval="manual", mcp_servers=("files",))
+    base = AgentConfig(
+        name="A", provider="p", model="m", tool_mode="sections", approval="manual", mcp_servers=("files",)
+    )
     page.form.show_values(base)
     assert not page.form.edited()
     assert page.form.checked() == base
@@ -226,7 +230,9 @@ async def test_an_edit_survives_a_change_elsewhere(page: Any, find: Find, bridge
     assert find("agent-name").text() == "Half a na"
 
 
-async def test_duplicate_default_delete_and_undo(page: Any, find: Find, atelier: Engine, window: SettingsWindow) -> None:
+async def test_duplicate_default_delete_and_undo(
+    page: Any, find: Find, atelier: Engine, window: SettingsWindow
+) -> None:
     copy = Agent(id="a3", config=AgentConfig(name="Assistant 2", provider="local", model="starter"))
     atelier.set("agents", "duplicate", copy)
     page.list.setCurrentRow(1)
@@ -250,7 +256,9 @@ async def test_duplicate_default_delete_and_undo(page: Any, find: Find, atelier:
     assert atelier.calls("agents.save")[-1][0][0].name == "Researcher"
 
 
-async def test_import_and_export_of_agent_files(page: Any, atelier: Engine, window: SettingsWindow, tmp_path: Path) -> None:
+async def test_import_and_export_of_agent_files(
+    page: Any, atelier: Engine, window: SettingsWindow, tmp_path: Path
+) -> None:
     atelier.set("agents", "export_json", '{"name": "Assistant"}')
     page.export_to(tmp_path / "a.json")
     while page.jobs._tasks:
@@ -268,8 +276,12 @@ async def test_import_and_export_of_agent_files(page: Any, atelier: Engine, wind
     assert "cannot be read" in window.toasts.current.accessibleName()  # type: ignore[attr-defined]
 
 
-async def test_tools_in_an_order_of_their_own_are_no_change(page: Any, find: Find, atelier: Engine, tmp_path: Path) -> None:
-    config = AgentConfig(name="Tester", provider="local", model="m", tools=("mcp__x__y", "run_command", "read_file", "edit_file"))
+async def test_tools_in_an_order_of_their_own_are_no_change(
+    page: Any, find: Find, atelier: Engine, tmp_path: Path
+) -> None:
+    config = AgentConfig(
+        name="Tester", provider="local", model="m", tools=("mcp__x__y", "run_command", "read_file", "edit_file")
+    )
     atelier.set("agents", "read_file", ForeignAgent(config))
     atelier.set("agents", "import_config", Agent(id="a9", config=config))
     atelier.set("agents", "list", [Agent(id="a9", config=config)])
@@ -283,7 +295,9 @@ async def test_tools_in_an_order_of_their_own_are_no_change(page: Any, find: Fin
     assert page.form.tools.enabled() == config.tools
 
 
-async def test_what_an_import_loses_is_shown_before_it_is_stored(page: Any, find: Find, atelier: Engine, tmp_path: Path) -> None:
+async def test_what_an_import_loses_is_shown_before_it_is_stored(
+    page: Any, find: Find, atelier: Engine, tmp_path: Path
+) -> None:
     config = AgentConfig(name="Reviewer", provider="local", model="m", tools=("read_file",))
     note = UsageError("No tool here corresponds to: {names}", names="NotebookRead")
     atelier.set("agents", "read_file", ForeignAgent(config, (note,)))
@@ -304,7 +318,9 @@ async def test_what_an_import_loses_is_shown_before_it_is_stored(page: Any, find
     assert atelier.calls("agents.import_config") == [((config,), {})]
 
 
-async def test_changes_are_saved_or_cancelled_before_another_agent_is_shown(page: Any, find: Find, atelier: Engine) -> None:
+async def test_changes_are_saved_or_cancelled_before_another_agent_is_shown(
+    page: Any, find: Find, atelier: Engine
+) -> None:
     find("agent-temperature").setValue(0.3)
     page.list.setCurrentRow(1)
     await settle()
@@ -354,7 +370,9 @@ async def test_the_answer_schema_is_stored_shown_and_removed(page: Any, find: Fi
     assert made.answer_schema is None
 
 
-async def test_an_invalid_schema_is_reported_under_the_field_before_saving(page: Any, find: Find, atelier: Engine) -> None:
+async def test_an_invalid_schema_is_reported_under_the_field_before_saving(
+    page: Any, find: Find, atelier: Engine
+) -> None:
     error, before = find("agent-error-answer-schema"), len(atelier.calls("agents.save"))
     find("agent-answer-schema").setPlainText('{"type": "object",')
     assert error.isVisible()
@@ -383,12 +401,28 @@ async def test_another_provider_changes_the_model_or_clears_it(page: Any, find: 
     assert form.model_box.currentText() == ""
 
 
-async def test_the_form_begins_with_what_matters_and_opens_the_rest_on_demand(window: SettingsWindow, find: Find) -> None:
+async def test_the_form_begins_with_what_matters_and_opens_the_rest_on_demand(
+    window: SettingsWindow, find: Find
+) -> None:
     window.show_page("agents")
     await settle()
-    for name in ("agent-name", "agent-purpose", "agent-model-picker", "agent-system-prompt", "tool-search", "tool-group-Files"):
+    for name in (
+        "agent-name",
+        "agent-purpose",
+        "agent-model-picker",
+        "agent-system-prompt",
+        "tool-search",
+        "tool-group-Files",
+    ):
         assert find(name).isVisible(), name
-    for name in ("agent-provider", "agent-model", "agent-temperature", "agent-tool-mode", "agent-max-cost", "agent-answer-schema"):
+    for name in (
+        "agent-provider",
+        "agent-model",
+        "agent-temperature",
+        "agent-tool-mode",
+        "agent-max-cost",
+        "agent-answer-schema",
+    ):
         assert not find(name).isVisible(), name
     assert window.findChild(QCheckBox, "tool-enabled-read_file") is None, "nobody opened its group"
     find("tool-group-open-Files").click()
@@ -398,7 +432,9 @@ async def test_the_form_begins_with_what_matters_and_opens_the_rest_on_demand(wi
     assert find("agent-temperature").isVisible()
 
 
-async def test_a_group_is_checked_partly_fully_and_not_at_all_with_its_count(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_group_is_checked_partly_fully_and_not_at_all_with_its_count(
+    page: Any, find: Find, atelier: Engine
+) -> None:
     box, count = find("tool-group-Files"), find("tool-group-count-Files")
     total = len(atelier.registry.get_tools_by_section("file_ops"))  # type: ignore[attr-defined]
     states = [(box.checkState(), count.text())]
@@ -410,7 +446,12 @@ async def test_a_group_is_checked_partly_fully_and_not_at_all_with_its_count(pag
     box.click()
     states.append((box.checkState(), count.text()))
     none, part, whole = Qt.CheckState.Unchecked, Qt.CheckState.PartiallyChecked, Qt.CheckState.Checked
-    assert states == [(none, f"0 of {total}"), (part, f"1 of {total}"), (whole, f"{total} of {total}"), (none, f"0 of {total}")]
+    assert states == [
+        (none, f"0 of {total}"),
+        (part, f"1 of {total}"),
+        (whole, f"{total} of {total}"),
+        (none, f"0 of {total}"),
+    ]
     assert page.form.tools.enabled() == ("TodoTool", "mcp__x__y")
     assert not find("agent-save").isEnabled(), "it is as it was"
     box.click()
@@ -419,7 +460,9 @@ async def test_a_group_is_checked_partly_fully_and_not_at_all_with_its_count(pag
     assert len(atelier.calls("agents.save")[-1][0][0].tools) == total + 2
 
 
-async def test_the_tokens_of_the_chosen_tools_are_those_of_the_mode_they_are_sent_in(page: Any, find: Find, atelier: Engine) -> None:
+async def test_the_tokens_of_the_chosen_tools_are_those_of_the_mode_they_are_sent_in(
+    page: Any, find: Find, atelier: Engine
+) -> None:
     direct = PromptCost(100, 2_000, 9, listed=2_100, by_tool={"read_file": 700, "write_file": 600, "TodoTool": 300})
     listed = PromptCost(100, 450, 5, listed=550)
     atelier.set("agents", "prompt_cost", lambda _config: {ToolMode.DIRECT: direct, ToolMode.INVOKE: listed})
@@ -477,8 +520,12 @@ async def test_a_model_that_is_missing_is_asked_for_in_view(page: Any, find: Fin
     assert find("agent-answer-schema").isVisible(), "Advanced is opened for what is wrong in it"
 
 
-async def test_a_ready_agent_fills_the_form_of_a_new_one_and_is_stored_when_it_is_saved(page: Any, find: Find, atelier: Engine) -> None:
-    ready = AgentConfig(name="Researcher", purpose="Finds sources", provider="local", model="starter", tools=("read_file",))
+async def test_a_ready_agent_fills_the_form_of_a_new_one_and_is_stored_when_it_is_saved(
+    page: Any, find: Find, atelier: Engine
+) -> None:
+    ready = AgentConfig(
+        name="Researcher", purpose="Finds sources", provider="local", model="starter", tools=("read_file",)
+    )
     atelier.set("agents", "ready", ready)
     find("agent-gallery").click()
     assert len(page.gallery._choices) >= 14

@@ -21,13 +21,16 @@ from tests.support.fake_bridge import settle
 
 Find = Callable[[str], Any]
 TOOL, SECTION = (
-    PermissionRule(id=f"r{number}", text=text, action=Action.ALLOW) for number, text in enumerate(("TodoTool", "section:core_ops"))
+    PermissionRule(id=f"r{number}", text=text, action=Action.ALLOW)
+    for number, text in enumerate(("TodoTool", "section:core_ops"))
 )
 
 
 @pytest.fixture
 async def page(window: SettingsWindow, atelier: Engine) -> Any:
-    atelier.kept = Settings(approvals=ApprovalSettings(risks={"TodoTool": "high", "gone": "low"}, rules=(TOOL, SECTION)))
+    atelier.kept = Settings(
+        approvals=ApprovalSettings(risks={"TodoTool": "high", "gone": "low"}, rules=(TOOL, SECTION))
+    )
 
     async def remove(rule_id: str) -> None:
         rules = tuple(each for each in atelier.kept.approvals.rules if each.id != rule_id)
@@ -115,7 +118,9 @@ async def test_a_tools_risk_is_replaced_and_given_back(page: Any, find: Find, at
         assert atelier.kept.approvals.risks == expected
 
 
-async def test_a_permission_is_revoked_and_undo_restores_it(page: Any, find: Find, atelier: Engine, window: SettingsWindow) -> None:
+async def test_a_permission_is_revoked_and_undo_restores_it(
+    page: Any, find: Find, atelier: Engine, window: SettingsWindow
+) -> None:
     assert find("rule-section:core_ops").isVisible()
     find("rule-remove-TodoTool").click()
     await settle()

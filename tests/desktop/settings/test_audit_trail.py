@@ -34,8 +34,10 @@ REJECTED: dict[str, Any] = {
 
 def line(number: int, **fields: Any) -> AuditLine:
     given: dict[str, Any] = {
-        "id": f"{number:032x}", "workflow_id": "w1", "run_id": "r1", "call_id": f"c{number}", "message_id": f"m{number}",
-        "agent_name": "Ada", "tool": "run_command", "detail": f"git push {number}", "decision": AuditDecision.DENIED, "reason": "rule",
+        "id": f"{number:032x}", "workflow_id": "w1", "run_id": "r1", "call_id": f"c{number}",
+        "message_id": f"m{number}",
+        "agent_name": "Ada", "tool": "run_command", "detail": f"git push {number}", "decision": AuditDecision.DENIED,
+        "reason": "rule",
         "rule": "run_command(git push:*)", "mode": "selective", "created_at": NOW - timedelta(minutes=number), **fields,
     }  # fmt: skip
     return AuditLine(entry=AuditEntry(**given), workflow="Garden", in_bin=given["workflow_id"] == "gone")
@@ -54,10 +56,16 @@ class Trail:
 
     def page(self, wanted: AuditFilter, after: tuple[datetime, str] | None = None, limit: int = 100) -> AuditPage:
         self.asked.append(wanted)
-        fit = [each for each in self.lines if wanted.text in each.entry.detail and wanted.decision in (None, each.entry.decision)]
+        fit = [
+            each
+            for each in self.lines
+            if wanted.text in each.entry.detail and wanted.decision in (None, each.entry.decision)
+        ]
         start = next((row + 1 for row, each in enumerate(fit) if after is not None and each.entry.id == after[1]), 0)
         found = fit[start : start + limit]
-        return AuditPage(lines=tuple(found), next=(found[-1].entry.created_at, found[-1].entry.id) if len(found) == limit else None)
+        return AuditPage(
+            lines=tuple(found), next=(found[-1].entry.created_at, found[-1].entry.id) if len(found) == limit else None
+        )
 
     def export(self, wanted: AuditFilter, path: Path, most: int | None = None) -> int:
         if path.name == "full.csv":
@@ -75,10 +83,19 @@ async def trail(window: SettingsWindow, atelier: Engine) -> Trail:
             line(0),
             line(1, decision=AuditDecision.APPROVED, decided_by="user", edited=True, rule="", reason="selective"),
             line(
-                2, decision=AuditDecision.REJECTED, decided_by="user", note="Too dear.", rule="", reason="installs", about="pip install x"
+                2,
+                decision=AuditDecision.REJECTED,
+                decided_by="user",
+                note="Too dear.",
+                rule="",
+                reason="installs",
+                about="pip install x",
             ),
             line(3, workflow_id="gone"),
-            *(line(number, decision=AuditDecision.ALLOWED, rule="", reason="mode", mode="auto") for number in range(4, 2004)),
+            *(
+                line(number, decision=AuditDecision.ALLOWED, rule="", reason="mode", mode="auto")
+                for number in range(4, 2004)
+            ),
         ],
     )
     window.show_page("approvals")
@@ -101,7 +118,8 @@ async def test_decisions_are_listed_with_who_what_why_and_by_whom(trail: Trail, 
     assert cells(table, 4)[1] == "Allowed\nProfile “Free”"
     told = model.index(2, 0).data(Qt.ItemDataRole.ToolTipRole).splitlines()
     assert told[1:] == [
-        "Workflow: Garden", "Agent: Ada", "Tool: run_command", "Call: git push 2", "Decision: Rejected by you: Too dear.",
+        "Workflow: Garden", "Agent: Ada", "Tool: run_command", "Call: git push 2",
+        "Decision: Rejected by you: Too dear.",
         "Reason: Installs a package (pip install x)",
     ]  # fmt: skip
     assert "; Call: git push 2; " in model.index(2, 0).data(Qt.ItemDataRole.AccessibleTextRole)
@@ -135,7 +153,12 @@ async def test_new_decisions_come_on_top_and_who_reads_further_down_keeps_the_pl
 async def test_the_filters_query_what_they_show(trail: Trail, find: Find, qtbot: QtBot) -> None:
     find("audit-text").setText("push 1")
     qtbot.keyClick(find("audit-text"), Qt.Key.Key_Return)
-    for name, data in (("workflow", "w1"), ("agent", "Researcher"), ("tool", "run_command"), ("decision", AuditDecision.APPROVED)):
+    for name, data in (
+        ("workflow", "w1"),
+        ("agent", "Researcher"),
+        ("tool", "run_command"),
+        ("decision", AuditDecision.APPROVED),
+    ):
         box: QComboBox = find(f"audit-{name}")
         box.setCurrentIndex(box.findData(data))
         box.activated.emit(box.currentIndex())
@@ -164,7 +187,9 @@ async def test_the_filters_query_what_they_show(trail: Trail, find: Find, qtbot:
     assert not find("audit-export").isEnabled()
 
 
-async def test_enter_opens_the_workflow_at_the_call_unless_deleted(trail: Trail, find: Find, window: SettingsWindow, qtbot: QtBot) -> None:
+async def test_enter_opens_the_workflow_at_the_call_unless_deleted(
+    trail: Trail, find: Find, window: SettingsWindow, qtbot: QtBot
+) -> None:
     table, opened = find("audit-table"), []
     window.place_requested.connect(lambda *place: opened.append(place))
     assert not find("audit-open").isEnabled(), "nothing is chosen yet"
@@ -230,7 +255,9 @@ async def test_the_safe_commands_are_listed_searched_and_explained(trail: Trail,
     assert {each.does for each in safe_commands()} == set(Does)
 
 
-async def test_what_todays_rules_would_decide(trail: Trail, find: Find, atelier: Engine, window: SettingsWindow) -> None:
+async def test_what_todays_rules_would_decide(
+    trail: Trail, find: Find, atelier: Engine, window: SettingsWindow
+) -> None:
     def replayed(number: int, today: Action | None, **fields: Any) -> Replayed:
         said = Verdict(action=Action.DENY, reason="rule")
         other = Verdict(action=today, reason="mode") if today is not None else None
@@ -240,7 +267,12 @@ async def test_what_todays_rules_would_decide(trail: Trail, find: Find, atelier:
 
     def replay(workflow_id: str) -> list[Replayed]:
         asked.append(workflow_id)
-        return [replayed(0, Action.ALLOW), replayed(1, Action.DENY), replayed(2, None), replayed(4, Action.ASK, answered=True)]
+        return [
+            replayed(0, Action.ALLOW),
+            replayed(1, Action.DENY),
+            replayed(2, None),
+            replayed(4, Action.ASK, answered=True),
+        ]
 
     atelier.set("permissions", "replay", replay)
     button, table = find("audit-today"), find("audit-table")
@@ -252,4 +284,7 @@ async def test_what_todays_rules_would_decide(trail: Trail, find: Find, atelier:
     assert cells(table, 0)[2].endswith("\ntoday: allowed")
     assert [row for row in range(6) if "today" in cells(table, row)[2]] == [0]
     assert "Under today's rules: today: allowed" in table.model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
-    assert window.toasts.current.accessibleName() == "1 decision would be different today. 1 older decision cannot be compared."
+    assert (
+        window.toasts.current.accessibleName()
+        == "1 decision would be different today. 1 older decision cannot be compared."
+    )

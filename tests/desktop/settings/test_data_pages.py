@@ -88,7 +88,9 @@ async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
     assert "run Atelier from its source: make run EXTRAS=sentence-transformers" in page._install_row.hint.text()
 
 
-async def test_memory_statistics_and_reembedding(window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge) -> None:
+async def test_memory_statistics_and_reembedding(
+    window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
+) -> None:
     window.show_page("memory")
     await settle()
     assert find("memory-stats").text() == "3 memories that apply to all workflows\nDecision: 3\n#work (2)"
@@ -131,7 +133,9 @@ async def test_embedding_progress_is_shown_at_any_rate_of_events(
     assert find("memory-reembed").isEnabled()
 
 
-async def test_the_page_explains_why_there_are_no_embeddings(window: SettingsWindow, atelier: Engine, bridge: FakeBridge) -> None:
+async def test_the_page_explains_why_there_are_no_embeddings(
+    window: SettingsWindow, atelier: Engine, bridge: FakeBridge
+) -> None:
     state = {"state": "unreached", "left": 0, "embedder": "", "searched": ""}
     atelier.set("memories", "reembed_state", state)
     window.show_page("memory")
@@ -168,10 +172,14 @@ async def test_a_page_is_shown_also_when_changes_come_faster_than_it_is_read(
     gate.set()
     await settle()
     assert find("memory-stats").text() == "7,000 memories that apply to all workflows"
-    assert len(atelier.calls("memories.describe")) == read + 2, "once for the first of them, once for those that came meanwhile"
+    assert len(atelier.calls("memories.describe")) == read + 2, (
+        "once for the first of them, once for those that came meanwhile"
+    )
 
 
-async def test_an_import_shows_that_it_runs_and_why_it_failed(window: SettingsWindow, atelier: Engine, tmp_path: Path) -> None:
+async def test_an_import_shows_that_it_runs_and_why_it_failed(
+    window: SettingsWindow, atelier: Engine, tmp_path: Path
+) -> None:
     window.show_page("memory")
     await settle()
     page: Any = window.page("memory")
@@ -189,7 +197,10 @@ async def test_an_import_shows_that_it_runs_and_why_it_failed(window: SettingsWi
     assert page.moving.text.text().startswith("Importing…")
     gate.set()
     await page.jobs.settled()
-    assert (page.moving.text.text(), page.moving.stop.isVisible()) == ("memory file is not valid: version must be 1", False)
+    assert (page.moving.text.text(), page.moving.stop.isVisible()) == (
+        "memory file is not valid: version must be 1",
+        False,
+    )
 
 
 async def test_memories_are_exported_and_imported(window: SettingsWindow, atelier: Engine, tmp_path: Path) -> None:
@@ -206,7 +217,9 @@ async def test_memories_are_exported_and_imported(window: SettingsWindow, atelie
     assert window.toasts.current.accessibleName() == "2 added, 0 overwritten, 1 skipped"  # type: ignore[attr-defined]
 
 
-async def test_a_backup_is_written_checked_and_errors_stay_in_place(window: SettingsWindow, atelier: Engine, tmp_path: Path) -> None:
+async def test_a_backup_is_written_checked_and_errors_stay_in_place(
+    window: SettingsWindow, atelier: Engine, tmp_path: Path
+) -> None:
     window.show_page("data")
     await settle()
     page: Any = window.page("data")
@@ -229,7 +242,12 @@ async def test_a_backup_is_written_checked_and_errors_stay_in_place(window: Sett
 
 @pytest.mark.parametrize("own", [True, False])
 async def test_restore_asks_first_closes_the_engine_and_opens_it_again(
-    window: SettingsWindow, bridge: FakeBridge, atelier: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, own: bool
+    window: SettingsWindow,
+    bridge: FakeBridge,
+    atelier: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    own: bool,
 ) -> None:
     window.show_page("data")
     await settle()
@@ -300,9 +318,13 @@ async def test_diagnostics_show_checks_versions_and_log_and_copy_them(
     window: SettingsWindow, find: Find, atelier: Engine, tmp_path: Path
 ) -> None:
     (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "atelier.log").write_text("".join(f"line {n}\n" for n in range(LOG_LINES + 50)), encoding="utf-8")
+    (tmp_path / "logs" / "atelier.log").write_text(
+        "".join(f"line {n}\n" for n in range(LOG_LINES + 50)), encoding="utf-8"
+    )
 
-    atelier.checks = [Check(name="disk", title="Disk space", status="warn", message="0.5 GB are free.", fix="Free some space.")]
+    atelier.checks = [
+        Check(name="disk", title="Disk space", status="warn", message="0.5 GB are free.", fix="Free some space.")
+    ]
     window.show_page("diagnostics")
     await settle()
     assert find("log-tail").toPlainText().splitlines()[0] == "line 50"
@@ -319,13 +341,19 @@ async def test_diagnostics_show_checks_versions_and_log_and_copy_them(
     assert not find("notices-text").isVisible()
 
 
-async def test_damaged_configuration_is_given_up_after_a_yes(window: SettingsWindow, find: Find, atelier: Engine) -> None:
+async def test_damaged_configuration_is_given_up_after_a_yes(
+    window: SettingsWindow, find: Find, atelier: Engine
+) -> None:
     atelier.set("data", "remove_damaged", [])
     atelier.checks = [Check(name="configuration", title="Configuration", status="ok", message="All whole.")]
     window.show_page("diagnostics")
     await settle()
     assert not find("doctor-remove-damaged").isVisible()
-    atelier.checks = [Check(name="configuration", title="Configuration", status="fail", message="The agent x is not as it was written.")]
+    atelier.checks = [
+        Check(
+            name="configuration", title="Configuration", status="fail", message="The agent x is not as it was written."
+        )
+    ]
     find("doctor-again").click()
     await settle()
     find("doctor-remove-damaged").click()
@@ -361,7 +389,9 @@ async def test_undo_data_is_shown_limited_and_cleaned(window: SettingsWindow, fi
     assert page._stored_row.hint.text() == "0 bytes; there is nothing to undo"
 
 
-async def test_reembedding_is_paused_and_continued(window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge) -> None:
+async def test_reembedding_is_paused_and_continued(
+    window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
+) -> None:
     window.show_page("memory")
     await settle()
     assert find("memory-reembed-pause").isHidden()
@@ -385,7 +415,9 @@ async def test_reembedding_is_paused_and_continued(window: SettingsWindow, find:
     assert len(atelier.calls("memories.resume_reembed")) == 1
 
 
-async def test_when_the_model_is_asked_what_to_remember_is_chosen(window: SettingsWindow, find: Find, atelier: Engine) -> None:
+async def test_when_the_model_is_asked_what_to_remember_is_chosen(
+    window: SettingsWindow, find: Find, atelier: Engine
+) -> None:
     window.show_page("memory")
     await settle()
     choice = find("memory-at-end")

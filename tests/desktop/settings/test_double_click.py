@@ -19,7 +19,9 @@ SAVED = Agent(id="a1", config=AgentConfig(name="Assistant", provider="local", mo
 
 
 @pytest.mark.parametrize("button", ["agent-save", "agent-duplicate", "agent-delete"])
-async def test_an_agent_is_saved_copied_and_deleted_once(window: SettingsWindow, find: Find, atelier: Engine, button: str) -> None:
+async def test_an_agent_is_saved_copied_and_deleted_once(
+    window: SettingsWindow, find: Find, atelier: Engine, button: str
+) -> None:
     window.show_page("agents")
     await settle()
     method = button.removeprefix("agent-")
@@ -35,7 +37,9 @@ async def test_an_agent_is_saved_copied_and_deleted_once(window: SettingsWindow,
 
 
 @pytest.mark.parametrize("method", ["test_draft", "delete"])
-async def test_a_provider_is_tested_and_removed_once(window: SettingsWindow, find: Find, atelier: Engine, method: str) -> None:
+async def test_a_provider_is_tested_and_removed_once(
+    window: SettingsWindow, find: Find, atelier: Engine, method: str
+) -> None:
     window.show_page("providers")
     await settle()
     page: Any = window.page("providers")

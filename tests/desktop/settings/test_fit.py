@@ -60,9 +60,19 @@ NAMES = (
 
 @pytest.mark.parametrize("scale", [100, 150])
 @pytest.mark.parametrize("language", ["en", "fr"])
-async def test_no_page_is_wider_than_its_window(window: SettingsWindow, monkeypatch: pytest.MonkeyPatch, language: str, scale: int) -> None:
+async def test_no_page_is_wider_than_its_window(
+    window: SettingsWindow, monkeypatch: pytest.MonkeyPatch, language: str, scale: int
+) -> None:
     async def checked(_atelier: object) -> list[Check]:
-        return [Check(name="database", title="Database", status="fail", message="It cannot be opened. " * 8, fix="Restore a backup.")]
+        return [
+            Check(
+                name="database",
+                title="Database",
+                status="fail",
+                message="It cannot be opened. " * 8,
+                fix="Restore a backup.",
+            )
+        ]
 
     monkeypatch.setattr(doctor, "checks", checked)
     theme().set_scale(scale)
@@ -97,7 +107,11 @@ def fits(box: QComboBox) -> bool:
     """Whether its widest entry is readable."""
     option = QStyleOptionComboBox()
     box.initStyleOption(option)
-    room = box.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, box).width()
+    room = (
+        box.style()
+        .subControlRect(QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, box)
+        .width()
+    )
     return max(box.fontMetrics().horizontalAdvance(box.itemText(row)) for row in range(box.count())) <= room
 
 
@@ -123,7 +137,9 @@ async def test_no_choice_of_the_web_page_is_cut(window: SettingsWindow, scale: i
     await settle()
 
 
-async def test_fields_side_by_side_stand_at_one_height_also_where_one_caption_takes_two_lines(window: SettingsWindow) -> None:
+async def test_fields_side_by_side_stand_at_one_height_also_where_one_caption_takes_two_lines(
+    window: SettingsWindow,
+) -> None:
     switch_language("fr")
     window.resize(820, 700)
     window.show_page("agents")

@@ -43,7 +43,8 @@ FIELDS = (
     Secret("key", "Key"),
 )
 FULL: dict[str, Any] = {
-    "name": "b", "url": "https://x.org", "text": "t\nu", "tags": ("one", "two"), "on": True, "heat": 0.0, "way": "up", "model": "m",
+    "name": "b", "url": "https://x.org", "text": "t\nu", "tags": ("one", "two"), "on": True, "heat": 0.0, "way": "up",
+    "model": "m",
     "inner": Inner(most=7), "kept": "also",
 }  # fmt: skip
 
@@ -59,7 +60,9 @@ def form(qtbot: QtBot) -> Form:
     return made
 
 
-@pytest.mark.parametrize("thing", [Thing(), Thing(**FULL), Thing(way="of a file")], ids=("empty", "full", "not offered"))
+@pytest.mark.parametrize(
+    "thing", [Thing(), Thing(**FULL), Thing(way="of a file")], ids=("empty", "full", "not offered")
+)
 def test_what_is_shown_is_read_back_and_is_no_change(form: Form, thing: Thing) -> None:
     told: list[object] = []
     form.changed.connect(lambda: told.append(1))

@@ -39,7 +39,15 @@ ROWS = [
     McpStatus(WEB, McpKnown(), McpState.FAILED, "The MCP server web cannot be reached: refused"),
 ]
 TOOLS = [
-    McpToolStatus("read", "mcp__files__read", "Read", "Reads it.\u202e", "changed", approved_told="Read it.", hints=("readOnlyHint",)),
+    McpToolStatus(
+        "read",
+        "mcp__files__read",
+        "Read",
+        "Reads it.\u202e",
+        "changed",
+        approved_told="Read it.",
+        hints=("readOnlyHint",),
+    ),
     McpToolStatus("odd", "", "odd", "Odd.", "unusable", problem="its parameters are no JSON Schema"),
 ]
 
@@ -74,7 +82,9 @@ async def test_servers_are_listed_as_they_stand(page: Any, find: Find) -> None:
     assert "en cours" in items.item(0).toolTip()
 
 
-async def test_a_server_with_tools_is_no_wider_than_the_window_in_large_french_text(page: Any, window: SettingsWindow) -> None:
+async def test_a_server_with_tools_is_no_wider_than_the_window_in_large_french_text(
+    page: Any, window: SettingsWindow
+) -> None:
     theme().set_scale(150)
     switch_language("fr")
     window.resize(SIZE)
@@ -92,11 +102,15 @@ async def test_the_icon_of_a_server_is_drawn_in_the_list(page: Any, find: Find, 
     assert (first.width(), second) == (16, None)
     assert find("mcp-list").grab().toImage().pixelColor(0, 0).isValid()
     assert any(
-        find("mcp-list").grab().toImage().pixelColor(x, y).getRgb()[:3] == (0x20, 0x80, 0xC0) for x in range(40) for y in range(40)
+        find("mcp-list").grab().toImage().pixelColor(x, y).getRgb()[:3] == (0x20, 0x80, 0xC0)
+        for x in range(40)
+        for y in range(40)
     ), "it is painted"
 
 
-async def test_servers_that_run_are_asked_again_while_the_page_is_looked_at(page: Any, find: Find, atelier: Engine) -> None:
+async def test_servers_that_run_are_asked_again_while_the_page_is_looked_at(
+    page: Any, find: Find, atelier: Engine
+) -> None:
     atelier.set("mcp", "check", [dataclasses.replace(ROWS[0], ping_ms=4), ROWS[1]])
     page._timer.timeout.emit()
     await settle()
@@ -110,7 +124,12 @@ async def test_servers_that_run_are_asked_again_while_the_page_is_looked_at(page
 
 async def test_tools_are_shown_switched_ruled_and_approved(page: Any, find: Find, atelier: Engine) -> None:
     read = texts(find("mcp-tool-read"))
-    for word in ("changed: asks at every call", "Reads it.⟨U+202E⟩", "You approved: Read it.", "says that it only reads"):
+    for word in (
+        "changed: asks at every call",
+        "Reads it.⟨U+202E⟩",
+        "You approved: Read it.",
+        "says that it only reads",
+    ):
         assert word in read, read
     assert "no JSON Schema" in texts(find("mcp-tool-odd"))
     used, odd = find("mcp-tool-on-read"), find("mcp-tool-on-odd")
@@ -130,7 +149,11 @@ async def test_tools_are_shown_switched_ruled_and_approved(page: Any, find: Find
 
 
 async def test_a_changed_form_is_tried_as_it_is_and_saved(page: Any, find: Find, atelier: Engine, qtbot: QtBot) -> None:
-    atelier.set("mcp", "test_draft", McpHealth(ok=False, message="The MCP server files cannot be started with npx: no such program"))
+    atelier.set(
+        "mcp",
+        "test_draft",
+        McpHealth(ok=False, message="The MCP server files cannot be started with npx: no such program"),
+    )
     assert not find("mcp-save").isEnabled()
     qtbot.keyClicks(find("mcp-value-text-0"), "sentinel-key")
     assert find("mcp-value-text-0").echoMode() is find("mcp-value-text-0").EchoMode.Password
@@ -163,10 +186,14 @@ async def test_pasted_text_is_shown_then_taken_into_the_form(page: Any, find: Fi
     dialog.text.setPlainText("nonsense")
     await settle()
     assert "No MCP server was found" in dialog.problem.text()
-    dialog.text.setPlainText('{"mcpServers": {"new one": {"command": "uvx", "args": ["x"], "env": {"TOKEN": "sentinel"}}}}')
+    dialog.text.setPlainText(
+        '{"mcpServers": {"new one": {"command": "uvx", "args": ["x"], "env": {"TOKEN": "sentinel"}}}}'
+    )
     await settle()
     assert dialog.preview.text() == "uvx x\nTOKEN = (secret)"
-    assert dialog.text.geometry().top() - dialog.layout().itemAt(0).geometry().bottom() < 20, "the field stands at what it is for"
+    assert dialog.text.geometry().top() - dialog.layout().itemAt(0).geometry().bottom() < 20, (
+        "the field stands at what it is for"
+    )
     find("mcp-import-take").click()
     await settle()
     assert page.dialog is None
@@ -176,11 +203,18 @@ async def test_pasted_text_is_shown_then_taken_into_the_form(page: Any, find: Fi
     find("mcp-save").click()
     await settle()
     (((config, secrets), fields),) = atelier.calls("mcp.save")
-    assert (config.name, config.env, secrets, fields) == ("new-one", {"TOKEN": ""}, {"env:TOKEN": "sentinel"}, {"new": True})
+    assert (config.name, config.env, secrets, fields) == (
+        "new-one",
+        {"TOKEN": ""},
+        {"env:TOKEN": "sentinel"},
+        {"new": True},
+    )
     assert "already" in texts(page)
 
 
-async def test_a_new_server_is_offered_to_the_default_agent_before_it_is_saved(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_new_server_is_offered_to_the_default_agent_before_it_is_saved(
+    page: Any, find: Find, atelier: Engine
+) -> None:
     atelier.set("mcp_import", "read_text", documents.servers)
     find("mcp-add").click()
     page.dialog.text.setPlainText("uvx some-server")
@@ -197,7 +231,9 @@ async def test_a_new_server_is_offered_to_the_default_agent_before_it_is_saved(p
     assert atelier.calls("mcp.give") == [(("some-server", "a1", True), {}), (("some-server", "a2", True), {})]
 
 
-async def test_a_bundle_is_read_looked_at_and_unpacked_when_it_is_saved(page: Any, find: Find, atelier: Engine, tmp_path: Path) -> None:
+async def test_a_bundle_is_read_looked_at_and_unpacked_when_it_is_saved(
+    page: Any, find: Find, atelier: Engine, tmp_path: Path
+) -> None:
     file = bundle_of(tmp_path)
     atelier.set("mcp_import", "read_file", lambda path: [bundle.read(Path(path), tmp_path / "packed")])
     atelier.set("mcp_import", "add", ROWS[0])
@@ -223,7 +259,9 @@ async def test_a_bundle_is_read_looked_at_and_unpacked_when_it_is_saved(page: An
     assert fields == {"name": "packed", "bundle_file": str(file)}
 
 
-async def test_a_client_of_ones_own_is_entered_for_a_server_with_an_address(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_client_of_ones_own_is_entered_for_a_server_with_an_address(
+    page: Any, find: Find, atelier: Engine
+) -> None:
     assert not find("mcp-client-id").isVisibleTo(page)
     atelier.set("mcp", "has_client_secret", True)
     find("mcp-list").setCurrentRow(1)
@@ -235,7 +273,9 @@ async def test_a_client_of_ones_own_is_entered_for_a_server_with_an_address(page
     await settle()
     assert "A client secret needs a client ID." in texts(page)
     find("mcp-client-id").setText("mine")
-    atelier.set("mcp", "list", [ROWS[0], dataclasses.replace(ROWS[1], config=WEB.model_copy(update={"client_id": "mine"}))])
+    atelier.set(
+        "mcp", "list", [ROWS[0], dataclasses.replace(ROWS[1], config=WEB.model_copy(update={"client_id": "mine"}))]
+    )
     find("mcp-save").click()
     await settle()
     (((config, secrets), _fields),) = atelier.calls("mcp.save")
@@ -244,7 +284,9 @@ async def test_a_client_of_ones_own_is_entered_for_a_server_with_an_address(page
     assert "saved" in find("mcp-client-secret").placeholderText()
 
 
-async def test_a_server_is_restarted_and_removed(page: Any, find: Find, atelier: Engine, window: SettingsWindow) -> None:
+async def test_a_server_is_restarted_and_removed(
+    page: Any, find: Find, atelier: Engine, window: SettingsWindow
+) -> None:
     atelier.set("mcp", "restart", McpHealth(ok=True, latency_ms=20, tools=1, protocol="2026-07-28"))
     find("mcp-restart").click()
     await settle()
@@ -265,7 +307,9 @@ async def test_signing_in_and_out_of_a_server_with_an_address(page: Any, find: F
     find("mcp-list").setCurrentRow(1)
     await settle()
     assert find("mcp-url").text() == "https://a.example/mcp"
-    atelier.set("mcp", "sign_in", McpHealth(ok=False, message="Signing in to the MCP server web was refused: access_denied"))
+    atelier.set(
+        "mcp", "sign_in", McpHealth(ok=False, message="Signing in to the MCP server web was refused: access_denied")
+    )
     find("mcp-sign-in").click()
     await settle()
     assert "access_denied" in texts(page)
@@ -292,9 +336,13 @@ async def test_folders_it_may_know_of_and_what_it_logged(page: Any, find: Find, 
     assert find("mcp-log").isHidden()
 
 
-async def test_the_newest_calls_are_dated_as_everything_else_in_the_readers_language(page: Any, find: Find, atelier: Engine) -> None:
+async def test_the_newest_calls_are_dated_as_everything_else_in_the_readers_language(
+    page: Any, find: Find, atelier: Engine
+) -> None:
     at = datetime(2026, 11, 23, 12, 5, tzinfo=UTC)
-    call = ToolExecution(id="r:c", workflow_id="w", run_id="r", call_id="c", tool="mcp__files__read", status="ok", started_at=at)
+    call = ToolExecution(
+        id="r:c", workflow_id="w", run_id="r", call_id="c", tool="mcp__files__read", status="ok", started_at=at
+    )
     atelier.set("mcp", "calls", [call])
     await page.load()
     assert find("mcp-calls").item(0).toolTip().startswith(f"read · {moment(at)}")

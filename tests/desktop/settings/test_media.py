@@ -29,7 +29,11 @@ async def test_services_are_set_up_with_their_keys(page: Any, atelier: Engine) -
         return True
 
     atelier.set("media", "use", use)
-    assert (page.apply.isEnabled(), page.form.controls["models_key"].isVisibleTo(page), page.forget_button.isVisibleTo(page)) == (
+    assert (
+        page.apply.isEnabled(),
+        page.form.controls["models_key"].isVisibleTo(page),
+        page.forget_button.isVisibleTo(page),
+    ) == (
         False,
         False,
         True,
@@ -41,7 +45,9 @@ async def test_services_are_set_up_with_their_keys(page: Any, atelier: Engine) -
     page.form.controls["sees"].setText("Ollama/qwen3-vl")
     page.apply.click()
     await settle()
-    wanted = MediaSettings(images="https://images.example.org/v1", images_model="painter", models="meshy", sees="Ollama/qwen3-vl")
+    wanted = MediaSettings(
+        images="https://images.example.org/v1", images_model="painter", models="meshy", sees="Ollama/qwen3-vl"
+    )
     assert used == [(wanted, {"meshy": "key-of-meshy"})]
     assert (page.busy.text.text(), page.form.controls["models_key"].text()) == ("Saved.", "")
 
@@ -50,10 +56,13 @@ async def test_services_are_set_up_with_their_keys(page: Any, atelier: Engine) -
     ("field", "text", "says"),
     [
         *(("images", text, "Address (image generation): Must start with https://")
-          for text in ("ftp://x", "nonsense", "https://", "https://user:pw@x.org", "https://x.org/?a=b", "https://x.org:99999/v1", "https://x.org:0",
-                       "https://x y", "https://[::1", "https://x.org:abc", "https://" + "x" * 2_001, "https://?", "https://:80/")),
+          for text in ("ftp://x", "nonsense", "https://", "https://user:pw@x.org", "https://x.org/?a=b",
+          "https://x.org:99999/v1", "https://x.org:0",
+                       "https://x y", "https://[::1", "https://x.org:abc", "https://" + "x" * 2_001, "https://?",
+                       "https://:80/")),
         *(("models_address", text, "Address (3D models): ") for text in ("tripo", "https://@x", "http://x.org#a")),
-        *(("images_key_env", text, "Variable (image generation): ") for text in ("two words", "1KEY", "KEY=x", "ÉCLÉ", "$KEY", "K" * 129)),
+        *(("images_key_env", text, "Variable (image generation): ") for text in ("two words", "1KEY", "KEY=x", "ÉCLÉ",
+        "$KEY", "K" * 129)),
         ("models_key_env", "a-b", "Variable (3D models): "),
         *(("sees", text, "Vision model: ") for text in ("model", "/model", "openai/", "x/" + "y" * 600)),
         ("images_model", "m" * 513, "Model (image generation): "),
@@ -63,9 +72,11 @@ async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(page: Any, fi
     page.form.controls["models"].setCurrentIndex(page.form.controls["models"].findData("tripo"))
     page.form.controls["images_model"].setText("painter")
     page.form.controls[field].setText(text)
-    assert (page.apply.isEnabled(), says in page.busy.text.text(), page.form.controls[field].text()) == (False, True, text), (
-        page.busy.text.text()
-    )
+    assert (page.apply.isEnabled(), says in page.busy.text.text(), page.form.controls[field].text()) == (
+        False,
+        True,
+        text,
+    ), page.busy.text.text()
     page.form.controls[field].clear()
     assert page.busy.isHidden()
 
@@ -86,7 +97,11 @@ async def test_services_are_tried_by_what_is_typed(page: Any, atelier: Engine) -
     page.form.controls["images_key"].setText("typed")
     page.test_images.click()
     await settle()
-    assert (page.busy.text.text(), tried[0][0], tried[0][2]) == ("It answers, but lists no model painter.", "images", {"images": "typed"})
+    assert (page.busy.text.text(), tried[0][0], tried[0][2]) == (
+        "It answers, but lists no model painter.",
+        "images",
+        {"images": "typed"},
+    )
     page.form.controls["models"].setCurrentIndex(page.form.controls["models"].findData("meshy"))
     page.test_models.click()
     await settle()

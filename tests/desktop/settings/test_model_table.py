@@ -44,7 +44,9 @@ async def test_models_are_searched_and_favourites_stand_first(page: Any, find: F
     assert atelier.kept.favourite_models == ()
 
 
-async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(page: Any, find: Find, atelier: Engine) -> None:
+async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(
+    page: Any, find: Find, atelier: Engine
+) -> None:
     await choose(page, "Ollama")
     assert "models.dev" in find("model-list-day").text()
     assert "2026-07-02" in find("model-list-day").text()

@@ -30,10 +30,13 @@ from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
 
 Find = Callable[[str], Any]
-OLD = PermissionRule(id="old", text="run_command(git log:*)", action=Action.ALLOW, created_at=datetime(2026, 1, 1, tzinfo=UTC))
+OLD = PermissionRule(
+    id="old", text="run_command(git log:*)", action=Action.ALLOW, created_at=datetime(2026, 1, 1, tzinfo=UTC)
+)
 NEW = PermissionRule(id="new", text="read_file(.env*)", action=Action.DENY, created_at=utc_now() - timedelta(days=2))
 OF_AGENT = PermissionRule(
-    id="agent", text="section:web_ops", action=Action.ASK, scope=RuleScope.AGENT, scope_id="a2", created_at=NEW.created_at,
+    id="agent", text="section:web_ops", action=Action.ASK, scope=RuleScope.AGENT, scope_id="a2",
+    created_at=NEW.created_at,
     last_matched_at=utc_now() - timedelta(hours=3),
 )  # fmt: skip
 
@@ -91,9 +94,14 @@ def listed(find: Find) -> list[str]:
     return [name.removeprefix("rule-remove-") for name in rows]
 
 
-async def test_rules_are_listed_by_last_use_with_action_scope_and_those_nobody_needs_marked(kept: Kept, find: Find) -> None:
+async def test_rules_are_listed_by_last_use_with_action_scope_and_those_nobody_needs_marked(
+    kept: Kept, find: Find
+) -> None:
     assert listed(find) == ["section:web_ops", "read_file(.env*)", "run_command(git log:*)"]
-    assert find("rule-section:web_ops").accessibleName() == "section:web_ops: Ask · For the agent Researcher · used 3 hours ago"
+    assert (
+        find("rule-section:web_ops").accessibleName()
+        == "section:web_ops: Ask · For the agent Researcher · used 3 hours ago"
+    )
     assert find("rule-read_file(.env*)").accessibleName() == "read_file(.env*): Deny · Everywhere · never used"
     assert find("rule-unused-run_command(git log:*)").isVisible()
     with pytest.raises(AssertionError):
@@ -133,12 +141,19 @@ async def test_a_rule_is_added_with_examples_and_what_the_engine_refuses_stays_i
     find("form-submit").click()
     await settle()
     rule = kept.rules[-1]
-    assert (rule.text, rule.action, rule.scope, rule.scope_id) == ("run_command(npm run test:*)", Action.ALLOW, RuleScope.AGENT, "a2")
+    assert (rule.text, rule.action, rule.scope, rule.scope_id) == (
+        "run_command(npm run test:*)",
+        Action.ALLOW,
+        RuleScope.AGENT,
+        "a2",
+    )
     assert rule.match == ("npm run test", "npm run test:unit")
     assert rule.text in listed(find)
 
 
-async def test_a_rule_is_changed_and_removed_and_the_undo_brings_it_back(kept: Kept, find: Find, window: SettingsWindow) -> None:
+async def test_a_rule_is_changed_and_removed_and_the_undo_brings_it_back(
+    kept: Kept, find: Find, window: SettingsWindow
+) -> None:
     find("rule-edit-section:web_ops").click()
     form: Any = window.findChild(RuleForm, "rule-form")
     assert (form.text.text(), form.scope.currentText()) == ("section:web_ops", "For the agent Researcher")
@@ -158,7 +173,11 @@ async def test_a_rule_is_changed_and_removed_and_the_undo_brings_it_back(kept: K
 
 
 async def test_the_tester_shows_which_rule_or_profile_decides(kept: Kept, find: Find, atelier: Engine) -> None:
-    atelier.set("permissions", "test", Verdict(action=Action.ASK, reason="rule", rule="run_command(git push:*)", about="git push"))
+    atelier.set(
+        "permissions",
+        "test",
+        Verdict(action=Action.ASK, reason="rule", rule="run_command(git push:*)", about="git push"),
+    )
     find("rule-test-call").setText("run_command(git push)")
     find("rule-test-run").click()
     await settle()
@@ -221,7 +240,9 @@ def test_a_call_is_read_from_one_line() -> None:
 async def test_a_rule_of_a_folder_names_it_and_workspace_folders_are_offered(
     kept: Kept, find: Find, window: SettingsWindow, atelier: Engine
 ) -> None:
-    gone = PermissionRule(id="f", text="run_command(make)", action=Action.ALLOW, scope=RuleScope.FOLDER, scope_id="/old/place")
+    gone = PermissionRule(
+        id="f", text="run_command(make)", action=Action.ALLOW, scope=RuleScope.FOLDER, scope_id="/old/place"
+    )
     kept._keep(*kept.rules, gone)
     atelier.set("workflows", "list", [Workflow(id="w", name="W", workspace=("/home/ada/shelf", "/b"))])
     window.show_page("general")
@@ -238,7 +259,9 @@ async def test_a_rule_of_a_folder_names_it_and_workspace_folders_are_offered(
     assert next(rule.where for rule in kept.rules if rule.id == "f") == (RuleScope.FOLDER, "/home/ada/shelf")
 
 
-async def test_a_rule_for_an_unknown_server_says_when_it_applies(kept: Kept, find: Find, window: SettingsWindow) -> None:
+async def test_a_rule_for_an_unknown_server_says_when_it_applies(
+    kept: Kept, find: Find, window: SettingsWindow
+) -> None:
     find("rule-add").click()
     form: Any = window.findChild(RuleForm, "rule-form")
     form.text.setText("mcp__shelf__read")
@@ -256,7 +279,9 @@ async def test_an_edit_is_tried_by_its_path_alone() -> None:
     await tools.check(name, arguments)
 
 
-async def test_tab_goes_down_the_page_through_the_rules(kept: Kept, find: Find, window: SettingsWindow, qtbot: QtBot) -> None:
+async def test_tab_goes_down_the_page_through_the_rules(
+    kept: Kept, find: Find, window: SettingsWindow, qtbot: QtBot
+) -> None:
     find("rule-filter").setText("git")
     find("rule-filter").setText("")
     await settle()
@@ -279,7 +304,9 @@ async def test_a_rule_that_never_matches_says_why_below_it(kept: Kept, find: Fin
         find("rule-never-section:web_ops")
 
 
-async def test_an_imported_rule_is_disabled_until_confirmed(kept: Kept, find: Find, window: SettingsWindow, atelier: Engine) -> None:
+async def test_an_imported_rule_is_disabled_until_confirmed(
+    kept: Kept, find: Find, window: SettingsWindow, atelier: Engine
+) -> None:
     waiting = PermissionRule(id="held", text="write_file", action=Action.ALLOW, held=True)
     atelier.set("permissions", "held", (waiting,))
     atelier.set("permissions", "confirm", (waiting,))
@@ -306,5 +333,9 @@ async def test_the_hints_of_the_rule_form_are_not_clipped(kept: Kept, find: Find
     find("rule-add").click()
     await settle()
     form: Any = window.findChild(RuleForm, "rule-form")
-    cut = [each.text() for each in form.findChildren(QLabel) if each.isVisible() and each.heightForWidth(each.width()) > each.height()]
+    cut = [
+        each.text()
+        for each in form.findChildren(QLabel)
+        if each.isVisible() and each.heightForWidth(each.width()) > each.height()
+    ]
     assert cut == []

@@ -75,7 +75,11 @@ def texts(widget: Any) -> str:
 
 async def test_the_chosen_one_is_in_the_form_with_its_variables(page: Any, find: Find) -> None:
     assert rows(page) == ["/greet", "/read"]
-    assert (page.name.text(), page.form.controls["description"].text(), page.text.toPlainText()) == ("greet", "Greets", GREET.content)
+    assert (page.name.text(), page.form.controls["description"].text(), page.text.toPlainText()) == (
+        "greet",
+        "Greets",
+        GREET.content,
+    )
     assert page.facts.text() == "Variables: who, language = French"
     assert not page.save.isEnabled()
     switch_language("fr")
@@ -123,7 +127,9 @@ async def test_one_is_written_changed_and_copied(page: Any, find: Find, prompts:
 
 
 async def test_a_duplicate_name_is_reported_and_nothing_typed_is_lost(page: Any, atelier: Engine) -> None:
-    atelier.set("prompts", "save", ConflictError("There is already a prompt named {name}; names are unique.", name="read"))
+    atelier.set(
+        "prompts", "save", ConflictError("There is already a prompt named {name}; names are unique.", name="read")
+    )
     page.name.setText("read")
     page.save.click()
     await settle()

@@ -61,7 +61,9 @@ async def test_how_a_server_is_reached_is_under_advanced(page: Any, find: Find, 
 
 
 async def test_stored_headers_are_preserved_changed_and_removed(page: Any, find: Find, atelier: Engine) -> None:
-    config = ProviderConfig(name="Gate", kind="openai", headers={"X-Gate": "", "X-Team": "$TEAM"}, ca_file="/etc/lab.pem")
+    config = ProviderConfig(
+        name="Gate", kind="openai", headers={"X-Gate": "", "X-Team": "$TEAM"}, ca_file="/etc/lab.pem"
+    )
     atelier.set("providers", "list", [ProviderConfig(name="local", kind="local"), config])
     await page.load()
     await choose(page, "Gate")

@@ -26,7 +26,9 @@ from tests.support.fake_bridge import FakeBridge, Held, settle
 from tests.support.lists import titles
 
 
-async def test_enter_in_a_line_saves_the_form_once_there_is_something_to_save(page: Any, find: Find, atelier: Engine) -> None:
+async def test_enter_in_a_line_saves_the_form_once_there_is_something_to_save(
+    page: Any, find: Find, atelier: Engine
+) -> None:
     atelier.set("providers", "set_key", True)
     QTest.keyClick(find("provider-key"), Qt.Key.Key_Return)
     await settle()
@@ -83,7 +85,9 @@ async def test_a_missing_keyring_is_reported_before_the_key_is_typed(page: Any, 
         assert find("provider-key-variable").isHidden() is on
 
 
-async def test_it_opens_on_the_service_that_answers_and_the_built_in_one_comes_last(page: Any, find: Find, atelier: Engine) -> None:
+async def test_it_opens_on_the_service_that_answers_and_the_built_in_one_comes_last(
+    page: Any, find: Find, atelier: Engine
+) -> None:
     def service(name: str, **fields: Any) -> ProviderConfig:
         return ProviderConfig(name=name, kind="mistral", **fields)
 
@@ -163,7 +167,9 @@ async def test_a_test_stores_nothing_and_can_be_cancelled(page: Any, find: Find,
     assert atelier.calls("providers.save") == atelier.calls("providers.set_key") == []
 
 
-async def test_a_test_is_given_up_when_the_form_changes_and_can_be_run_after_an_error(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_test_is_given_up_when_the_form_changes_and_can_be_run_after_an_error(
+    page: Any, find: Find, atelier: Engine
+) -> None:
     held = Held(ProviderHealth(ok=True))
     atelier.set("providers", "test_draft", held)
     await choose(page, "Ollama")
@@ -214,7 +220,9 @@ async def test_the_foot_is_in_view_however_far_the_page_is_scrolled(page: Any, f
             assert page.rect().contains(place), name
 
 
-async def test_services_are_searched_and_bring_what_is_known_of_them(page: Any, find: Find, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_services_are_searched_and_bring_what_is_known_of_them(
+    page: Any, find: Find, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toString()))
     find("provider-add").click()
@@ -281,7 +289,9 @@ async def test_removing_asks_when_a_key_would_be_lost_and_can_be_undone_otherwis
     assert atelier.calls("providers.save")[-1][0][0].name == "Ollama"
     keyed = ProviderConfig(name="Keyed", kind="mistral", has_key=True)
     atelier.set("providers", "list", [ProviderConfig(name="local", kind="local"), keyed])
-    atelier.set("providers", "delete", ConflictError("The provider {name} is used by: {agents}.", name="Keyed", agents="A"))
+    atelier.set(
+        "providers", "delete", ConflictError("The provider {name} is used by: {agents}.", name="Keyed", agents="A")
+    )
     await page.load()
     await choose(page, "Keyed")
     find("provider-remove").click()
@@ -313,7 +323,9 @@ async def test_the_built_in_provider_cannot_be_removed(page: Any, find: Find) ->
     assert not find("provider-url").isVisible()
 
 
-async def test_downloads_show_progress_and_their_buttons(page: Any, find: Find, atelier: Engine, bridge: FakeBridge) -> None:
+async def test_downloads_show_progress_and_their_buttons(
+    page: Any, find: Find, atelier: Engine, bridge: FakeBridge
+) -> None:
     entry = CATALOGUE[0]
     atelier.set("models", "catalogue", [entry])
     await choose(page, "Ollama")
@@ -366,7 +378,9 @@ async def test_the_address_where_a_server_answers_is_one_click_away(page: Any, f
     await settle()
     assert find("provider-use-found").isVisible()
     assert url in find("provider-use-found").text()
-    atelier.set("providers", "test_draft", ProviderHealth(ok=True, latency_ms=3, message="This server has no list of models."))
+    atelier.set(
+        "providers", "test_draft", ProviderHealth(ok=True, latency_ms=3, message="This server has no list of models.")
+    )
     find("provider-use-found").click()
     await settle()
     assert atelier.calls("providers.save") == []
@@ -385,8 +399,13 @@ async def test_a_server_of_another_kind_is_named_and_not_offered(page: Any, find
     assert not find("provider-use-found").isVisible()
 
 
-async def test_a_model_is_given_to_the_agents_of_the_default_one_in_one_click_and_back(page: Any, find: Find, atelier: Engine) -> None:
-    agents = [Agent(id=name, config=AgentConfig(name=name, provider="local", model="starter")) for name in ("Assistant", "Team lead")]
+async def test_a_model_is_given_to_the_agents_of_the_default_one_in_one_click_and_back(
+    page: Any, find: Find, atelier: Engine
+) -> None:
+    agents = [
+        Agent(id=name, config=AgentConfig(name=name, provider="local", model="starter"))
+        for name in ("Assistant", "Team lead")
+    ]
     atelier.set("agents", "of_default_model", agents)
     atelier.set("agents", "use_model", agents)
     await page.load()
@@ -401,7 +420,9 @@ async def test_a_model_is_given_to_the_agents_of_the_default_one_in_one_click_an
     await settle()
     assert [args[0].model for args, _fields in atelier.calls("agents.save")] == ["starter", "starter"]
     atelier.set(
-        "agents", "of_default_model", [agents[0].model_copy(update={"config": AgentConfig(name="A", provider="Ollama", model="qwen3:4b")})]
+        "agents",
+        "of_default_model",
+        [agents[0].model_copy(update={"config": AgentConfig(name="A", provider="Ollama", model="qwen3:4b")})],
     )
     await page.load()
     await settle()

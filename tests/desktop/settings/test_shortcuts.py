@@ -63,7 +63,9 @@ def button(page: Any, name: str) -> QPushButton:
     return found
 
 
-async def press(page: Any, name: str, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.ControlModifier) -> None:
+async def press(
+    page: Any, name: str, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.ControlModifier
+) -> None:
     """Click the keys of an action, and press others."""
     page.window().activateWindow()
     button(page, name).click()
@@ -100,14 +102,19 @@ async def test_a_change_can_be_undone(page: Any, main: Window, atelier: Engine) 
 
 async def test_a_conflict_is_named_and_nothing_is_taken_away(page: Any, main: Window, atelier: Engine) -> None:
     await press(page, "first", Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-    assert page._rows["first"].hint.text() == "Ctrl+Shift+F is used by “Search everywhere”. Change or clear that one first."
+    assert (
+        page._rows["first"].hint.text()
+        == "Ctrl+Shift+F is used by “Search everywhere”. Change or clear that one first."
+    )
     assert atelier.kept.shortcuts == {}
     assert main.actions_["second"].shortcut() == QKeySequence("Ctrl+Shift+F")
     await press(page, "first", Qt.Key.Key_J)
     assert not page._rows["first"].hint.isVisible()
 
 
-async def test_keys_are_cleared_left_and_set_back_one_by_one_and_all_at_once(page: Any, main: Window, atelier: Engine) -> None:
+async def test_keys_are_cleared_left_and_set_back_one_by_one_and_all_at_once(
+    page: Any, main: Window, atelier: Engine
+) -> None:
     await press(page, "second", Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier)
     assert (atelier.kept.shortcuts, button(page, "second").isVisible()) == ({}, True)
     await press(page, "second", Qt.Key.Key_Backspace, Qt.KeyboardModifier.NoModifier)
@@ -133,7 +140,11 @@ async def test_a_letter_alone_is_no_shortcut(page: Any, atelier: Engine) -> None
     ("key", "held", "french"),
     [
         (Qt.Key.Key_A, Qt.KeyboardModifier.NoModifier, "Les touches"),
-        (Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier, "Ctrl+Shift+F est utilisé par"),
+        (
+            Qt.Key.Key_F,
+            Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier,
+            "Ctrl+Shift+F est utilisé par",
+        ),
     ],
 )
 async def test_a_refusal_follows_the_language(page: Any, key: Qt.Key, held: Qt.KeyboardModifier, french: str) -> None:
@@ -144,7 +155,8 @@ async def test_a_refusal_follows_the_language(page: Any, key: Qt.Key, held: Qt.K
 
 
 @pytest.mark.parametrize(
-    ("keys", "fine"), [("Ctrl+J", True), ("Alt+Up", True), ("F9", True), ("", True), ("Return", False), ("Shift+A", False)]
+    ("keys", "fine"),
+    [("Ctrl+J", True), ("Alt+Up", True), ("F9", True), ("", True), ("Return", False), ("Shift+A", False)],
 )
 def test_what_can_be_a_shortcut(keys: str, fine: bool) -> None:
     assert (refusal(QKeySequence(keys)) == "") is fine

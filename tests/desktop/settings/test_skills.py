@@ -50,7 +50,14 @@ def texts(widget: Any) -> str:
 
 async def test_each_is_shown_with_its_place_and_state(page: Any, find: Find) -> None:
     mine = texts(find(f"skill-{FILE}"))
-    for word in ("notes", "used", "Writes release notes.", "agents, and you with /notes", "~/.agents/skills/notes", "permissions decide"):
+    for word in (
+        "notes",
+        "used",
+        "Writes release notes.",
+        "agents, and you with /notes",
+        "~/.agents/skills/notes",
+        "permissions decide",
+    ):
         assert word in mine, mine
     bad = find(f"skill-{HOME}/.agents/skills/bad/SKILL.md")
     assert "broken" in texts(bad)
@@ -87,7 +94,9 @@ async def test_the_text_of_a_skill_is_shown_word_for_word(page: Any, find: Find,
     assert page.dialog is None
 
 
-async def test_one_is_added_and_what_is_none_is_refused_in_words(page: Any, find: Find, atelier: Engine, qtbot: QtBot) -> None:
+async def test_one_is_added_and_what_is_none_is_refused_in_words(
+    page: Any, find: Find, atelier: Engine, qtbot: QtBot
+) -> None:
     atelier.set("skills", "add", found("notes", NOTES))
     page.add_from("/somewhere/notes")
     await settle()
@@ -106,8 +115,14 @@ async def test_long_remarks_are_shown_in_full(window: SettingsWindow, atelier: E
     wordy = Text("notes", "Writes release notes.", "Do !`git log`.", **facts)  # type: ignore[arg-type]
     window.resize(760, 560)
     window.show()
-    atelier.set("skills", "overview", [SkillLocation("", tuple(ListedSkill(found(f"notes-{number}", wordy)) for number in range(4)))])
+    atelier.set(
+        "skills",
+        "overview",
+        [SkillLocation("", tuple(ListedSkill(found(f"notes-{number}", wordy)) for number in range(4)))],
+    )
     window.show_page("skills")
     await settle()
     content = window.page("skills").area.widget()
-    qtbot.waitUntil(lambda: len(content.findChildren(QLabel)) > 12 and content.height() >= content.heightForWidth(content.width()))
+    qtbot.waitUntil(
+        lambda: len(content.findChildren(QLabel)) > 12 and content.height() >= content.heightForWidth(content.width())
+    )

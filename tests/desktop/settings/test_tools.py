@@ -40,7 +40,9 @@ def texts(widget: Any) -> str:
     return "\n".join(each.text() for each in widget.findChildren(QLabel) if not each.isHidden())
 
 
-async def test_a_file_is_read_in_full_and_confirmed_by_the_hash_of_what_was_read(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_file_is_read_in_full_and_confirmed_by_the_hash_of_what_was_read(
+    page: Any, find: Find, atelier: Engine
+) -> None:
     row = find("own-tool-count.py")
     assert "new" in texts(row)
     assert any(each.toolTip() == f"SHA-256 {DIGEST}" for each in row.findChildren(QLabel))
@@ -53,7 +55,11 @@ async def test_a_file_is_read_in_full_and_confirmed_by_the_hash_of_what_was_read
     assert DIGEST in texts(dialog)
     text = dialog.findChild(QPlainTextEdit)
     assert text is not None
-    assert (text.toPlainText(), text.isReadOnly(), text.lineWrapMode()) == (EXAMPLE, True, QPlainTextEdit.LineWrapMode.WidgetWidth)
+    assert (text.toPlainText(), text.isReadOnly(), text.lineWrapMode()) == (
+        EXAMPLE,
+        True,
+        QPlainTextEdit.LineWrapMode.WidgetWidth,
+    )
     assert not find("own-tool-revoke").isVisible()
     atelier.set("own_tools", "list", [CONFIRMED])
     find("own-tool-confirm").click()
@@ -66,7 +72,9 @@ async def test_a_file_is_read_in_full_and_confirmed_by_the_hash_of_what_was_read
     assert atelier.calls("own_tools.revoke") == [(("count.py",), {})]
 
 
-async def test_return_closes_the_dialog_and_confirms_nothing(page: Any, find: Find, atelier: Engine, qtbot: QtBot) -> None:
+async def test_return_closes_the_dialog_and_confirms_nothing(
+    page: Any, find: Find, atelier: Engine, qtbot: QtBot
+) -> None:
     find("own-tool-review-count.py").click()
     await settle()
     qtbot.keyClick(page.dialog, Qt.Key.Key_Return)
@@ -129,7 +137,9 @@ async def test_the_tab_key_goes_from_the_folder_over_the_files(
     assert passed == ["own-tool-review-count.py", "own-tool-revoke-count.py", "own-tools-reload"]
 
 
-async def test_the_folder_is_opened_and_the_example_copied(page: Any, find: Find, atelier: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_folder_is_opened_and_the_example_copied(
+    page: Any, find: Find, atelier: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
     find("own-tools-open").click()

@@ -31,8 +31,12 @@ from tests.support.fake_bridge import Held, settle
 Find = Callable[[str], Any]
 
 
-def row(days_ago: int, workflow: str, model: str, sent: int, *, cost: float = 0.0, unpriced: int = 0, agent: str = "Ada") -> UsageRow:
-    usage = Usage(tokens_input=sent, tokens_output=sent // 10, tokens_cached=sent // 2, cost=cost, tokens_unpriced=unpriced)
+def row(
+    days_ago: int, workflow: str, model: str, sent: int, *, cost: float = 0.0, unpriced: int = 0, agent: str = "Ada"
+) -> UsageRow:
+    usage = Usage(
+        tokens_input=sent, tokens_output=sent // 10, tokens_cached=sent // 2, cost=cost, tokens_unpriced=unpriced
+    )
     day = utc_now().astimezone().date() - timedelta(days=days_ago)
     return UsageRow(day, workflow, f"About {workflow}", agent, "p", model, UsageSum(usage, 2, 1500))
 
@@ -46,7 +50,11 @@ ROWS = [
 
 @pytest.fixture
 async def page(window: SettingsWindow, atelier: Engine) -> Any:
-    atelier.set("usage", "rows", lambda days=0, zone=None: [each for each in ROWS if not days or each is not ROWS[0] or days > 3])
+    atelier.set(
+        "usage",
+        "rows",
+        lambda days=0, zone=None: [each for each in ROWS if not days or each is not ROWS[0] or days > 3],
+    )
     window.show_page("usage")
     await settle()
     return window.page("usage")
@@ -60,7 +68,8 @@ def choose(box: QComboBox, value: object) -> None:
 def cells(find: Find) -> list[list[str]]:
     table = find("usage-table")
     return [
-        [table.item(row, column).toolTip().replace(NARROW, " ") for column in range(table.columnCount())] for row in range(table.rowCount())
+        [table.item(row, column).toolTip().replace(NARROW, " ") for column in range(table.columnCount())]
+        for row in range(table.rowCount())
     ]
 
 
@@ -74,7 +83,10 @@ async def test_every_day_of_the_period_has_a_bar_and_the_table_has_the_figures(p
         ["2", "1,000", "500", "100", "$0.50", "1.5 s"],
         ["6", "21,300", "10,650", "2,130", "at least $2.50", "4.5 s"],
     ]
-    assert [find("usage-table").item(3, column).text().replace(NARROW, " ") for column in (2, 5)] == ["21.3 k", "≥ $2.50"]
+    assert [find("usage-table").item(3, column).text().replace(NARROW, " ") for column in (2, 5)] == [
+        "21.3 k",
+        "≥ $2.50",
+    ]
     assert find("usage-summary").text().replace(NARROW, " ") == "23,430 tokens · at least $2.50 · 4.5 s of generation"
     assert "330 tokens have no known price" in page.note.text()
     assert not chart.grab().isNull()
@@ -108,7 +120,10 @@ async def test_sums_by_model_agent_and_workflow_the_most_first(page: Any, find: 
         assert [bar.name for bar in find("usage-chart").bars] == names
         assert not find("usage-chart").grab().isNull()
     choose(find("usage-measure"), "cost")
-    assert [(bar.name, bar.text) for bar in find("usage-chart").bars] == [("About herons", "$2.50"), ("About storks", "unknown")]
+    assert [(bar.name, bar.text) for bar in find("usage-chart").bars] == [
+        ("About herons", "$2.50"),
+        ("About storks", "unknown"),
+    ]
     description = find("usage-chart").accessibleDescription()
     assert description == "About herons: $2.50; About storks: unknown"
     assert find("usage-chart").accessibleName() == "Bars: cost, by workflow"
@@ -161,7 +176,9 @@ def test_the_paler_part_of_a_bar_can_be_told_from_the_ground_and_from_the_other(
     assert contrast(paler, tokens.accent) >= 1.4
 
 
-async def test_all_columns_of_the_table_fit_into_the_page(page: Any, find: Find, window: SettingsWindow, qtbot: QtBot) -> None:
+async def test_all_columns_of_the_table_fit_into_the_page(
+    page: Any, find: Find, window: SettingsWindow, qtbot: QtBot
+) -> None:
     """Narrow figures under wide headings and wide ones under narrow: each column takes the wider of both."""
     window.resize(940, 680)
     for code in ("en", "fr"):
@@ -170,7 +187,9 @@ async def test_all_columns_of_the_table_fit_into_the_page(page: Any, find: Find,
         def fits() -> None:
             table = find("usage-table")
             assert table.horizontalScrollBar().maximum() == 0
-            assert table.horizontalHeader().length() == table.viewport().width(), "it ends where the picture above it ends"
+            assert table.horizontalHeader().length() == table.viewport().width(), (
+                "it ends where the picture above it ends"
+            )
 
         qtbot.waitUntil(fits)
 
@@ -183,7 +202,9 @@ def last_ink(picture: QImage, part: QRect) -> int:
     return next(x for x in columns if any(picture.pixelColor(x, y) != ground for y in lines))
 
 
-async def test_the_heads_of_the_table_end_where_their_figures_end(page: Any, find: Find, window: SettingsWindow) -> None:
+async def test_the_heads_of_the_table_end_where_their_figures_end(
+    page: Any, find: Find, window: SettingsWindow
+) -> None:
     window.resize(940, 680)
     await settle()
     table = find("usage-table")
@@ -237,7 +258,9 @@ async def test_the_monthly_limit_is_shown_and_saved_as_it_is_typed(page: Any, fi
         switch_language("en")
 
 
-async def test_slow_loading_is_shown_and_can_be_stopped(page: Any, find: Find, atelier: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_slow_loading_is_shown_and_can_be_stopped(
+    page: Any, find: Find, atelier: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(usage, "SLOW_S", 0.0)
     atelier.set("usage", "reading", (3, 12))
     atelier.set("usage", "rows", held := Held([ROWS[2]]))

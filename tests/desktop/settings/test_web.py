@@ -47,7 +47,11 @@ async def test_a_service_is_chosen_tested_and_used_with_its_key(page: Any, ateli
 
     atelier.set("web", "use", use)
     atelier.set("web", "test", [WebHit("Found", "https://a.org/")])
-    assert ("12 pages" in page.stats.text(), page.apply.isEnabled(), page.form.controls["key"].isVisibleTo(page)) == (True, False, False)
+    assert ("12 pages" in page.stats.text(), page.apply.isEnabled(), page.form.controls["key"].isVisibleTo(page)) == (
+        True,
+        False,
+        False,
+    )
     page.form.controls["search"].setCurrentIndex(page.form.controls["search"].findData("searxng"))
     page.form.controls["address"].setText("https://not-for-the-key.org")
     page.form.controls["search"].setCurrentIndex(page.form.controls["search"].findData("tavily"))
@@ -79,7 +83,9 @@ async def test_the_price_of_a_search_is_entered_and_belongs_to_its_service(page:
     price.setValue(0)
     page.apply.click()
     await settle()
-    assert used == [WebSettings(search="brave", price=0.005), WebSettings(search="brave", price=0.0)], "free is known, too"
+    assert used == [WebSettings(search="brave", price=0.005), WebSettings(search="brave", price=0.0)], (
+        "free is known, too"
+    )
 
 
 async def test_a_bad_address_and_a_failing_service_are_told(page: Any, atelier: Engine) -> None:
@@ -145,12 +151,16 @@ async def test_a_browser_for_pages_that_need_javascript_is_named_chosen_and_refu
         *(("brave", "key_env", text, "Variable: ") for text in ("two words", "9KEY", "clé")),
     ],
 )
-async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(page: Any, kind: str, field: str, text: str, says: str) -> None:
+async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(
+    page: Any, kind: str, field: str, text: str, says: str
+) -> None:
     page.form.controls["search"].setCurrentIndex(page.form.controls["search"].findData(kind))
     page.form.controls[field].setText(text)
-    assert (page.apply.isEnabled(), says in page.busy.text.text(), page.form.controls[field].text()) == (False, True, text), (
-        page.busy.text.text()
-    )
+    assert (page.apply.isEnabled(), says in page.busy.text.text(), page.form.controls[field].text()) == (
+        False,
+        True,
+        text,
+    ), page.busy.text.text()
 
 
 async def test_what_the_chosen_service_does_not_take_is_neither_checked_nor_stored(page: Any, atelier: Engine) -> None:

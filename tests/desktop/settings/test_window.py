@@ -55,7 +55,9 @@ def test_pages_register_themselves_in_order_and_names_are_unique() -> None:
 
 
 @pytest.mark.usefixtures("_quick_doctor")
-async def test_every_page_opens_by_its_name_and_every_control_has_an_accessible_name(window: SettingsWindow, find: Find) -> None:
+async def test_every_page_opens_by_its_name_and_every_control_has_an_accessible_name(
+    window: SettingsWindow, find: Find
+) -> None:
     assert window.objectName() == "settings-window"
     for name in NAMES:
         window.show_page(name)
@@ -64,7 +66,9 @@ async def test_every_page_opens_by_its_name_and_every_control_has_an_accessible_
         assert page.isVisible()
         for kind in (QAbstractButton, QComboBox, QLineEdit):
             for control in page.findChildren(kind):
-                inside = isinstance(control.parentWidget(), QComboBox | QLineEdit) or control.objectName().startswith("qt_")
+                inside = isinstance(control.parentWidget(), QComboBox | QLineEdit) or control.objectName().startswith(
+                    "qt_"
+                )
                 text = control.text() if isinstance(control, QAbstractButton) else ""
                 assert inside or control.accessibleName() or text, (name, control, control.objectName())
 
@@ -74,7 +78,9 @@ async def test_icons_have_one_size_on_every_screen(window: SettingsWindow) -> No
     assert (window.list.iconSize().width(), window.list.iconSize().height()) == (theme().px(16), theme().px(16))
 
 
-async def test_a_name_of_a_former_page_opens_the_page_that_took_it_over_at_its_section(window: SettingsWindow, qtbot: QtBot) -> None:
+async def test_a_name_of_a_former_page_opens_the_page_that_took_it_over_at_its_section(
+    window: SettingsWindow, qtbot: QtBot
+) -> None:
     for title, names in PAGES.items():
         for name in names:
             window.show_page(name)
@@ -136,7 +142,9 @@ FOUND = {
 }
 
 
-async def test_no_page_is_read_with_every_key_of_the_search(window: SettingsWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_page_is_read_with_every_key_of_the_search(
+    window: SettingsWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Loading all pages takes 300 ms, searching loaded ones a few."""
     await search(window, qtbot, "e")  # creates all pages
     await search(window, qtbot, "em")  # and loads their lists
@@ -229,7 +237,9 @@ async def test_a_chosen_language_is_stored(window: SettingsWindow, find: Find, a
     assert atelier.kept.language == "fr"
 
 
-async def test_a_result_is_removed_with_its_page_and_running_work_stays_visible(window: SettingsWindow, atelier: Any, find: Find) -> None:
+async def test_a_result_is_removed_with_its_page_and_running_work_stays_visible(
+    window: SettingsWindow, atelier: Any, find: Find
+) -> None:
     window.show_page("memory")
     await settle()
     page: Any = window.page("memory")

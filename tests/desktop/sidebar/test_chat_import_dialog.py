@@ -125,7 +125,9 @@ async def test_a_dropped_workflow_comes_in_at_once_and_other_files_do_not(parent
     async def is_export(path: Path) -> bool:
         return path.suffix == ".json"
 
-    fake = FakeAtelier(chats={"is_workflow": True, "is_export": is_export}, workflows={"import_": Imported(workflow, "created")})
+    fake = FakeAtelier(
+        chats={"is_workflow": True, "is_export": is_export}, workflows={"import_": Imported(workflow, "created")}
+    )
     importer = Importer(FakeBridge(fake), parent)  # type: ignore[arg-type]
     shown: list[str] = []
     importer.imported.connect(shown.append)

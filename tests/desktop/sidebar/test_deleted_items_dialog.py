@@ -22,7 +22,9 @@ KEPT = Memory(id="k", type=MemoryType.KNOWLEDGE, content="The port is 9000")
 
 
 def memory(id: str, days: float, **fields: Any) -> DeletedMemory:
-    return DeletedMemory(id=id, type=MemoryType.KNOWLEDGE, content=f"Memory {id}", deleted_at=utc_now() - timedelta(days=days), **fields)
+    return DeletedMemory(
+        id=id, type=MemoryType.KNOWLEDGE, content=f"Memory {id}", deleted_at=utc_now() - timedelta(days=days), **fields
+    )
 
 
 @pytest.fixture
@@ -65,7 +67,9 @@ async def test_the_last_deleted_comes_first_and_each_shows_its_kind(dialog: Dele
     assert dialog.windowTitle() == "Supprimés récemment"
 
 
-async def test_a_workflow_is_restored_by_enter_and_shown(dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_a_workflow_is_restored_by_enter_and_shown(
+    dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
     shown: list[str] = []
     dialog.opened.connect(shown.append)
     dialog.list.setCurrentRow(1)
@@ -121,7 +125,9 @@ async def test_one_that_cannot_be_restored_stays_with_an_error(dialog: DeletedDi
     assert "30" not in dialog.status.text()
 
 
-async def test_what_is_deleted_meanwhile_comes_into_the_list(dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_what_is_deleted_meanwhile_comes_into_the_list(
+    dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
     atelier.set("memories", "deleted", [memory("m3", 0)])
     dialog._bridge.changed.emit("memory", "m3")
     dialog._again.timeout.emit()
@@ -185,7 +191,9 @@ async def test_stopping_shows_how_many_were_restored(dialog: DeletedDialog, atel
     assert dialog.status.text() == "Stopped: 1 of 3 was restored."
 
 
-async def test_what_was_deleted_before_the_first_rows_is_shown_when_it_is_wanted(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+async def test_what_was_deleted_before_the_first_rows_is_shown_when_it_is_wanted(
+    dialog: DeletedDialog, atelier: FakeAtelier
+) -> None:
     assert dialog.all.isHidden()
     atelier.set("memories", "deleted", [memory(f"m{number}", number) for number in range(505)])
     dialog.reload()

@@ -57,7 +57,9 @@ async def test_click_and_enter_open(qtbot: QtBot, column: Column) -> None:
     chosen: list[str] = []
     column.sidebar.workflow_chosen.connect(chosen.append)
     view = column.sidebar.list
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(column.sidebar.model.index_of("a")).center())
+    qtbot.mouseClick(
+        view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(column.sidebar.model.index_of("a")).center()
+    )
     view.setCurrentIndex(column.sidebar.model.index_of("c"))
     qtbot.keyClick(view, Qt.Key.Key_Return)
     assert chosen == ["a", "c"]
@@ -168,7 +170,11 @@ async def test_folders_stand_above_the_days_and_the_archive_at_the_end(qtbot: Qt
     assert view.currentIndex() == model.index(rows(model).index("Archived"))
     qtbot.keyClick(view, Qt.Key.Key_Left)
     await settle()
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(model.index(rows(model).index("Archived"))).center())
+    qtbot.mouseClick(
+        view.viewport(),
+        Qt.MouseButton.LeftButton,
+        pos=view.visualRect(model.index(rows(model).index("Archived"))).center(),
+    )
     await settle()
     assert column.engine.calls("workflows.listing")[-1][1] == {"archive": True}
     assert rows(model)[-2:] == ["Archived", "z"]
@@ -205,7 +211,9 @@ async def test_search_finds_titles_first_then_messages_and_opens_at_the_place(qt
     assert column.sidebar.search.text() == ""
 
 
-async def test_scrolling_to_the_end_loads_more_results_until_the_last(column: Column, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_scrolling_to_the_end_loads_more_results_until_the_last(
+    column: Column, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("atelier_desk.desktop.sidebar.sidebar.LIST_MAX", 200)
     many = [hit(f"m{number}") for number in range(1000)]
 
@@ -361,5 +369,7 @@ async def test_a_folder_opens_under_the_pointer(column: Column) -> None:
     fold = column.sidebar.model.index_of_fold(":Wood")
     assert fold.isValid()
     aim(column.sidebar.list, fold.row())
-    QTest.mouseClick(column.sidebar.list.viewport(), Qt.MouseButton.LeftButton, pos=column.sidebar.list.visualRect(fold).center())
+    QTest.mouseClick(
+        column.sidebar.list.viewport(), Qt.MouseButton.LeftButton, pos=column.sidebar.list.visualRect(fold).center()
+    )
     assert "f" in rows(column.sidebar.model)

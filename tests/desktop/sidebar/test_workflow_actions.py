@@ -21,7 +21,9 @@ async def test_a_double_click_deletes_or_copies_once(column: Column, what: str) 
     held = Held(LISTED[1])
     column.engine.set("workflows", what, held)
     for _ in range(2):
-        column.sidebar.workflow_actions.delete(["a"]) if what == "delete" else column.sidebar.workflow_actions.duplicate("a")
+        column.sidebar.workflow_actions.delete(
+            ["a"]
+        ) if what == "delete" else column.sidebar.workflow_actions.duplicate("a")
     await settle()
     assert column.engine.calls(f"workflows.{what}") == [(("a",), {})]
     await held.release()
@@ -70,7 +72,13 @@ async def test_pin_and_duplicate(column: Column) -> None:
 
 @pytest.mark.parametrize(
     ("name", "kind", "begins"),
-    [("x.json", "json", b"{}"), ("x.md", "md", b"{}"), ("x.HTML", "md", b"<!DOCTYPE"), ("x.docx", "md", b"PK"), ("x.pdf", "md", b"%PDF-")],
+    [
+        ("x.json", "json", b"{}"),
+        ("x.md", "md", b"{}"),
+        ("x.HTML", "md", b"<!DOCTYPE"),
+        ("x.docx", "md", b"PK"),
+        ("x.pdf", "md", b"%PDF-"),
+    ],
 )
 async def test_export_by_ending(column: Column, tmp_path: Path, name: str, kind: str, begins: bytes) -> None:
     await column.sidebar.workflow_actions.export_to("a", tmp_path / name, "A title")
@@ -80,12 +88,17 @@ async def test_export_by_ending(column: Column, tmp_path: Path, name: str, kind:
 
 async def test_copies_name_changed_reports(column: Column, tmp_path: Path) -> None:
     column.engine.set("workflows.exporting", "changed_reports", ["Plan"])
-    for copying in (column.sidebar.workflow_actions.export_to("a", tmp_path / "x.json"), column.sidebar.workflow_actions._duplicate("a")):
+    for copying in (
+        column.sidebar.workflow_actions.export_to("a", tmp_path / "x.json"),
+        column.sidebar.workflow_actions._duplicate("a"),
+    ):
         await copying
         assert "The report Plan was damaged or changed" in column.sidebar._toasts.current.accessibleName()
 
 
-async def test_the_undo_key_brings_a_deleted_workflow_back_also_after_its_message_went(qtbot: QtBot, column: Column) -> None:
+async def test_the_undo_key_brings_a_deleted_workflow_back_also_after_its_message_went(
+    qtbot: QtBot, column: Column
+) -> None:
     shown: list[str] = []
     column.sidebar.workflow_chosen.connect(shown.append)
     host = column.sidebar._toasts
@@ -132,7 +145,9 @@ async def test_several_are_chosen_and_deleted_with_one_undo(qtbot: QtBot, column
 
 async def test_the_menu_of_several_pins_moves_archives_and_undoes(column: Column) -> None:
     menu = open_menu(column, ["a", "b"])
-    assert (menu.actions()[0].text(), menu.actions()[0].isEnabled()) == ("2 workflows", False), "drawn, unlike the words of a section"
+    assert (menu.actions()[0].text(), menu.actions()[0].isEnabled()) == ("2 workflows", False), (
+        "drawn, unlike the words of a section"
+    )
     texts = [each.text() for each in menu.actions()]
     assert "Rename" not in texts
     assert "2 workflows" in texts
@@ -205,7 +220,9 @@ async def test_many_show_progress_and_stop_keeps_what_was_done(column: Column) -
     assert toast.accessibleName() == "7 workflows deleted"
     toast.button.click()
     await settle(60)
-    assert [call[0] for call in column.engine.calls("workflows.undo_delete")] == [(f"w{number}",) for number in range(7)]
+    assert [call[0] for call in column.engine.calls("workflows.undo_delete")] == [
+        (f"w{number}",) for number in range(7)
+    ]
 
 
 async def test_a_title_is_looked_for_and_can_be_undone(column: Column) -> None:
@@ -236,7 +253,9 @@ async def test_several_are_exported_into_a_folder_over_nothing(column: Column, t
     }
 
 
-def click(qtbot: QtBot, column: Column, key: str, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+def click(
+    qtbot: QtBot, column: Column, key: str, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
+) -> None:
     view = column.sidebar.list
     place = view.visualRect(column.sidebar.model.index_of(key)).center()
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, modifiers, pos=place)

@@ -75,7 +75,9 @@ class Desk(Program):
     async def ask(self, question: UserQuestion) -> None:
         self.questions[question.id] = question
         data = {"user_question": {"question_id": question.id}, "pending": 1}
-        event = StreamEvent(workflow_id=question.workflow_id, run_id="r", chunk_type=ChunkType.USER_QUESTION_START, data=data)
+        event = StreamEvent(
+            workflow_id=question.workflow_id, run_id="r", chunk_type=ChunkType.USER_QUESTION_START, data=data
+        )
         before = len(self.server.calls("Notify"))
         self.bridge.stream_event.emit(event)
         await self.told(before)
@@ -148,7 +150,9 @@ async def test_a_call_is_allowed_or_rejected_and_the_card_follows(desk: Desk) ->
     await until(lambda: len(desk.window.presenter.approvals) == 0 and not desk.server.shown)
 
 
-async def test_high_risk_is_not_allowed_outside_and_a_click_opens_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_high_risk_is_not_allowed_outside_and_a_click_opens_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk.window.new_workflow()
     await settle()
     raised: list[bool] = []

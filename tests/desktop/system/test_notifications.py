@@ -37,7 +37,12 @@ class Desk:
 
         written = lambda text: self.done.append(f"wrote {text}")  # noqa: E731
         return Notice(
-            "Ada has a question", "Use <b>5</b> & more?", lambda: self.done.append("open"), about, (does("yes"), does("no")), written
+            "Ada has a question",
+            "Use <b>5</b> & more?",
+            lambda: self.done.append("open"),
+            about,
+            (does("yes"), does("no")),
+            written,
         )
 
     async def show(self, about: str = "q1") -> int:
@@ -88,7 +93,9 @@ async def test_notifications_are_withdrawn_also_when_settled_in_between(desk: De
     desk.ours.tidy()
     await until(lambda: [values[0] for values in desk.server.calls("CloseNotification")] == [7])
     desk.ours.show(desk.notice("q3"), lambda: None)
-    await until(lambda: [number for number, _values in desk.server.shown] == [8] and len(desk.server.calls("Notify")) == 3)
+    await until(
+        lambda: [number for number, _values in desk.server.shown] == [8] and len(desk.server.calls("Notify")) == 3
+    )
     desk.ours.stop()
     await until(lambda: not desk.server.shown)
 
@@ -123,7 +130,9 @@ async def test_a_server_that_went_away_leaves_it_to_the_tray(desk: Desk) -> None
     await desk.server.start()
 
 
-async def test_without_a_server_or_a_bus_the_reason_is_given(daemon: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_server_or_a_bus_the_reason_is_given(
+    daemon: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     ours = DesktopNotifications(SessionBus())
     ours.start()
     await until(lambda: ours.reason)

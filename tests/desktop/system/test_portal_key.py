@@ -63,7 +63,10 @@ async def test_a_press_is_signalled_for_our_session_only(held: Held) -> None:
 async def test_another_key_is_another_session_and_off_closes_it(held: Held) -> None:
     await held.ask()
     await held.ask("Meta+Shift+F5")
-    assert [values[1][0][1]["preferred_trigger"][1] for values in held.portal.calls("BindShortcuts")] == ["CTRL+ALT+space", "SHIFT+LOGO+F5"]
+    assert [values[1][0][1]["preferred_trigger"][1] for values in held.portal.calls("BindShortcuts")] == [
+        "CTRL+ALT+space",
+        "SHIFT+LOGO+F5",
+    ]
     held.shortcut.follow(False, "Meta+Shift+F5")
     await held.shortcut.jobs.settled()
     assert held.shortcut.state == KeyState()

@@ -38,7 +38,9 @@ def event(seq: int, kind: str, run_id: str = "ada", /, **data: Any) -> StreamEve
 
 
 def child(seq: int, run_id: str, /, **data: Any) -> StreamEvent:
-    """A parent's event about one of its sub-agents; ``kind`` of it is ``sub_agent_start`` unless ``what`` says otherwise."""
+    """A parent's event about one of its sub-agents; ``kind`` of it is ``sub_agent_start`` unless ``what`` says
+    otherwise.
+    """
     parent = PARENTS[run_id]
     assert parent is not None
     what = data.pop("what", "sub_agent_start")
@@ -55,16 +57,29 @@ def started() -> list[StreamEvent]:
         event(2, "message", message_id="u1", role="user", content="Make it so"),
         event(3, "message", message_id="m1", role="assistant", content="I share the work."),
         event(4, "usage", own=FIRST, workflow=FIRST),
-        event(5, "tool_start", call_id="p1", tool="ParallelTasksTool", arguments={"operation": "execute_batch", "tasks": TASKS}),
+        event(
+            5,
+            "tool_start",
+            call_id="p1",
+            tool="ParallelTasksTool",
+            arguments={"operation": "execute_batch", "tasks": TASKS},
+        ),
         child(6, "bea", call_id="p1", task_description="Review the types", kind="parallel", stage=0, background=False),
         child(6, "cid", call_id="p1", task_description="Write the tests", kind="parallel", stage=0, background=False),
         event(7, "run_status", status="awaiting_children"),
         event(8, "run_status", "bea", status="processing"),
         event(8, "run_status", "cid", status="processing"),
         event(
-            9, "tool_start", "bea", call_id="s1", tool="SpawnAgentTool", arguments={"operation": "spawn", "name": "Dot", "prompt": "Check"}
+            9,
+            "tool_start",
+            "bea",
+            call_id="s1",
+            tool="SpawnAgentTool",
+            arguments={"operation": "spawn", "name": "Dot", "prompt": "Check"},
         ),
-        child(10, "dot", call_id="s1", task_description="Run the type checker", kind="spawn", stage=0, background=False),
+        child(
+            10, "dot", call_id="s1", task_description="Run the type checker", kind="spawn", stage=0, background=False
+        ),
         event(11, "run_status", "bea", status="awaiting_children"),
         event(12, "run_status", "dot", status="processing"),
         event(13, "tool_start", "dot", call_id="c1", tool="CalculatorTool", arguments={"expression": "12*7"}),
@@ -92,7 +107,24 @@ def tree(**changes: dict[str, Any]) -> AgentNode:
         usage = Usage(tokens_input=tokens)
         return {"usage": usage, "tool_calls": calls, "total": Spending(usage=usage, tool_calls=calls)}
 
-    dot = node("dot", title="Run the type checker", parent_call_id="s1", call_kind="spawn", current_tool="CalculatorTool", **spent(10, 1))
-    bea = node("bea", dot, title="Review the types", parent_call_id="p1", call_kind="parallel", status="awaiting_children", **spent(40, 1))
+    dot = node(
+        "dot",
+        title="Run the type checker",
+        parent_call_id="s1",
+        call_kind="spawn",
+        current_tool="CalculatorTool",
+        **spent(10, 1),
+    )
+    bea = node(
+        "bea",
+        dot,
+        title="Review the types",
+        parent_call_id="p1",
+        call_kind="parallel",
+        status="awaiting_children",
+        **spent(40, 1),
+    )
     cid = node("cid", title="Write the tests", parent_call_id="p1", call_kind="parallel", **spent(50))
-    return node("ada", bea, cid, status="awaiting_children", budget=Budget(max_tokens=1_000, max_cost=2.0), **spent(120, 1))
+    return node(
+        "ada", bea, cid, status="awaiting_children", budget=Budget(max_tokens=1_000, max_cost=2.0), **spent(120, 1)
+    )

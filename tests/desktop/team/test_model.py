@@ -55,7 +55,9 @@ async def test_another_workflow_gets_no_signals_of_the_previous_one(model: TeamM
     assert len(told) == 1
 
 
-async def test_many_events_are_signalled_once_and_only_the_shape_is_queried(model: TeamModel, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_many_events_are_signalled_once_and_only_the_shape_is_queried(
+    model: TeamModel, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
     told: list[frozenset[str]] = []
     model.changed.connect(told.append)
     model.set_workflow("w1")

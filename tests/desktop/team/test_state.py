@@ -97,7 +97,11 @@ def test_an_end_adds_the_report_and_preserves_reported_figures(state: TeamState)
     cid = state.members["cid"]
     assert (cid.status, cid.report, cid.over, cid.counting_since) == ("cancelled", "half", True, None)
     state.feed(child(15, "dot", what="sub_agent_complete", report="fine"))
-    assert (state.members["dot"].status, state.members["dot"].report, state.members["dot"].current_tool) == ("completed", "fine", "")
+    assert (state.members["dot"].status, state.members["dot"].report, state.members["dot"].current_tool) == (
+        "completed",
+        "fine",
+        "",
+    )
 
 
 def test_a_limit_is_known_from_events_and_from_the_tree(state: TeamState) -> None:

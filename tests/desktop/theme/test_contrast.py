@@ -61,7 +61,11 @@ PAINTED = (
     *((text, "accent_soft") for text in ("text", "muted_text", "accent", "ok_text", "warn_text", "err_text")),
     *((text, "hover") for text in ("text", "muted", "warn_text", "err_text")),
     *((text, ground) for text in ("accent", "ok", "warn", "err") for ground in ("bg", "surface")),
-    *((text, ground) for text in ("text", "keyword", "function", "number", "ok_text") for ground in ("ok_soft", "err_soft")),
+    *(
+        (text, ground)
+        for text in ("text", "keyword", "function", "number", "ok_text")
+        for ground in ("ok_soft", "err_soft")
+    ),
     *((text, "code") for text in ("text", "muted", "keyword", "function", "number", "ok")),
     *(("text", ground) for ground in ("ok_strong", "err_strong", "warn_soft", "user")),
     ("warn_text", "warn_soft"),
@@ -73,14 +77,18 @@ PAINTED = (
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)
 def test_what_is_painted_can_be_read(tokens: Tokens) -> None:
-    measured = {(text, ground): round(contrast(getattr(tokens, text), getattr(tokens, ground)), 2) for text, ground in PAINTED}
+    measured = {
+        (text, ground): round(contrast(getattr(tokens, text), getattr(tokens, ground)), 2) for text, ground in PAINTED
+    }
     assert {pair: value for pair, value in measured.items() if value < TEXT} == {}
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)
 def test_the_bars_of_the_timeline_can_be_read(tokens: Tokens) -> None:
     weak = {
-        name: text for name, (ground, _edge, text) in BAR_COLOURS.items() if contrast(getattr(tokens, text), getattr(tokens, ground)) < TEXT
+        name: text
+        for name, (ground, _edge, text) in BAR_COLOURS.items()
+        if contrast(getattr(tokens, text), getattr(tokens, ground)) < TEXT
     }
     assert weak == {}
 

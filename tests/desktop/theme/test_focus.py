@@ -18,7 +18,8 @@ FILLED = ('[variant="primary"]', '[variant="send"]', "::indicator", "QTabBar::ta
 
 def test_only_what_has_the_focus_has_a_border_in_the_accent_colour() -> None:
     rules = re.findall(
-        r"([^{}]+){([^{}]*)}", re.sub(r"\$\{(\w+)\}", r"<\1>", (assets.resource_dir() / "style.qss").read_text(encoding="utf-8"))
+        r"([^{}]+){([^{}]*)}",
+        re.sub(r"\$\{(\w+)\}", r"<\1>", (assets.resource_dir() / "style.qss").read_text(encoding="utf-8")),
     )
     bordered = [selector.strip() for selector, body in rules if re.search(r"border[^;]*<accent>", body)]
     assert bordered

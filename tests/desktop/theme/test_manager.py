@@ -128,7 +128,12 @@ def test_every_icon_named_in_the_code_is_bundled() -> None:
     sources = Path(__file__).resolve().parents[3] / "app" / "atelier_desk" / "desktop"
     bundled = {path.stem for path in (resource_dir() / "icons").glob("*.svg")}
     pattern = re.compile(r'(?:icon\(|pixmap\(|IconButton\(|EmptyState\(|icon=)\s*"([a-z0-9-]+)"')
-    lines = (line for path in sources.rglob("*.py") for line in path.read_text(encoding="utf-8").splitlines() if "``" not in line)
+    lines = (
+        line
+        for path in sources.rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "``" not in line
+    )
     named = {name for line in lines for name in pattern.findall(line)}
     assert named
     assert named <= bundled, named - bundled
@@ -136,7 +141,12 @@ def test_every_icon_named_in_the_code_is_bundled() -> None:
 
 def test_icon_is_tinted() -> None:
     image = theme().pixmap("square", "err", 24).toImage()
-    colours = {image.pixelColor(x, y).name().upper() for x in range(24) for y in range(24) if image.pixelColor(x, y).alpha() == 255}
+    colours = {
+        image.pixelColor(x, y).name().upper()
+        for x in range(24)
+        for y in range(24)
+        if image.pixelColor(x, y).alpha() == 255
+    }
     assert colours == {theme().tokens.err}
 
 
@@ -163,7 +173,9 @@ def nested(depth: int) -> tuple[QWidget, QPushButton]:
     return outermost, QPushButton("x", inner)
 
 
-@pytest.mark.parametrize("change", [lambda: theme().set_mode("dark"), lambda: theme().set_scale(130)], ids=["theme", "size"])
+@pytest.mark.parametrize(
+    "change", [lambda: theme().set_mode("dark"), lambda: theme().set_scale(130)], ids=["theme", "size"]
+)
 def test_a_widget_is_restyled_as_often_at_any_depth(qtbot: QtBot, change: Callable[[], None]) -> None:
     class Counter(QObject):
         seen = 0
@@ -198,7 +210,9 @@ def test_there_and_back_is_the_same_picture(qtbot: QtBot) -> None:
     assert outermost.grab().toImage() == before
 
 
-def test_popups_are_square_on_wayland_where_what_they_do_not_paint_is_black(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_popups_are_square_on_wayland_where_what_they_do_not_paint_is_black(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     popup = QWidget()
     qtbot.addWidget(popup)
     popup.resize(100, 50)

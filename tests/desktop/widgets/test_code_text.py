@@ -61,7 +61,9 @@ def test_only_lines_in_view_are_painted_beside_it(qtbot: QtBot) -> None:
         (False, Qt.KeyboardModifier.ShiftModifier, False, True),
     ],
 )
-def test_the_wheel_scrolls_what_it_should(qtbot: QtBot, scrolls: bool, held: Qt.KeyboardModifier, down: bool, across: bool) -> None:
+def test_the_wheel_scrolls_what_it_should(
+    qtbot: QtBot, scrolls: bool, held: Qt.KeyboardModifier, down: bool, across: bool
+) -> None:
     text = shown(qtbot, scrolls=scrolls)
     at = QPointF(100, 100)
     turned = QPoint(-120, 0) if across else QPoint(0, -120)

@@ -33,7 +33,8 @@ def shown(empty: EmptyState) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("height", "expected"), [(400, ["icon", "No tasks yet", HINT]), (125, ["No tasks yet", HINT]), (70, ["No tasks yet"])]
+    ("height", "expected"),
+    [(400, ["icon", "No tasks yet", HINT]), (125, ["No tasks yet", HINT]), (70, ["No tasks yet"])],
 )
 def test_what_does_not_fit_goes_and_the_button_stays(place: QWidget, height: int, expected: list[str]) -> None:
     empty = made(place, height)

@@ -38,7 +38,9 @@ def room(qtbot: QtBot) -> Room:
     return made
 
 
-def press(qtbot: QtBot, widget: QWidget, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+def press(
+    qtbot: QtBot, widget: QWidget, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
+) -> None:
     widget.setFocus()
     assert QApplication.focusWidget() is widget
     qtbot.keyClick(widget, key, held)

@@ -27,7 +27,17 @@ from atelier_desk.desktop.widgets.bindings import bind_text
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, SearchField, Slider, SpinBox
 from tests.support.wheel import turn_over, value
 
-PLAIN = {"QComboBox", "QSpinBox", "QDoubleSpinBox", "QSlider", "QDial", "QDateTimeEdit", "QDateEdit", "QTimeEdit", "QFontComboBox"}
+PLAIN = {
+    "QComboBox",
+    "QSpinBox",
+    "QDoubleSpinBox",
+    "QSlider",
+    "QDial",
+    "QDateTimeEdit",
+    "QDateEdit",
+    "QTimeEdit",
+    "QFontComboBox",
+}
 
 
 @pytest.fixture
@@ -56,7 +66,9 @@ def area(qtbot: QtBot) -> QScrollArea:
 
 
 @pytest.mark.parametrize("kind", [ComboBox, SpinBox, DoubleSpinBox, Slider])
-def test_the_wheel_scrolls_the_page_and_changes_what_has_the_focus_alone(area: QScrollArea, kind: type[QWidget], qtbot: QtBot) -> None:
+def test_the_wheel_scrolls_the_page_and_changes_what_has_the_focus_alone(
+    area: QScrollArea, kind: type[QWidget], qtbot: QtBot
+) -> None:
     widget = area.findChild(kind)
     assert widget is not None
     before = value(widget)

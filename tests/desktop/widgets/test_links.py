@@ -32,14 +32,18 @@ def entry(menu: QMenu, name: str) -> QAction:
 
 
 @pytest.mark.parametrize("kind", [ProseBlock, MarkdownView])
-def test_a_click_shows_the_address_and_opens_it_on_the_second(qtbot: QtBot, opened: list[str], kind: type[QTextBrowser]) -> None:
+def test_a_click_shows_the_address_and_opens_it_on_the_second(
+    qtbot: QtBot, opened: list[str], kind: type[QTextBrowser]
+) -> None:
     view = shown(qtbot, kind)
     view.anchorClicked.emit(QUrl("https://аpple.com/a?b=1&c"))
     menu = view.findChild(QMenu, "link-menu")
     assert isinstance(menu, QMenu)
     assert menu.isVisible()
     assert opened == []
-    assert entry(menu, "link-address").text() == "https://xn--pple-43d.com/a?b=1&&c", "a Cyrillic letter in place of the first one"
+    assert entry(menu, "link-address").text() == "https://xn--pple-43d.com/a?b=1&&c", (
+        "a Cyrillic letter in place of the first one"
+    )
     entry(menu, "link-copy").trigger()
     assert QGuiApplication.clipboard().text() == "https://xn--pple-43d.com/a?b=1&c"
     entry(menu, "link-open").trigger()
@@ -48,7 +52,9 @@ def test_a_click_shows_the_address_and_opens_it_on_the_second(qtbot: QtBot, open
 
 
 @pytest.mark.parametrize("address", ["mailto:me@example.com", "http://www.example.com"])
-def test_an_address_that_no_program_takes_is_copied(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+def test_an_address_that_no_program_takes_is_copied(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: False)
     view = shown(qtbot, ProseBlock)
     view.anchorClicked.emit(QUrl(address))
@@ -60,7 +66,9 @@ def test_an_address_that_no_program_takes_is_copied(qtbot: QtBot, monkeypatch: p
     menu.close()
 
 
-@pytest.mark.parametrize("address", ["file:///etc/passwd", "javascript:alert(1)", "data:text/html,x", "smb://host/share", "relative.html"])
+@pytest.mark.parametrize(
+    "address", ["file:///etc/passwd", "javascript:alert(1)", "data:text/html,x", "smb://host/share", "relative.html"]
+)
 def test_other_schemes_do_nothing(qtbot: QtBot, opened: list[str], address: str) -> None:
     view = shown(qtbot, ProseBlock)
     view.anchorClicked.emit(QUrl(address))

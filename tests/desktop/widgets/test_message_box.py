@@ -50,7 +50,9 @@ def test_any_text_fits_on_the_screen_and_no_word_is_cut_off(box: MessageBox, tex
         assert shown.count("\n") <= LINES
     for label in box.findChildren(QLabel):
         metrics = QFontMetrics(label.font())
-        widest = max((metrics.horizontalAdvance(word) for word in label.text().replace("\u200b", " ").split()), default=0)
+        widest = max(
+            (metrics.horizontalAdvance(word) for word in label.text().replace("\u200b", " ").split()), default=0
+        )
         assert widest <= 420, "Qt gives a text at least 500 pixels, and cuts off a word that is wider"
     box.show()
     QApplication.processEvents()
@@ -84,7 +86,11 @@ def test_every_message_box_is_one_of_these() -> None:
     made = []
     for file in APP.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("QMessageBox") and "Button" not in ast.unparse(node.func):
+            if (
+                isinstance(node, ast.Call)
+                and ast.unparse(node.func).startswith("QMessageBox")
+                and "Button" not in ast.unparse(node.func)
+            ):
                 made.append(f"{file.name}: {ast.unparse(node)}")
     assert made == []
 
@@ -194,4 +200,9 @@ def test_a_long_path_is_broken_between_its_folders(box: MessageBox) -> None:
     box.setText(path)
     assert box.text() == path
     parts = QMessageBox.text(box).split("\u200b")
-    assert parts == ["/home/ada/.local/share/", "Atelier/", "a-folder-with-a-name-of-more-t", "han-thirty-letters/keys.json"]
+    assert parts == [
+        "/home/ada/.local/share/",
+        "Atelier/",
+        "a-folder-with-a-name-of-more-t",
+        "han-thirty-letters/keys.json",
+    ]

@@ -92,7 +92,9 @@ def test_a_star_is_set_by_key_and_taken_away_by_a_click(qtbot: QtBot, picker: Pi
     assert told.args == ["s/m0", True]
     row = menu.list.visualRect(menu.list.model().index(1, 0))
     with qtbot.waitSignal(picker.starred) as told:
-        qtbot.mouseClick(menu.list.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(row.right() - theme().px(20), row.center().y()))
+        qtbot.mouseClick(
+            menu.list.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(row.right() - theme().px(20), row.center().y())
+        )
     assert told.args == ["s/a", False]
     assert picker.menu_open is menu, "a star closes nothing"
 
@@ -108,7 +110,9 @@ def test_a_click_on_a_line_chooses_it_and_one_on_a_heading_does_nothing(qtbot: Q
 
 
 def test_few_choices_need_no_search_and_have_the_keyboard_all_the_same(qtbot: QtBot, picker: Picker) -> None:
-    picker.set_choices([PickerItem("queue", "Queue", detail="later"), PickerItem("note", "Note", detail="quietly")], "queue")
+    picker.set_choices(
+        [PickerItem("queue", "Queue", detail="later"), PickerItem("note", "Note", detail="quietly")], "queue"
+    )
     menu = opened(picker)
     assert menu.field.isHidden()
     qtbot.keyClick(menu, Qt.Key.Key_Down)
@@ -136,7 +140,13 @@ def test_the_wheel_changes_nothing(picker: Picker) -> None:
     at = QPointF(picker.rect().center())
     none = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
     wheel = QWheelEvent(
-        at, QPointF(picker.mapToGlobal(at.toPoint())), QPoint(), QPoint(0, -120), *none, Qt.ScrollPhase.NoScrollPhase, False
+        at,
+        QPointF(picker.mapToGlobal(at.toPoint())),
+        QPoint(),
+        QPoint(0, -120),
+        *none,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
     )
     QApplication.sendEvent(picker, wheel)
     assert (chosen, picker.key) == ([], "s/a")

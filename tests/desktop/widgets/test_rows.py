@@ -86,7 +86,9 @@ SEEN = [
     pytest.param(ListRow("Title", dot="ok"), "ok", id="dot"),
     pytest.param(ListRow("Title", marked=True), "accent_soft", id="marked"),
     pytest.param(ListRow("Title", lines=("no note",), needle="note"), "warn_soft", id="searched word"),
-    pytest.param(ListRow("Title", lines=(("before " * 60) + "note",), needle="note"), "warn_soft", id="searched word far behind"),
+    pytest.param(
+        ListRow("Title", lines=(("before " * 60) + "note",), needle="note"), "warn_soft", id="searched word far behind"
+    ),
     pytest.param(ListRow("Title", icon="", picture=QImage()), "warn", id="picture with its dot"),
 ]
 
@@ -114,8 +116,12 @@ def test_a_row_that_is_not_marked_stays_so_when_it_is_selected(listed: Make) -> 
 CLICKS = [
     pytest.param(ListRow("Title", icon="circle", icon_action="status"), 18, "status", id="icon"),
     pytest.param(ListRow("Title", icon="circle"), 18, "", id="icon that does nothing"),
-    pytest.param(ListRow("Title", icon="circle", icon_action="status", depth=2), 18, "", id="before the icon of a row below"),
-    pytest.param(ListRow("Title", icon="circle", icon_action="status", depth=2), 46, "status", id="icon of a row below"),
+    pytest.param(
+        ListRow("Title", icon="circle", icon_action="status", depth=2), 18, "", id="before the icon of a row below"
+    ),
+    pytest.param(
+        ListRow("Title", icon="circle", icon_action="status", depth=2), 46, "status", id="icon of a row below"
+    ),
     pytest.param(ListRow("Title", actions=(STAR,)), -18, "star", id="action"),
     pytest.param(ListRow("Title", actions=(STAR, MENU)), -42, "menu", id="second action"),
     pytest.param(ListRow("Title", actions=(STAR,)), 100, "", id="title"),
@@ -154,7 +160,10 @@ def test_hidden_characters_are_written_out(listed: Make, part: str) -> None:
 def test_a_screen_reader_gets_all_texts_or_the_accessible_one(listed: Make) -> None:
     row = ListRow("Title", trailing="what it is", facts="facts", end="Ctrl+N")
     view = listed(row, ListRow("Title", facts="facts", accessible_text="Said"))
-    assert [view.item(at).data(Qt.ItemDataRole.AccessibleTextRole) for at in (0, 1)] == ["Title, what it is, facts, Ctrl+N", "Said"]
+    assert [view.item(at).data(Qt.ItemDataRole.AccessibleTextRole) for at in (0, 1)] == [
+        "Title, what it is, facts, Ctrl+N",
+        "Said",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -178,8 +187,15 @@ def test_which_letters_of_a_title_were_searched_for(needle: str, text: str, bold
     [
         pytest.param(ListRow("Show tasks"), "tasks", ["tasks"], id="title"),
         pytest.param(ListRow("Title", lines=("some words",)), "words", ["words"], id="excerpt"),
-        pytest.param(ListRow("Title", lines=("so war es: der große Brief",)), "große brief", ["große", "Brief"], id="several words"),
-        pytest.param(ListRow("Title", lines=("\U0001f600 some words",)), "words", ["words"], id="after a letter of two units"),
+        pytest.param(
+            ListRow("Title", lines=("so war es: der große Brief",)),
+            "große brief",
+            ["große", "Brief"],
+            id="several words",
+        ),
+        pytest.param(
+            ListRow("Title", lines=("\U0001f600 some words",)), "words", ["words"], id="after a letter of two units"
+        ),
     ],
 )
 def test_what_was_searched_for_is_in_bold(
@@ -201,10 +217,16 @@ def test_what_was_searched_for_is_in_bold(
     assert found == bold
 
 
-def test_a_title_that_does_not_fit_is_cut_at_its_end_and_a_name_in_its_middle(listed: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_title_that_does_not_fit_is_cut_at_its_end_and_a_name_in_its_middle(
+    listed: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     painted: list[str] = []
     paint = rows.paint_text
-    monkeypatch.setattr(rows, "paint_text", lambda painter, place, text, *more: (painted.append(text), paint(painter, place, text, *more)))
+    monkeypatch.setattr(
+        rows,
+        "paint_text",
+        lambda painter, place, text, *more: (painted.append(text), paint(painter, place, text, *more)),
+    )
     title = "Sent a message to the agent that is responsible for the translation.md"
     picture(listed(ListRow(title, trailing="a value")), 0)
     assert painted[0].endswith("…")

@@ -51,7 +51,9 @@ def test_nothing_found_is_no_line(listed: SearchList) -> None:
 
 
 @pytest.mark.parametrize(("by_click", "once"), [(True, ["b"]), (False, [])])
-def test_a_line_is_taken_by_a_click_or_by_two_and_always_by_enter(qtbot: QtBot, by_click: bool, once: list[str]) -> None:
+def test_a_line_is_taken_by_a_click_or_by_two_and_always_by_enter(
+    qtbot: QtBot, by_click: bool, once: list[str]
+) -> None:
     field = QLineEdit()
     qtbot.addWidget(field)
     made = SearchList(None, "found", field, by_click=by_click, tab=True)  # type: ignore[arg-type]
@@ -61,7 +63,9 @@ def test_a_line_is_taken_by_a_click_or_by_two_and_always_by_enter(qtbot: QtBot, 
     made.fill([("Heading", lines("ab"))])
     made.show()
     for row, found in ((0, []), (2, once)):
-        qtbot.mouseClick(made.viewport(), Qt.MouseButton.LeftButton, pos=made.visualRect(made.rows.index(row, 0)).center())
+        qtbot.mouseClick(
+            made.viewport(), Qt.MouseButton.LeftButton, pos=made.visualRect(made.rows.index(row, 0)).center()
+        )
         assert taken == found
     qtbot.mouseDClick(made.viewport(), Qt.MouseButton.LeftButton, pos=made.visualRect(made.rows.index(2, 0)).center())
     assert taken[-1:] == ["b"]

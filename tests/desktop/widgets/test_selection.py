@@ -9,7 +9,12 @@ from atelier_desk.desktop.widgets.selection import selected_text
 
 
 def test_texts_and_fields_have_one_and_others_none(qtbot: QtBot) -> None:
-    plain, rich, line, button = QPlainTextEdit("one\ntwo"), QTextEdit("<b>red</b>"), QLineEdit("three"), QPushButton("four")
+    plain, rich, line, button = (
+        QPlainTextEdit("one\ntwo"),
+        QTextEdit("<b>red</b>"),
+        QLineEdit("three"),
+        QPushButton("four"),
+    )
     for widget in (plain, rich, line, button):
         qtbot.addWidget(widget)
         assert selected_text(widget) == ""

@@ -36,7 +36,10 @@ def test_a_frame_shows_where_the_keyboard_is_and_only_then(qtbot: QtBot, cells: 
             for row in range(3)
             for place in range(3)
             if any(
-                picture.pixel(table.visualItemRect(table.item(row, place)).center().x(), table.rowViewportPosition(row) + y) == accent
+                picture.pixel(
+                    table.visualItemRect(table.item(row, place)).center().x(), table.rowViewportPosition(row) + y
+                )
+                == accent
                 for y in near
             )
         ]

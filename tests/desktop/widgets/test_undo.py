@@ -80,7 +80,9 @@ def test_a_read_only_text_does_not_keep_the_key(qtbot: QtBot, window: Window) ->
 
 
 @pytest.mark.parametrize("name", ["line", "text"])
-def test_a_field_that_is_deleted_with_the_focus_in_it_takes_nothing_with_it(qtbot: QtBot, window: Window, name: str) -> None:
+def test_a_field_that_is_deleted_with_the_focus_in_it_takes_nothing_with_it(
+    qtbot: QtBot, window: Window, name: str
+) -> None:
     window.delete("Agent")
     field = getattr(window, name)
     field.setFocus()

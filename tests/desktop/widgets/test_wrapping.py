@@ -79,7 +79,9 @@ def test_a_long_run_of_letters_is_broken_anywhere(qtbot: QtBot, make: Callable[[
     long = make("x" * 5_000)
     assert long.wordWrapMode() is QTextOption.WrapMode.WrapAnywhere
     assert "x" * 5_000 in long.toPlainText()
-    assert make("x\u202f" * 2_500).wordWrapMode() is QTextOption.WrapMode.WrapAnywhere, "no line is broken at such a blank"
+    assert make("x\u202f" * 2_500).wordWrapMode() is QTextOption.WrapMode.WrapAnywhere, (
+        "no line is broken at such a blank"
+    )
     assert make("word " * 1_000).wordWrapMode() is QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
 
 

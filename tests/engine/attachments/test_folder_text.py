@@ -11,7 +11,9 @@ from atelier_desk.engine.attachments import folder_text as attached_folder
 from atelier_desk.engine.attachments import reading as attachments
 
 
-def test_a_folder_is_its_list_and_its_texts_as_gitignore_leaves_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_is_its_list_and_its_texts_as_gitignore_leaves_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "project"
     (folder / "src").mkdir(parents=True)
     (folder / "src" / "main.py").write_text("print()", "utf-8")
@@ -24,7 +26,12 @@ def test_a_folder_is_its_list_and_its_texts_as_gitignore_leaves_it(tmp_path: Pat
     found = attachments.read(folder, (str(tmp_path),))
     listed, *texts = (found.text or "").split("\n\n--- ")
     assert (found.source, found.path) == ("folder", "project")
-    assert listed.splitlines()[:4] == ["a.txt (30000 bytes)", "c.bin (3 bytes)", "short.txt (5 bytes)", "src/main.py (7 bytes)"]
+    assert listed.splitlines()[:4] == [
+        "a.txt (30000 bytes)",
+        "c.bin (3 bytes)",
+        "short.txt (5 bytes)",
+        "src/main.py (7 bytes)",
+    ]
     assert "1 of the files are no text" in listed
     assert [each.partition(" ---\n")[0] for each in texts] == ["short.txt", "a.txt", "src/main.py"]
     assert texts[1].endswith("x\n[20000 of its 30000 characters.]")

@@ -71,18 +71,26 @@ async def test_silence_and_no_choice_are_reported() -> None:
 PNG = png()
 
 
-async def described(open_atelier: Opener, folder: Path, eye: Eye, **changes: Any) -> tuple[Any, list[Any], ScriptedModel]:
-    """The workflow after a run whose agent looked at two pictures at once, what its journal has of that, and the run's model."""
+async def described(
+    open_atelier: Opener, folder: Path, eye: Eye, **changes: Any
+) -> tuple[Any, list[Any], ScriptedModel]:
+    """The workflow after a run whose agent looked at two pictures at once, what its journal has of that, and the run's
+    model.
+    """
     (folder / "a.png").write_bytes(PNG)
     calls = [ToolCall(id=id, name="describe_image", arguments={"path": "a.png"}) for id in ("one", "two")]
-    model = ScriptedModel([ChatReply(tool_calls=tuple(calls), usage=Usage(tokens_input=10, tokens_output=2)), "A bicycle."])
+    model = ScriptedModel(
+        [ChatReply(tool_calls=tuple(calls), usage=Usage(tokens_input=10, tokens_output=2)), "A bicycle."]
+    )
     async with open_atelier(model) as atelier:
         atelier.tool_services.image_describer = seer(eye)
         workflow = await atelier.workflows.create(workspace=(str(folder),))
         agent = agent_of(tools=("describe_image",), approval="auto", **changes)
         run_id = await atelier.runs.send(workflow.id, "What is it?", agent=agent)
         await atelier.runs.wait(run_id)
-        kept = [event.body for event in await run_events(atelier.repos, run_id) if isinstance(event.body, PictureDescribed)]
+        kept = [
+            event.body for event in await run_events(atelier.repos, run_id) if isinstance(event.body, PictureDescribed)
+        ]
         return await atelier.workflows.get(workflow.id), kept, model
 
 
@@ -90,7 +98,10 @@ async def test_what_the_model_that_sees_used_is_the_runs(open_atelier: Opener, t
     eye = Eye("A red bicycle.")
     eye.used = Usage(tokens_input=1_000, tokens_output=100)
     row, kept, model = await described(open_atelier, tmp_path, eye)
-    assert [(each.call_id, each.provider, each.model) for each in kept] == [("one", "house", "eye-2"), ("two", "house", "eye-2")]
+    assert [(each.call_id, each.provider, each.model) for each in kept] == [
+        ("one", "house", "eye-2"),
+        ("two", "house", "eye-2"),
+    ]
     assert row.usage.tokens_input >= 2_010
     assert row.usage.cost == pytest.approx(2 * (1_000 * 2 + 100 * 10) / 1_000_000)
     assert "A red bicycle." in str(model.requests[-1].messages)

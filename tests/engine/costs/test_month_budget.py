@@ -1,4 +1,6 @@
-"""The monthly limit: nothing goes beyond it, whoever asks, however many at once, and after a restart; the person is told in time."""
+"""The monthly limit: nothing goes beyond it, whoever asks, however many at once, and after a restart; the person is
+told in time.
+"""
 
 from __future__ import annotations
 
@@ -137,7 +139,10 @@ async def test_a_copy_of_a_workflow_costs_nothing(open_atelier: Opener) -> None:
         await atelier.workflows.duplicate(workflow.id)
         await atelier.runs.fork(workflow.id, at=workflow.stream_seq)
         assert atelier.environment.month.reserve(
-            (await atelier.runs.team_of(workflow.head_run_id or ""))[0].current, prompt_tokens=0, reply_tokens=9_000, prices=(0.0, PRICE)
+            (await atelier.runs.team_of(workflow.head_run_id or ""))[0].current,
+            prompt_tokens=0,
+            reply_tokens=9_000,
+            prices=(0.0, PRICE),
         ) in (8_999, 9_000), "nine of ten dollars are left"
         assert (await atelier.usage.month()).spent == pytest.approx(1.0)
     async with opened(open_atelier, model, clock) as atelier:
@@ -184,7 +189,9 @@ async def test_a_summary_of_what_was_said_takes_no_more_than_is_left(open_atelie
         for expected in (RunStatus.COMPLETED, RunStatus.PAUSED):
             run = await atelier.runs.send(workflow.id, "word after word " * 500, agent=AGENT)
             assert await settled(atelier, run) is expected
-        assert [request.max_tokens for request in model.asked] == [1_000, 300], "the answer, and the summary for the next turn"
+        assert [request.max_tokens for request in model.asked] == [1_000, 300], (
+            "the answer, and the summary for the next turn"
+        )
         assert (await atelier.usage.month()).spent == pytest.approx(1.3)
 
 

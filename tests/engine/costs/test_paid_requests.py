@@ -1,4 +1,6 @@
-"""Every kind of request that costs money goes by the monthly limit, whether its price is known or not; and none is counted twice."""
+"""Every kind of request that costs money goes by the monthly limit, whether its price is known or not; and none is
+counted twice.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,14 @@ class Paid:
     @property
     def info(self) -> ModelInfo:
         price = TOKENS if self.known else None
-        return ModelInfo(provider="test", name="m", context_window=32_768, price_input=price, price_output=price, supports_vision=True)
+        return ModelInfo(
+            provider="test",
+            name="m",
+            context_window=32_768,
+            price_input=price,
+            price_output=price,
+            supports_vision=True,
+        )
 
     async def stream(self, request: ChatRequest) -> Any:
         self.sent.append("chat")
@@ -102,7 +111,9 @@ async def reply(paid: Paid) -> str:
 
 
 async def title(paid: Paid) -> str:
-    asked = await SideRequests(paid.atelier.environment, paid.atelier.runs.live).ask(paid.handle.current, "Name it.", "x", 20)
+    asked = await SideRequests(paid.atelier.environment, paid.atelier.runs.live).ask(
+        paid.handle.current, "Name it.", "x", 20
+    )
     if asked is SkipReason.ROOM:
         return "limit"
     assert not isinstance(asked, SkipReason)
@@ -115,7 +126,8 @@ async def sampling(paid: Paid) -> str:
     found = await sample(paid.atelier.environment, paid.handle, "call", "server", asked)
     if isinstance(found, ReachedLimit):
         return found.limit
-    await paid.atelier.journal.append(paid.handle, TitleGenerated(usage=found.usage))  # an event that may follow the end of a run
+    # an event that may follow the end of a run
+    await paid.atelier.journal.append(paid.handle, TitleGenerated(usage=found.usage))
     return ""
 
 
@@ -136,7 +148,12 @@ def maker(paid: Paid, monkeypatch: pytest.MonkeyPatch) -> MediaGenerator:
     made = MediaGenerator(KeyVault(environ={"K": "sesame-123"}), paid.atelier.clock, paid.atelier.web_pages)
     price = FIXED if paid.known else None
     made.settings = MediaSettings(
-        images="http://127.0.0.1:9/v1", images_model="painter", models="meshy", models_key_env="K", images_price=price, models_price=price
+        images="http://127.0.0.1:9/v1",
+        images_model="painter",
+        models="meshy",
+        models_key_env="K",
+        images_price=price,
+        models_price=price,
     )
 
     async def json(_self: object, method: str, path: str, payload: Any = None, **_more: Any) -> Any:
@@ -144,7 +161,11 @@ def maker(paid: Paid, monkeypatch: pytest.MonkeyPatch) -> MediaGenerator:
             paid.sent.append(path)
         if "images" in path:
             return {"data": [{"b64_json": base64.b64encode(PICTURE).decode()}]}
-        return {"result": "t-1"} if method == "POST" else {"status": "SUCCEEDED", "model_urls": {"glb": "http://127.0.0.1/x"}}
+        return (
+            {"result": "t-1"}
+            if method == "POST"
+            else {"status": "SUCCEEDED", "model_urls": {"glb": "http://127.0.0.1/x"}}
+        )
 
     async def fetched(_self: object, *_args: Any) -> bytes:
         return b"glTF"
@@ -201,9 +222,13 @@ async def embedder(paid: Paid) -> RemoteEmbedder:
     if not await paid.atelier.repos.providers.list():
         await paid.atelier.providers.save(config)
         if paid.known:
-            await paid.atelier.models.update(ModelInfo(provider="Server", name="vectors", price_input=TOKENS, price_output=0))
+            await paid.atelier.models.update(
+                ModelInfo(provider="Server", name="vectors", price_input=TOKENS, price_output=0)
+            )
     meter = paid.atelier.outside_costs.counted
-    return await RemoteEmbedder.open(config, "vectors", paid.atelier.vault, paid.atelier.clock, dimension=8, meter=meter)
+    return await RemoteEmbedder.open(
+        config, "vectors", paid.atelier.vault, paid.atelier.clock, dimension=8, meter=meter
+    )
 
 
 async def embedding(paid: Paid) -> str:
@@ -220,7 +245,8 @@ async def embedding(paid: Paid) -> str:
 KINDS = {
     each.__name__: each
     for each in (
-        reply, title, sampling, description, image, model_3d, search, search_of_a_person, trial_of_a_search_service, embedding,
+        reply, title, sampling, description, image, model_3d, search, search_of_a_person, trial_of_a_search_service,
+        embedding,
     )
 }  # fmt: skip
 
@@ -265,9 +291,18 @@ FIRST = 0.11
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("known", "limit", "sends"),
-    [(True, 1_000.0, True), (True, FIRST, False), (False, 1_000.0, False), (False, FIRST, False), (True, 0.0, True), (False, 0.0, True)],
+    [
+        (True, 1_000.0, True),
+        (True, FIRST, False),
+        (False, 1_000.0, False),
+        (False, FIRST, False),
+        (True, 0.0, True),
+        (False, 0.0, True),
+    ],
 )
-async def test_each_kind_is_held_against_the_limit(opened: Any, kind: str, known: bool, limit: float, sends: bool) -> None:
+async def test_each_kind_is_held_against_the_limit(
+    opened: Any, kind: str, known: bool, limit: float, sends: bool
+) -> None:
     async with opened(known, monthly_cost_limit=limit) as paid:
         before = (await paid.atelier.usage.month()).spent
         assert before == pytest.approx(FIRST)
@@ -276,7 +311,9 @@ async def test_each_kind_is_held_against_the_limit(opened: Any, kind: str, known
         after = (await paid.atelier.usage.month()).spent
         assert (after > before) == (sends and known)
         month = paid.atelier.month_budget
-        assert month._left() == pytest.approx(limit - after if limit else month._left()), "what is held is freed, what is spent is counted"
+        assert month._left() == pytest.approx(limit - after if limit else month._left()), (
+            "what is held is freed, what is spent is counted"
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -317,12 +354,16 @@ async def test_what_the_errors_say_can_be_done(opened: Any) -> None:
         assert "Server/vectors" in str(vectors.value)
 
 
-@pytest.mark.parametrize(("code", "counted"), [("auth", 0.0), ("rate_limited", 0.0), ("unreachable", 0.0), ("timeout", FIXED), ("", FIXED)])
+@pytest.mark.parametrize(
+    ("code", "counted"), [("auth", 0.0), ("rate_limited", 0.0), ("unreachable", 0.0), ("timeout", FIXED), ("", FIXED)]
+)
 async def test_what_a_service_refused_is_given_back(opened: Any, code: str, counted: float) -> None:
     async with opened(monthly_cost_limit=1_000.0) as paid:
         with pytest.raises((ProviderError, asyncio.CancelledError)):
             async with paid.paying()("painter", "m", FIXED, "a picture"):
-                assert (await paid.atelier.usage.month()).spent == pytest.approx(FIRST + FIXED), "a kill here forgets nothing"
+                assert (await paid.atelier.usage.month()).spent == pytest.approx(FIRST + FIXED), (
+                    "a kill here forgets nothing"
+                )
                 raise ProviderError("No.", code=code) if code else asyncio.CancelledError
         assert (await paid.atelier.usage.month()).spent == pytest.approx(FIRST + counted)
         assert paid.atelier.month_budget._left() == pytest.approx(1_000.0 - FIRST - counted)
@@ -392,7 +433,9 @@ async def test_embeddings_are_counted_as_the_server_counts_over_restarts_and_in_
             assert isinstance(await made.embed(["a text of many words " * 20]), np.ndarray)
         await made.aclose()
         spent = FIRST + 3 * 3 * TOKENS / 1_000_000
-        assert (await paid.atelier.usage.month()).spent == pytest.approx(spent), "the server counts three tokens a request"
+        assert (await paid.atelier.usage.month()).spent == pytest.approx(spent), (
+            "the server counts three tokens a request"
+        )
         assert paid.atelier.month_budget._left() == pytest.approx(1_000.0 - spent)
         [row] = [each for each in await paid.atelier.usage.rows() if each.provider == "Server"]
         assert (row.workflow, row.total.requests, row.total.usage.tokens_input) == ("Outside workflows", 3, 9)
@@ -407,7 +450,11 @@ async def test_embeddings_are_counted_as_the_server_counts_over_restarts_and_in_
 async def test_events_of_orders_are_in_the_run_and_its_sums(opened: Any, tmp_path: Path) -> None:
     async with opened() as paid:
         assert not await tried(paid, image)
-        orders = [event.body for event in await run_events(paid.atelier.repos, paid.run_id) if isinstance(event.body, MediaPaid)]
+        orders = [
+            event.body
+            for event in await run_events(paid.atelier.repos, paid.run_id)
+            if isinstance(event.body, MediaPaid)
+        ]
         assert [(each.call_id, each.provider, each.model, each.usage.cost) for each in orders] == [
             ("call", "127.0.0.1:9", "painter", FIXED)
         ]
@@ -415,7 +462,9 @@ async def test_events_of_orders_are_in_the_run_and_its_sums(opened: Any, tmp_pat
 
 
 @pytest.mark.parametrize("service", ["ddgs", "searxng"])
-async def test_searches_that_cost_nothing_need_no_price(opened: Any, service: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_searches_that_cost_nothing_need_no_price(
+    opened: Any, service: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with opened(monthly_cost_limit=FIRST) as paid:
 
         async def json(_self: object, *_more: Any) -> Any:
@@ -423,7 +472,9 @@ async def test_searches_that_cost_nothing_need_no_price(opened: Any, service: st
 
         monkeypatch.setattr("atelier_desk.llm.wire.http.HttpClient.json", json)
         monkeypatch.setattr("atelier_desk.web.search.public_pages", lambda *_: [])
-        await paid.atelier.web.use(WebSettings.model_validate({"search": service, "address": "https://search.example.org"}))
+        await paid.atelier.web.use(
+            WebSettings.model_validate({"search": service, "address": "https://search.example.org"})
+        )
         assert await paid.atelier.web.search("x") == []
         assert [each.workflow for each in await paid.atelier.usage.rows() if each.workflow == "Outside workflows"] == []
 

@@ -13,7 +13,8 @@ from atelier_desk.workspace.documents.process import answer
 
 TEXT = """# Title
 
-Some **bold** *it* ~~gone~~ `code` [link](https://a.example/x) ![pic](https://evil.example/x.png) $x^2$ [^1] <script>alert(1)</script>
+Some **bold** *it* ~~gone~~ `code` [link](https://a.example/x) ![pic](https://evil.example/x.png) $x^2$ [^1] \
+<script>alert(1)</script>
 
 1. one
 2. two
@@ -47,7 +48,8 @@ def test_a_word_document_has_styles_lists_that_begin_again_and_tables() -> None:
     read = answer(exported(TEXT, "T\x07", "docx"), "docx", 1, 1, 10_000)["pages"][0]
     assert read == (
         "# Title\n\nSome bold it gone code [link](https://a.example/x) [pic] $x^2$ [1] <script>alert(1)</script>\n\n"
-        "1. one\n2. two\n- inner\n\nmore\n\ntext\n\n1. again\n- ☒ done\n\nquote\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\nprint(1)\n\n"
+        "1. one\n2. two\n- inner\n\nmore\n\ntext\n\n1. again\n- ☒ done\n\nquote\n\n| a | b |\n| --- | --- |\n| 1 | 2 "
+        "|\n\nprint(1)\n\n"
         "[x](javascript:alert(1))"
     )
 
@@ -59,7 +61,12 @@ def test_of_bold_slanted_and_struck_words_the_runs_say_so() -> None:
 
     made = Document(BytesIO(exported(TEXT, "A title", "docx")))
     runs = {run.text: run for paragraph in made.paragraphs for run in paragraph.runs}
-    assert (runs["bold"].bold, runs["it"].italic, runs["gone"].font.strike, runs["code"].font.name) == (True, True, True, "Consolas")
+    assert (runs["bold"].bold, runs["it"].italic, runs["gone"].font.strike, runs["code"].font.name) == (
+        True,
+        True,
+        True,
+        "Consolas",
+    )
     assert (made.core_properties.title, made.core_properties.author) == ("A title", "")
     assert [each.text for each in made.tables[0].rows[0].cells] == ["a", "b"]
     assert made.tables[0].rows[0].cells[0].paragraphs[0].runs[0].bold
@@ -78,7 +85,14 @@ def test_a_page_runs_nothing_and_asks_nobody_for_anything() -> None:
     assert page("a", "b").count("<p>") == part("a").count("<p>") == 1
 
 
-ELSEWHERE = ["smb://host/share", "ftp://host/x", "vscode://x", "ms-word:ofe|u|http://host/x", "//host/share", "\\\\host\\share"]
+ELSEWHERE = [
+    "smb://host/share",
+    "ftp://host/x",
+    "vscode://x",
+    "ms-word:ofe|u|http://host/x",
+    "//host/share",
+    "\\\\host\\share",
+]
 
 
 @pytest.mark.parametrize("target", ELSEWHERE)
@@ -92,13 +106,17 @@ def test_markdown_is_as_it_was_written() -> None:
     assert exported(TEXT, "T", "md").decode() == TEXT
 
 
-@pytest.mark.parametrize(("format", "says"), [("pdf", "in the window only. Use docx"), ("exe", "allowed: docx, html, md")])
+@pytest.mark.parametrize(
+    ("format", "says"), [("pdf", "in the window only. Use docx"), ("exe", "allowed: docx, html, md")]
+)
 def test_another_format_is_refused_with_those_there_are(format: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         exported("a", "b", format)
 
 
-@pytest.mark.parametrize("text", ["", "\ud800", "| a |\n|---|", "- [ ] ", "> > > x", "1. - 2. x\n\n   y", "[^1]: x", "$$\nx"])
+@pytest.mark.parametrize(
+    "text", ["", "\ud800", "| a |\n|---|", "- [ ] ", "> > > x", "1. - 2. x\n\n   y", "[^1]: x", "$$\nx"]
+)
 def test_nothing_breaks_the_writers(text: str) -> None:
     for format in ("docx", "html", "md"):
         assert isinstance(exported(text, text, format), bytes)

@@ -13,7 +13,9 @@ from tests.engine.conftest import Opener
 
 
 def request(*messages: tuple[Role, str]) -> ChatRequest:
-    return ChatRequest(model="call", messages=tuple(ChatMessage(role=role, content=content) for role, content in messages))
+    return ChatRequest(
+        model="call", messages=tuple(ChatMessage(role=role, content=content) for role, content in messages)
+    )
 
 
 async def reply(asked: ChatRequest) -> ReplyDone:

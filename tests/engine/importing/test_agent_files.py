@@ -57,7 +57,12 @@ def test_an_agent_of_claude_code() -> None:
     assert (config.name, config.system_prompt) == ("reviewer", "You review code.")
     assert config.purpose == "Reviews code. Use when: something changed"
     assert config.tools == ("read_file", "run_command", "mcp__github__list")
-    assert (config.provider, config.model, config.max_tool_iterations, config.effort) == ("local", "starter", 200, Effort.HIGH)
+    assert (config.provider, config.model, config.max_tool_iterations, config.effort) == (
+        "local",
+        "starter",
+        200,
+        Effort.HIGH,
+    )
     assert config.approval is ApprovalMode.SELECTIVE, "no file makes an agent ask less often"
     for said in ("WebSearch", "sonnet", "bypassPermissions", "Bash(git diff:*)", "Not imported: hooks"):
         assert said in notes(found)
@@ -65,7 +70,10 @@ def test_an_agent_of_claude_code() -> None:
 
 
 def test_an_agent_of_opencode() -> None:
-    header = "description: Plans\nmode: primary\nmodel: anthropic/claude-x\ntemperature: 0.1\ntools:\n  write: false\n  bash: false"
+    header = (
+        "description: Plans\nmode: primary\nmodel: anthropic/claude-x\ntemperature: 0.1\ntools:\n  write: false\n  "
+        "bash: false"
+    )
     text = f"---\n{header}\n---\nPlan."
     found = read(text, "plan.md", HERE)
     config = found.config
@@ -80,7 +88,12 @@ def test_an_agent_of_codex() -> None:
     )
     found = read(text, "docs.toml", HERE)
     config = found.config
-    assert (config.name, config.system_prompt, config.effort, config.approval) == ("docs", "Write docs.", Effort.HIGH, ApprovalMode.PLAN)
+    assert (config.name, config.system_prompt, config.effort, config.approval) == (
+        "docs",
+        "Write docs.",
+        Effort.HIGH,
+        ApprovalMode.PLAN,
+    )
     assert config.tools == HERE.usual
     assert "names no tools" in notes(found)
 
@@ -93,7 +106,9 @@ def test_an_agent_of_cline_and_of_cursor() -> None:
 
 
 def test_its_description_is_its_purpose_and_a_note_says_that_it_was_too_long() -> None:
-    short, long = (read(f"---\nname: a\ndescription: {text}\n---\nWork.", "a.md", HERE) for text in ("Looks", "word " * 60))
+    short, long = (
+        read(f"---\nname: a\ndescription: {text}\n---\nWork.", "a.md", HERE) for text in ("Looks", "word " * 60)
+    )
     assert (short.config.purpose, "shortened" in notes(short)) == ("Looks", False)
     assert len(long.config.purpose) <= limits.AGENT_PURPOSE
     assert "shortened to 200 characters: “word word" in notes(long)
@@ -153,7 +168,9 @@ COPILOT = [
 
 
 @pytest.mark.parametrize(("written", "tools"), COPILOT)
-def test_tools_of_copilot_are_translated_and_those_of_servers_are_not_taken_for_them(written: str, tools: tuple[str, ...]) -> None:
+def test_tools_of_copilot_are_translated_and_those_of_servers_are_not_taken_for_them(
+    written: str, tools: tuple[str, ...]
+) -> None:
     found = read(f"---\nname: a\ndescription: d\ntools: ['{written}']\n---\nWork.", "a.agent.md", HERE)
     assert set(found.config.tools) == set(tools)
     assert (f"No tool here corresponds to: {written}" in notes(found)) is not bool(tools), "what was not taken is named"

@@ -21,7 +21,9 @@ from tests.support.inspections import inspected_once
 __all__ = ["inspected_once"]
 
 LOOSE = ApprovalSettings(
-    flags=ApprovalFlags(mcp=False, file_ops=False), on_timeout=OnTimeout.APPROVE, risks={"run_command": "low", "read_file": "high"}
+    flags=ApprovalFlags(mcp=False, file_ops=False),
+    on_timeout=OnTimeout.APPROVE,
+    risks={"run_command": "low", "read_file": "high"},
 )
 TOOL = '''from atelier_desk import tool
 
@@ -120,7 +122,10 @@ async def test_a_backup_from_elsewhere_grants_nothing_until_each_part_is_confirm
         await atelier.files.trust(str(folder), True)
     async with open_atelier(model_factory=cast) as atelier:
         after = await granted(atelier)
-        assert (after["in force"], after["tools"]) == (["delete_path", "web_ops", "write_file"], [OwnToolState.CONFIRMED])
+        assert (after["in force"], after["tools"]) == (
+            ["delete_path", "web_ops", "write_file"],
+            [OwnToolState.CONFIRMED],
+        )
         assert (after["servers"], after["trusted"]) == ([True], [False, True]), "what was confirmed stays so"
 
 

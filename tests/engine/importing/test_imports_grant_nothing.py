@@ -1,4 +1,5 @@
-"""No file that is imported grants a folder, lets an agent work unasked, or passes for something that was not untrusted."""
+"""No file that is imported grants a folder, lets an agent work unasked, or passes for something that was not
+untrusted."""
 
 from __future__ import annotations
 
@@ -34,15 +35,21 @@ def run(**fields: Any) -> Change:
 
 
 def started(**fields: Any) -> Change:
-    return lambda file: [event["body"].update(fields) for event in file["events"] if event["body"]["type"] == "run_started"]
+    return lambda file: [
+        event["body"].update(fields) for event in file["events"] if event["body"]["type"] == "run_started"
+    ]
 
 
 def approvals(**fields: Any) -> Change:
-    return lambda file: [event["body"]["approvals"].update(fields) for event in file["events"] if event["body"]["type"] == "run_started"]
+    return lambda file: [
+        event["body"]["approvals"].update(fields) for event in file["events"] if event["body"]["type"] == "run_started"
+    ]
 
 
 def agent(**fields: Any) -> Change:
-    return lambda file: [event["body"]["agent"].update(fields) for event in file["events"] if event["body"]["type"] == "run_started"]
+    return lambda file: [
+        event["body"]["agent"].update(fields) for event in file["events"] if event["body"]["type"] == "run_started"
+    ]
 
 
 def both(*changes: Change) -> Change:
@@ -83,7 +90,8 @@ WORKFLOWS: dict[str, Change] = {
     "a run in which all is harmless": approvals(risks={"write_file": "low", "run_command": "low"}),
     "everything": both(
         workflow(workspace=["/"], tainted=[]), choices(approval="auto"), run(tainted=[], status="processing"),
-        started(workspace=["/"], trusted=["/"], tainted=[]), approvals(mode="auto", rules=[ALLOW_ALL]), agent(approval="auto"),
+        started(workspace=["/"], trusted=["/"], tainted=[]), approvals(mode="auto", rules=[ALLOW_ALL]),
+        agent(approval="auto"),
     ),
 }  # fmt: skip
 
@@ -93,17 +101,26 @@ AGENTS: dict[str, tuple[str, str]] = {
     "own, edits": ("a.json", json.dumps({**CONFIG, "approval": "edit"})),
     "own, without a suffix": ("agent", json.dumps({**CONFIG, "approval": "auto"})),
     "own, behind blanks": ("a.json", " \n\ufeff" + json.dumps({**CONFIG, "approval": "auto"})),
-    "own, said twice": ("a.json", '{"approval": "manual", "approval": "auto", "name": "H", "provider": "local", "model": "m"}'),
+    "own, said twice": (
+        "a.json",
+        '{"approval": "manual", "approval": "auto", "name": "H", "provider": "local", "model": "m"}',
+    ),
     **{
         f"claude, {mode}": ("a.md", f"---\nname: helper\ndescription: helps\npermissionMode: {mode}\n---\nHelp.")
         for mode in ("bypassPermissions", "acceptEdits", "dontAsk", "auto", "free", "AUTO", "'auto'")
     },
     **{
-        f"codex, {mode}": ("a.toml", f'name = "helper"\ndescription = "d"\ndeveloper_instructions = "Help."\nsandbox_mode = "{mode}"\n')
+        f"codex, {mode}": (
+            "a.toml",
+            f'name = "helper"\ndescription = "d"\ndeveloper_instructions = "Help."\nsandbox_mode = "{mode}"\n',
+        )
         for mode in ("danger-full-access", "workspace-write", "auto")
     },
     "approval in a header": ("a.md", "---\nname: helper\ndescription: d\napproval: auto\n---\nHelp."),
-    "hooks and permissions": ("a.md", "---\nname: h\ndescription: d\nhooks: {x: y}\npermissions: {allow: ['*']}\n---\nHelp."),
+    "hooks and permissions": (
+        "a.md",
+        "---\nname: h\ndescription: d\nhooks: {x: y}\npermissions: {allow: ['*']}\n---\nHelp.",
+    ),
 }
 
 MEMORIES: dict[str, dict[str, Any]] = {
@@ -145,7 +162,9 @@ async def test_workflow_files(open_atelier: Opener, tmp_path: Path) -> None:
 
 async def _at_rest(atelier: Atelier, workflow_id: str) -> bool:
     """Nothing works by itself: a run that is not over waits until a person continues it."""
-    return atelier.runs.live.alive.get(workflow_id) is None or all(each.status.held for each in await atelier.repos.runs.list(workflow_id))
+    return atelier.runs.live.alive.get(workflow_id) is None or all(
+        each.status.held for each in await atelier.repos.runs.list(workflow_id)
+    )
 
 
 def _granted(file: dict[str, Any]) -> list[str]:
@@ -158,9 +177,13 @@ def _granted(file: dict[str, Any]) -> list[str]:
     for event in file["events"]:
         body = event["body"]
         if body["type"] == "run_started":
-            found += [f"a run's {name}" for name in ("workspace", "trusted", "instructions", "skills") if body.get(name)]
+            found += [
+                f"a run's {name}" for name in ("workspace", "trusted", "instructions", "skills") if body.get(name)
+            ]
             found += (
-                ["a run's mode"] if body["approvals"]["mode"] in ("auto", "edit") or body["agent"]["approval"] in ("auto", "edit") else []
+                ["a run's mode"]
+                if body["approvals"]["mode"] in ("auto", "edit") or body["agent"]["approval"] in ("auto", "edit")
+                else []
             )
             found += ["a run's rules"] if body["approvals"].get("rules") else []
             found += ["a run's timeout"] if body["approvals"].get("on_timeout") == "approve" else []

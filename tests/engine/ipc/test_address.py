@@ -10,7 +10,15 @@ import pytest
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.engine.ipc import address
-from atelier_desk.engine.ipc.address import NOTE, SOCKET_PATH_BYTES, HolderNote, read_note, remove_note, socket_address, write_note
+from atelier_desk.engine.ipc.address import (
+    NOTE,
+    SOCKET_PATH_BYTES,
+    HolderNote,
+    read_note,
+    remove_note,
+    socket_address,
+    write_note,
+)
 
 NOTE_VALUE = HolderNote("/tmp/x.sock", "secret-token", 42, "0.1.0")
 
@@ -36,7 +44,9 @@ def test_a_long_path_falls_back_to_a_private_runtime_folder(tmp_path: Path, monk
         runtime.rmdir()
 
 
-def test_a_runtime_folder_that_belongs_to_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_runtime_folder_that_belongs_to_somebody_else_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(address.os, "getuid", lambda: tmp_path.stat().st_uid + 1)
     monkeypatch.setenv("XDG_RUNTIME_DIR", "")
     monkeypatch.setattr(address.tempfile, "gettempdir", lambda: str(tmp_path))
@@ -68,7 +78,9 @@ def test_another_process_s_note_is_left_alone(tmp_path: Path) -> None:
     assert read_note(tmp_path) == NOTE_VALUE
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"address": "x"}', '{"address": "x", "token": "t", "pid": "no", "version": "1"}'])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"address": "x"}', '{"address": "x", "token": "t", "pid": "no", "version": "1"}']
+)
 def test_a_damaged_note_counts_as_none(tmp_path: Path, content: str) -> None:
     (tmp_path / NOTE).write_text(content)
     assert read_note(tmp_path) is None

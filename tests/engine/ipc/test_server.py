@@ -69,7 +69,9 @@ async def test_questions_and_standard_input_go_to_the_client(datadir: DataDir) -
 
 
 async def test_a_long_standard_input_comes_whole_whatever_it_is_written_in(datadir: DataDir) -> None:
-    """Each of these characters is six bytes on the socket: in one line they were refused, and the command ended without a word."""
+    """Each of these characters is six bytes on the socket: in one line they were refused, and the command ended without
+    a word.
+    """
     text = "日本" * 1_500_000 + "."
     most: list[int] = []
 
@@ -274,7 +276,9 @@ async def test_a_holder_that_is_done_stays_until_nobody_is_served_and_then_begin
         assert await find_holder(datadir.root) is None
 
 
-async def test_a_closing_holder_lets_short_commands_end_and_hands_over_those_that_follow_a_run(datadir: DataDir) -> None:
+async def test_a_closing_holder_lets_short_commands_end_and_hands_over_those_that_follow_a_run(
+    datadir: DataDir,
+) -> None:
     handed_over: list[bool] = []
     saved = asyncio.Event()
 
@@ -392,7 +396,17 @@ async def test_a_wrong_token_is_refused(datadir: DataDir) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [b"\n", b"not json\n", b"[1,2]\n", b'"text"\n', b"{}\n", b"\xff\xfe\n", b'{"hello": null}\n', b"x" * 100, b"[" * 100_000 + b"\n"],
+    [
+        b"\n",
+        b"not json\n",
+        b"[1,2]\n",
+        b'"text"\n',
+        b"{}\n",
+        b"\xff\xfe\n",
+        b'{"hello": null}\n',
+        b"x" * 100,
+        b"[" * 100_000 + b"\n",
+    ],
 )
 async def test_nonsense_is_turned_away_and_others_are_served(datadir: DataDir, line: bytes) -> None:
     async with IpcServer(None, datadir) as server:

@@ -1,4 +1,6 @@
-"""Tasks belong to the branch whose runs made them: the pane, the model, a fork, a copy and a replay see those of theirs."""
+"""Tasks belong to the branch whose runs made them: the pane, the model, a fork, a copy and a replay see those of
+theirs.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def todo(operation: str, **arguments: Any) -> list[ToolCall]:
 
 def listed(request: ChatRequest) -> list[dict[str, Any]]:
     """What the newest call of the request gave of the tasks."""
-    result: list[dict[str, Any]] = json.loads([message for message in request.messages if message.role is Role.TOOL][-1].content)["tasks"]
+    result: list[dict[str, Any]] = json.loads(
+        [message for message in request.messages if message.role is Role.TOOL][-1].content
+    )["tasks"]
     return result
 
 
@@ -49,7 +53,8 @@ async def shown(atelier: Atelier, workflow_id: str) -> dict[str, str]:
 
 
 async def two_versions(atelier: Atelier, model: ScriptedModel) -> tuple[str, str, str]:
-    """A plan of one task, and a second turn answered twice: first it is completed and another one made, then neither."""
+    """A plan of one task, and a second turn answered twice: first it is completed and another one made, then
+    neither."""
     workflow_id = (await atelier.workflows.create("w")).id
     await say(atelier, workflow_id, "plan")
     first = await say(atelier, workflow_id, "work")
@@ -62,7 +67,9 @@ async def two_versions(atelier: Atelier, model: ScriptedModel) -> tuple[str, str
 
 def versions() -> ScriptedModel:
     plan = [todo("create", name="Plan"), "Planned.", "Later."]
-    return ScriptedModel([*plan, *finishing("Plan"), todo("create", name="More"), "Done.", "Really.", todo("list"), "Nothing done."])
+    return ScriptedModel(
+        [*plan, *finishing("Plan"), todo("create", name="More"), "Done.", "Really.", todo("list"), "Nothing done."]
+    )
 
 
 async def test_a_turn_that_is_answered_again_begins_with_the_tasks_of_the_turns_before(open_atelier: Opener) -> None:
@@ -120,7 +127,9 @@ async def test_forks_and_copies_have_the_tasks_of_their_branch_and_the_others_wi
             assert await shown(atelier, made.id) == {"Plan": "completed", "More": "pending"}
             assert not ids & {task.id for task in await atelier.tasks.list(made.id)}
         await atelier.workflows.select_branch(workflow_id, first)
-        [earlier] = [event.seq async for event in atelier.runs.replay(workflow_id) if event.chunk_type == "task_complete"]
+        [earlier] = [
+            event.seq async for event in atelier.runs.replay(workflow_id) if event.chunk_type == "task_complete"
+        ]
         early = await atelier.runs.fork(workflow_id, earlier)
         assert await shown(atelier, early.id) == {"Plan": "completed"}
 
@@ -176,6 +185,8 @@ async def test_a_file_with_a_change_of_another_workflows_task_is_refused(open_at
         workflow_id, _first, _second = await two_versions(atelier, model)
         other = await atelier.workflows.create("other")
         file = json.loads(await atelier.workflows.export(workflow_id))
-        next(event for event in file["events"] if event["body"]["type"] == "task_changed")["body"]["task"]["workflow_id"] = other.id
+        next(event for event in file["events"] if event["body"]["type"] == "task_changed")["body"]["task"][
+            "workflow_id"
+        ] = other.id
         with pytest.raises(UsageError, match="belongs to another workflow"):
             await atelier.workflows.import_(json.dumps(file), "rename")

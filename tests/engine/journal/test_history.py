@@ -193,13 +193,17 @@ async def test_a_team_that_waits_waits_in_the_fork_too(open_atelier: Opener) -> 
         Asker=whenever(ask_user("q"), then="Blue."),
     )
     async with open_atelier(model_factory=factory) as atelier:
-        await atelier.settings.update(approvals=ApprovalSettings(auto_approve_low=False, risks={"SpawnAgentTool": "low"}))
+        await atelier.settings.update(
+            approvals=ApprovalSettings(auto_approve_low=False, risks={"SpawnAgentTool": "low"})
+        )
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier, approval="manual")
         decided = 0
         while decided < 4:
             await rest(atelier, workflow_id)
-            pending = [each for each in await atelier.repos.approvals.pending(workflow_id) if each.tool != "CalculatorTool"]
+            pending = [
+                each for each in await atelier.repos.approvals.pending(workflow_id) if each.tool != "CalculatorTool"
+            ]
             for each in pending:
                 await atelier.runs.answering.decide_approval(each.id, Decision(status=ApprovalStatus.APPROVED))
             decided += 1
@@ -252,7 +256,10 @@ async def test_the_model_of_a_fork_answers_the_sub_agent_of_the_fork(open_atelie
                 await atelier.runs.steering.resume(fork.head_run_id)
             await rest(atelier, fork.id)
             tree = await atelier.teams.tree(fork.id)
-            assert [(node.status, node.report) for node in tree.walk()] == [("completed", "Done."), ("completed", "Used that one.")], at
+            assert [(node.status, node.report) for node in tree.walk()] == [
+                ("completed", "Done."),
+                ("completed", "Used that one."),
+            ], at
 
 
 async def test_pins_in_a_fork_are_its_own(open_atelier: Opener) -> None:
@@ -265,7 +272,9 @@ async def test_pins_in_a_fork_are_its_own(open_atelier: Opener) -> None:
         assert fork.head_run_id is not None
         (summary,) = await atelier.inspector.requests(fork.head_run_id)
         request = await atelier.inspector.request(fork.head_run_id, summary.seq)
-        assert [(item.origin, item.pinned) for item in request.items if item.kind == "user"] == [(f"{fork.head_run_id}:2", True)]
+        assert [(item.origin, item.pinned) for item in request.items if item.kind == "user"] == [
+            (f"{fork.head_run_id}:2", True)
+        ]
         assert request.exact
         assert request.messages == (await atelier.inspector.request(run_id, summary.seq)).messages
 
@@ -292,7 +301,9 @@ async def test_an_imported_copy_is_forked_like_its_original(open_atelier: Opener
         await atelier.settings.update(approvals=ApprovalSettings(flags=ApprovalFlags(sub_agents=False)))
         copy = (await atelier.workflows.import_(text, on_conflict="rename")).workflow
         events = [event async for event in workflow_events(atelier.repos, copy.id)]
-        assert not {event.id for event in events} & {event.id async for event in workflow_events(atelier.repos, workflow_id)}
+        assert not {event.id for event in events} & {
+            event.id async for event in workflow_events(atelier.repos, workflow_id)
+        }
         started = next(event for event in events if event.body.type == "child_started")
         fork = await atelier.runs.fork(copy.id, at=started.stream_from)
         assert fork.head_run_id is not None
@@ -312,7 +323,9 @@ def a_commit(*parts: tuple[str, int, int]) -> list[RunEvent]:
             run_id=run,
             seq=seq,
             stream_from=stream,
-            body=UserMessage(content="x") if run else TaskChanged(action="create", task=Task(workflow_id="w", name="t")),
+            body=UserMessage(content="x")
+            if run
+            else TaskChanged(action="create", task=Task(workflow_id="w", name="t")),
         )
         for index, (run, seq, stream) in enumerate(parts)
     ]
@@ -371,7 +384,9 @@ async def test_damage_is_named_and_the_rest_can_be_read(open_atelier: Opener, tm
         with pytest.raises(StorageError, match=rf"Workflow {workflow.id}, run {first}: .*restore a backup"):
             async for event in atelier.runs.replay(workflow.id):
                 shown.append(event)
-        assert [event.seq for event in shown if event.run_id != first] == [event.seq for event in whole if event.run_id != first]
+        assert [event.seq for event in shown if event.run_id != first] == [
+            event.seq for event in whole if event.run_id != first
+        ]
         # Sums are those of what can be read.
         assert all(event in whole for event in shown if event.chunk_type is not ChunkType.USAGE)
         if name.startswith("message"):

@@ -1,4 +1,6 @@
-"""What a run inherits: the same with snapshots as folded from every event, and of a long workflow without reading it all."""
+"""What a run inherits: the same with snapshots as folded from every event, and of a long workflow without reading it
+all.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def early(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def file(name: str) -> Attachment:
     digest = name.encode().hex().ljust(64, "0")[:64]
-    return Attachment(name=name, media_type="text/plain", size=4, sha256=digest, text_sha256=digest, text=name, characters=len(name))
+    return Attachment(
+        name=name, media_type="text/plain", size=4, sha256=digest, text_sha256=digest, text=name, characters=len(name)
+    )
 
 
 class Story:
@@ -77,16 +81,22 @@ class Story:
         assert state is not None
         return inherited_context(state)
 
-    async def say(self, *more: EventBody, then: Callable[[RunState], Sequence[EventBody]] = lambda state: (), **message: Any) -> str:
+    async def say(
+        self, *more: EventBody, then: Callable[[RunState], Sequence[EventBody]] = lambda state: (), **message: Any
+    ) -> str:
         """One turn; ``then`` says what else happens before the reply."""
         handle = RunHandle(run_id=new_id(), workflow_id=self.workflow_id, history=await self.whole(self.head))
         journal, number = self.atelier.journal, len(self.turns)
         started = RunStarted(agent=agent(), previous_run_id=self.head, correlation_id=handle.run_id)
-        state = await journal.append(handle, started, UserMessage(content=f"question {number}", message_id=new_id(), **message), *more)
+        state = await journal.append(
+            handle, started, UserMessage(content=f"question {number}", message_id=new_id(), **message), *more
+        )
         for body in then(state):
             await journal.append(handle, body)
         reply = ChatReply(content=f"answer {number}", reasoning="hm", finish_reason=FinishReason.STOP)
-        await journal.append(handle, ModelReplied(message_id=new_id(), reply=reply), RunFinished(status=RunStatus.COMPLETED))
+        await journal.append(
+            handle, ModelReplied(message_id=new_id(), reply=reply), RunFinished(status=RunStatus.COMPLETED)
+        )
         self.head = handle.run_id
         self.turns.append(handle.run_id)
         return handle.run_id
@@ -118,7 +128,11 @@ def cut(state: RunState) -> list[EventBody]:
 
 def undone(state: RunState) -> list[EventBody]:
     found = [entry for entry in state.conversation if entry.kind is EntryKind.SUMMARY or entry.cut]
-    return [CompactionUndone(origin=found[-1].origin if found[-1].kind is EntryKind.SUMMARY else found[-1].cut_by)] if found else []
+    return (
+        [CompactionUndone(origin=found[-1].origin if found[-1].kind is EntryKind.SUMMARY else found[-1].cut_by)]
+        if found
+        else []
+    )
 
 
 def pinned(state: RunState) -> list[EventBody]:
@@ -152,7 +166,9 @@ async def test_with_snapshots_a_conversation_is_as_folded_from_all_events(
         for number in range(26):
             act = dice.choice([summary, summary, cut, undone, pinned, refused, None, None])
             message: dict[str, Any] = dice.choice([{}, {"attachments": (file(f"file {number}"),)}, {"images": PICTURE}])
-            more = dice.choice([(), (), (UserMessage(content="by the way", strategy=Dispatch.SILENT, message_id=new_id()),)])
+            more = dice.choice(
+                [(), (), (UserMessage(content="by the way", strategy=Dispatch.SILENT, message_id=new_id()),)]
+            )
             await told.say(*more, then=act or (lambda state: ()), **message)
             if dice.random() < 0.1:
                 told.head = dice.choice(told.turns[-3:])  # another branch from there on
@@ -163,7 +179,9 @@ async def test_with_snapshots_a_conversation_is_as_folded_from_all_events(
     assert any(used)
 
 
-async def test_after_a_start_a_long_workflow_is_not_read_again(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_after_a_start_a_long_workflow_is_not_read_again(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_atelier(["hello"]) as atelier:
         told = await story(atelier, 13)
         await restarted(atelier, told.head)
@@ -225,7 +243,9 @@ def empty(folder: Path) -> None:
         path.write_bytes(b"")
 
 
-@pytest.mark.parametrize("spoil", [damaged, empty, "missing", "made by another program", "an event more", "a row that changed"])
+@pytest.mark.parametrize(
+    "spoil", [damaged, empty, "missing", "made by another program", "an event more", "a row that changed"]
+)
 async def test_a_snapshot_of_another_time_or_program_does_not_count(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, spoil: Any
 ) -> None:
@@ -257,13 +277,26 @@ async def test_a_snapshot_of_another_time_or_program_does_not_count(
 
 def test_folding_in_another_way_needs_a_new_form() -> None:
     """A snapshot of before would be used otherwise: raise ``snapshots.FORM``, then put the new digest here."""
-    first = Script(message=None, run_id="a").add(UserMessage(content="one", attachments=(file("page"),), images=PICTURE))
-    first.add(reply("", call("c")), started("c"), finished("c", text="long " * 200), Injected(reason="", content="a note"), reply("done"))
+    first = Script(message=None, run_id="a").add(
+        UserMessage(content="one", attachments=(file("page"),), images=PICTURE)
+    )
+    first.add(
+        reply("", call("c")),
+        started("c"),
+        finished("c", text="long " * 200),
+        Injected(reason="", content="a note"),
+        reply("done"),
+    )
     first.add(*cut(first.state), *pinned(first.state), RunFinished(status=RunStatus.COMPLETED))
     second = Script(message=None, run_id="b", previous_run_id="a").add(UserMessage(content="two"))
     state = fold(second.events, inherited_context(first.state))
     assert state is not None
-    for body in (*summary(state), *refused(state), reply("well"), UserMessage(content="aside", strategy=Dispatch.SILENT)):
+    for body in (
+        *summary(state),
+        *refused(state),
+        reply("well"),
+        UserMessage(content="aside", strategy=Dispatch.SILENT),
+    ):
         state = advance(state, body)
     made = snapshots._entries.dump_json(without_replaced(inherited_context(state)), exclude_defaults=True)
     made = re.sub(rb'"message_id":"\w*",?', b"", made)
@@ -275,7 +308,9 @@ async def test_a_snapshot_is_not_made_of_turns_that_changed_since(open_atelier: 
         told = await story(atelier, 6)
         before = await Conversations(atelier.repos).before(told.head)
         handle = await load(atelier.repos, Conversations(atelier.repos), told.turns[2])
-        await atelier.journal.append(handle, EntryPinned(origin=handle.current.entries[0].origin, pinned=True, message_id=""))
+        await atelier.journal.append(
+            handle, EntryPinned(origin=handle.current.entries[0].origin, pinned=True, message_id="")
+        )
         assert snapshots.encode(before, await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])) is None
 
 
@@ -283,14 +318,20 @@ async def test_a_turn_whose_events_are_lost_does_not_end_snapshots(open_atelier:
     async with open_atelier() as atelier:
         told = await story(atelier, 6)
         lost = record("run", told.turns[2])
-        text = "UPDATE $row SET status = 'cancelled', error = 'Its record is damaged.' RETURN NONE; DELETE run_event WHERE run = $row"
+        text = (
+            "UPDATE $row SET status = 'cancelled', error = 'Its record is damaged.' RETURN NONE; DELETE run_event "
+            "WHERE run = $row"
+        )
         await atelier.store.write(*(Statement(each, {"row": lost}) for each in text.split("; ")))
         before = await Conversations(atelier.repos).before(told.head)
         turns = await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])
         assert turns[2].unread
         data = snapshots.encode(before, turns)
         assert data is not None
-        assert snapshots.decode(data, turns) == (len(turns), replace(before, history=without_replaced(before.history), since=0))
+        assert snapshots.decode(data, turns) == (
+            len(turns),
+            replace(before, history=without_replaced(before.history), since=0),
+        )
 
 
 async def test_what_json_does_not_have_makes_no_snapshot(open_atelier: Opener) -> None:
@@ -313,7 +354,9 @@ async def test_a_summary_from_a_snapshot_is_undone_whole(open_atelier: Opener) -
         before = await restarted(atelier, told.head)
         assert not complete(before.history)
         # What the summary stands for can still be read by the agent.
-        assert [each.name for each in attachments_of(before.history).values()] == [f"file {number}" for number in range(5)]
+        assert [each.name for each in attachments_of(before.history).values()] == [
+            f"file {number}" for number in range(5)
+        ]
         run_id = await atelier.runs.send(told.workflow_id, "and now?", agent=agent())
         await atelier.runs.wait(run_id)
         handle = atelier.runs.state_of(run_id)
@@ -321,7 +364,10 @@ async def test_a_summary_from_a_snapshot_is_undone_whole(open_atelier: Opener) -
         origin = next(entry.origin for entry in handle.current.conversation if entry.kind is EntryKind.SUMMARY)
         await atelier.runs.editing.undo_compaction(told.workflow_id, origin)
         asked = [f"question {number}" for number in range(8)]
-        assert [entry.text for entry in handle.current.conversation if entry.kind is EntryKind.USER] == [*_framed(asked), "and now?"]
+        assert [entry.text for entry in handle.current.conversation if entry.kind is EntryKind.USER] == [
+            *_framed(asked),
+            "and now?",
+        ]
         assert (await restarted(atelier, run_id)).history == await told.whole(run_id)
         assert complete((await restarted(atelier, run_id)).history)
 
@@ -367,4 +413,7 @@ async def test_an_import_over_a_workflow_takes_the_place_of_its_runs_in_memory(o
         await atelier.runs.wait(third)
         handle = atelier.runs.state_of(third)
         assert handle is not None
-        assert [entry.text for entry in handle.current.conversation if entry.kind is EntryKind.USER] == ["first", "third"]
+        assert [entry.text for entry in handle.current.conversation if entry.kind is EntryKind.USER] == [
+            "first",
+            "third",
+        ]

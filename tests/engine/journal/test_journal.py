@@ -7,7 +7,14 @@ import asyncio
 import pytest
 
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.approval import Ancestor, ApprovalKind, ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.approval import (
+    Ancestor,
+    ApprovalKind,
+    ApprovalPolicy,
+    ApprovalRequest,
+    ApprovalScope,
+    ApprovalStatus,
+)
 from atelier_desk.domain.errors import ConflictError, ProviderError, StorageError
 from atelier_desk.domain.events.run import (
     ApprovalAskedAgain,
@@ -82,9 +89,16 @@ KEY = "sk-very-secret-key-0123456789"
 
 
 def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
-    calls = tuple(ToolCall(id=id, name="t", arguments={"n": 2**60, "f": 1.0, "none": None, "l": [1, {"é": "ü"}]}) for id in ("a", "b"))
+    calls = tuple(
+        ToolCall(id=id, name="t", arguments={"n": 2**60, "f": 1.0, "none": None, "l": [1, {"é": "ü"}]})
+        for id in ("a", "b")
+    )
     spec = QuestionSpec(
-        question="Which?", question_type=QuestionType.MIXED, options=(QuestionOption(id="x", label="X"),), context="c", text_placeholder="p"
+        question="Which?",
+        question_type=QuestionType.MIXED,
+        options=(QuestionOption(id="x", label="X"),),
+        context="c",
+        text_placeholder="p",
     )
     question = UserQuestion(id=f"{run_id}q", workflow_id=workflow_id, run_id=run_id, call_id="b", spec=spec)
     task = Task(workflow_id=workflow_id, run_id=run_id, name="a task")
@@ -98,7 +112,11 @@ def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
             approvals=ApprovalPolicy(risks={"t": "high"}),
             workspace=("/w",),
         ),
-        UserMessage(content="hello", images=(ImagePart(media_type="image/png", data="AAAA"),), files=(TextFile(name="n.md", text="# é"),)),
+        UserMessage(
+            content="hello",
+            images=(ImagePart(media_type="image/png", data="AAAA"),),
+            files=(TextFile(name="n.md", text="# é"),),
+        ),
         ModelRetried(attempt=1, delay_s=0.5, reason="busy"),
         ReplyCutOff(content="half", reasoning="why", reason="overflow"),
         WindowLearned(context_window=4096),
@@ -110,18 +128,36 @@ def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
         MemoryExtractionDone(count=1, usage=Usage(tokens_input=3, tokens_output=1)),
         ToolsRefused(reason="no tools here"),
         ImagesRejected(reason="no pictures here"),
-        ModelReplied(reply=ChatReply(content="", reasoning="r", tool_calls=calls), usage=usage, context_tokens=10, context_window=4096),
-        ToolCallStarted(call_id="a", tool="t", arguments=calls[0].arguments, via="invoke_tool", server="s", idempotent=True),
+        ModelReplied(
+            reply=ChatReply(content="", reasoning="r", tool_calls=calls),
+            usage=usage,
+            context_tokens=10,
+            context_window=4096,
+        ),
+        ToolCallStarted(
+            call_id="a", tool="t", arguments=calls[0].arguments, via="invoke_tool", server="s", idempotent=True
+        ),
         OutputShown(call_id="a", content="shown", output_type="report"),
         *(TaskChanged(action=action, task=task) for action in ("create", "update", "complete", "delete")),
         ToolCallFinished(
-            call_id="a", tool="t", status=CallStatus.ERROR, result={"success": False, "x": [1.5, 2**60]}, error="e", duration_ms=3
+            call_id="a",
+            tool="t",
+            status=CallStatus.ERROR,
+            result={"success": False, "x": [1.5, 2**60]},
+            error="e",
+            duration_ms=3,
         ),
         ToolCallStarted(call_id="b", tool="ask"),
         QuestionAsked(question=question),
         RunPaused(reason=PauseReason.USER),
         RunResumed(raise_limits={LimitKind.COST: 1.0}, mode=RunMode.STEPPING, steps=3),
-        QuestionAnswered(question_id=question.id, call_id="b", status=QuestionStatus.ANSWERED, selected_options=("x",), text_response="t"),
+        QuestionAnswered(
+            question_id=question.id,
+            call_id="b",
+            status=QuestionStatus.ANSWERED,
+            selected_options=("x",),
+            text_response="t",
+        ),
         ToolCallFinished(call_id="b", tool="ask", result={"success": True}, text="{}"),
         *team_events(workflow_id, run_id, usage),
         *server_events(usage),
@@ -135,7 +171,9 @@ def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
         LimitReached(limit=LimitKind.COST, value=2.0, cap=1.0),
         RunPaused(reason=PauseReason.LIMIT),
         RunResumed(),
-        RightsNarrowed(rules=(PermissionRule(text="read_file(.env)", action=Action.DENY),), folders=("/x",), withdrawn=("r",)),
+        RightsNarrowed(
+            rules=(PermissionRule(text="read_file(.env)", action=Action.DENY),), folders=("/x",), withdrawn=("r",)
+        ),
         RunFailed(code="unreachable", message="no answer"),
         RunResumed(),
         RunFinished(status=RunStatus.ABANDONED, summary="gave up", result="r", error="e"),
@@ -147,7 +185,9 @@ def server_events(usage: Usage) -> list[EventBody]:
     return [
         ModelReplied(reply=ChatReply(tool_calls=(ToolCall(id="server", name="t"),)), usage=usage),
         ToolCallStarted(call_id="server", tool="t", server="s"),
-        InputRequired(call_id="server", server="s", state="opaque", answers={"roots": {"roots": []}}, round=2, note="n"),
+        InputRequired(
+            call_id="server", server="s", state="opaque", answers={"roots": {"roots": []}}, round=2, note="n"
+        ),
         SampledForServer(call_id="server", server="s", key="k", text="t", model="m", usage=usage, duration_ms=3),
         PictureDescribed(call_id="server", provider="p", model="m", usage=usage, duration_ms=3),
         MediaPaid(call_id="server", provider="p", model="m", usage=usage),
@@ -158,10 +198,18 @@ def server_events(usage: Usage) -> list[EventBody]:
 
 def team_events(workflow_id: str, run_id: str, usage: Usage) -> list[EventBody]:
     """A reply whose calls are asked about, start sub-agents, and ask the parent."""
-    calls = tuple(ToolCall(id=id, name="t", arguments={"n": 1}) for id in ("edited", "refused", "several", "later", "up"))
+    calls = tuple(
+        ToolCall(id=id, name="t", arguments={"n": 1}) for id in ("edited", "refused", "several", "later", "up")
+    )
     plans = tuple(
         ChildPlan(
-            id=f"{run_id}-{name}", name=name, agent=agent(name=name), prompt="Do.", stage=stage, title="Do.", withheld=("MemoryTool",)
+            id=f"{run_id}-{name}",
+            name=name,
+            agent=agent(name=name),
+            prompt="Do.",
+            stage=stage,
+            title="Do.",
+            withheld=("MemoryTool",),
         )
         for stage, name in enumerate(("first", "second", "third"))
     )
@@ -177,7 +225,13 @@ def team_events(workflow_id: str, run_id: str, usage: Usage) -> list[EventBody]:
     spent = Spending(usage=usage, tool_calls=2, seconds=1.5)
     rule = PermissionRule(text="t", action=Action.ALLOW)
     return [
-        ModelReplied(reply=ChatReply(content="five calls", tool_calls=calls), usage=usage, frame="f", with_tools=False, based_on=3),
+        ModelReplied(
+            reply=ChatReply(content="five calls", tool_calls=calls),
+            usage=usage,
+            frame="f",
+            with_tools=False,
+            based_on=3,
+        ),
         ApprovalRequested(approval=edited),
         ApprovalRequested(approval=refused),
         ApprovalAskedAgain(approval_id=edited.id, call_id="edited"),
@@ -189,7 +243,9 @@ def team_events(workflow_id: str, run_id: str, usage: Usage) -> list[EventBody]:
             scope=ApprovalScope.ALWAYS,
             rules=(rule,),
         ),
-        ApprovalDecided(approval_id=refused.id, call_id="refused", status=ApprovalStatus.REJECTED, note="no", decided_by="timeout"),
+        ApprovalDecided(
+            approval_id=refused.id, call_id="refused", status=ApprovalStatus.REJECTED, note="no", decided_by="timeout"
+        ),
         ToolCallFinished(call_id="refused", tool="t", status=CallStatus.ERROR, code="rejected", error="no"),
         ToolCallStarted(call_id="edited", tool="t", arguments={"n": 3}),
         ToolCallFinished(call_id="edited", tool="t", result={"success": True}, text="{}"),
@@ -198,7 +254,9 @@ def team_events(workflow_id: str, run_id: str, usage: Usage) -> list[EventBody]:
         ChildStarted(child_id=first, share=Budget(max_cost=1.5, max_tokens=100)),
         ChildAsked(child_id=first, message="Which?"),
         LimitsRaised(child_id=first, raise_limits={LimitKind.TOKENS: 50}),
-        ToolCallFinished(call_id="several", tool="plan_actions", result={"success": True, "status": "waiting_for_you"}, text="{}"),
+        ToolCallFinished(
+            call_id="several", tool="plan_actions", result={"success": True, "status": "waiting_for_you"}, text="{}"
+        ),
         ChildAnswered(child_id=first, text="This.", by="user"),
         ToolCallStarted(call_id="later", tool="SpawnAgentTool"),
         ChildrenJoined(call_id="later", kind=TeamCall.JOIN, child_ids=(first, second, third)),

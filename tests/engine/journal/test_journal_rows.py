@@ -1,4 +1,6 @@
-"""What a commit leaves next to its events: the run's row, the sums, the numbers that follow, and what those who listen are told."""
+"""What a commit leaves next to its events: the run's row, the sums, the numbers that follow, and what those who listen
+are told.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def said(text: str = "ok") -> ModelReplied:
 
 
 def approval(workflow_id: str) -> ApprovalRequest:
-    return ApprovalRequest(workflow_id=workflow_id, run_id="r", root_run_id="r", call_id="a", tool="t", kind=ApprovalKind.SUB_AGENT)
+    return ApprovalRequest(
+        workflow_id=workflow_id, run_id="r", root_run_id="r", call_id="a", tool="t", kind=ApprovalKind.SUB_AGENT
+    )
 
 
 async def begun(atelier: Atelier, run_id: str = "r", workflow_id: str = "", **start: object) -> RunHandle:
@@ -90,7 +94,8 @@ async def turns() -> None:
 async def test_the_row_of_a_run_says_what_its_events_say(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         handle = await begun(
-            atelier, previous_run_id="before", parent_run_id="above", parent_call_id="c", correlation_id="root", title="Look",
+            atelier, previous_run_id="before", parent_run_id="above", parent_call_id="c", correlation_id="root",
+            title="Look",
             agent_id="a-1", depth=2, mode=RunMode.STEPPING, tainted=("evil.example",),
         )  # fmt: skip
         call = ToolCall(id="a", name="t")
@@ -98,11 +103,17 @@ async def test_the_row_of_a_run_says_what_its_events_say(open_atelier: Opener) -
         await atelier.journal.append(handle, reply, ToolCallStarted(call_id="a", tool="t", taint="other.example"))
         await atelier.journal.append(handle, RunFailed(code="auth", message="no key"))
         row, state = await atelier.repos.runs.get("r"), handle.current
-        for name in ("agent_id", "mode", "status", "usage", "tool_calls", "elapsed_ms", "last_seq", "tainted", "error", "previous_run_id",
+        for name in ("agent_id", "mode", "status", "usage", "tool_calls", "elapsed_ms", "last_seq", "tainted", "error",
+        "previous_run_id",
                      "parent_run_id", "parent_call_id", "title", "correlation_id", "depth"):  # fmt: skip
             assert getattr(row, name) == getattr(state, name), name
         assert (row.agent_name, row.workflow_id) == (state.agent.name, handle.workflow_id)
-        assert (row.tainted, row.depth, row.error, row.usage.tokens_input) == (("evil.example", "other.example"), 2, "no key", 7)
+        assert (row.tainted, row.depth, row.error, row.usage.tokens_input) == (
+            ("evil.example", "other.example"),
+            2,
+            "no key",
+            7,
+        )
         assert row.created_at == state.started_at
         assert row.updated_at >= row.created_at
 
@@ -123,7 +134,10 @@ async def test_sums_of_a_team_continue_in_the_next_process(open_atelier: Opener)
         assert told.data["team"]["tokens_input"] == 21
         assert told.data["workflow"]["tokens_input"] == 28
         await atelier.journal.append(again, UserMessage(content="and?"), said())
-        assert [event.data["team"]["tokens_input"] for event in seen.events if event.chunk_type is ChunkType.USAGE] == [21, 28]
+        assert [event.data["team"]["tokens_input"] for event in seen.events if event.chunk_type is ChunkType.USAGE] == [
+            21,
+            28,
+        ]
 
 
 async def test_runs_that_begin_together_take_nothing_from_the_sums_of_the_others(open_atelier: Opener) -> None:
@@ -137,7 +151,11 @@ async def test_runs_that_begin_together_take_nothing_from_the_sums_of_the_others
             Part(first, [Injected(reason="x", content="y"), said()]),
         ]
         assert await atelier.journal.append_together([first, second], lambda: parts)
-        sums = [(event.run_id, event.data["team"]["tokens_input"]) for event in seen.events if event.chunk_type is ChunkType.USAGE]
+        sums = [
+            (event.run_id, event.data["team"]["tokens_input"])
+            for event in seen.events
+            if event.chunk_type is ChunkType.USAGE
+        ]
         assert sums == [("one", 7), ("two", 7), ("one", 14)]
 
 
@@ -189,7 +207,9 @@ async def test_a_branch_is_shown_after_the_commit_that_is_under_way(open_atelier
         assert (row.head_run_id, shown) == (None, []), "the branch is purged, after what was being written"
 
 
-async def test_a_branch_that_is_deleted_can_be_restored_and_no_longer_exists_when_its_time_has_ended(open_atelier: Opener) -> None:
+async def test_a_branch_that_is_deleted_can_be_restored_and_no_longer_exists_when_its_time_has_ended(
+    open_atelier: Opener,
+) -> None:
     async with open_atelier() as atelier:
         handle = await begun(atelier)
         await atelier.journal.append(handle, said(), RunFinished(status=RunStatus.COMPLETED))
@@ -204,10 +224,14 @@ async def test_a_branch_that_is_deleted_can_be_restored_and_no_longer_exists_whe
         await atelier.journal.purge_branches(handle.workflow_id, when)
         with pytest.raises(NotFoundError):
             await atelier.repos.runs.get("r")
-        assert (await atelier.repos.workflows.get(handle.workflow_id)).usage.tokens_input == 7, "what it used stays in the sums"
+        assert (await atelier.repos.workflows.get(handle.workflow_id)).usage.tokens_input == 7, (
+            "what it used stays in the sums"
+        )
 
 
-async def test_a_run_is_read_over_as_many_pages_as_it_has(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_run_is_read_over_as_many_pages_as_it_has(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(journal, "PAGE", 2)
     async with open_atelier() as atelier:
         handle = await begun(atelier)
@@ -276,7 +300,9 @@ async def test_those_who_list_things_are_reported_which_of_them_changed(open_ate
         task = Task(workflow_id=handle.workflow_id, run_id="r", name="a task")
         asked = approval(handle.workflow_id)
         reply = ModelReplied(reply=ChatReply(tool_calls=(ToolCall(id="a", name="t"),)))
-        await atelier.journal.append(handle, reply, TaskChanged(action="create", task=task), ApprovalRequested(approval=asked))
+        await atelier.journal.append(
+            handle, reply, TaskChanged(action="create", task=task), ApprovalRequested(approval=asked)
+        )
         assert {("approval", asked.id), ("task", task.id)} <= set(changed)
         assert ("settings", "approvals") not in changed
         rule = PermissionRule(text="t", action=Action.ALLOW)
@@ -295,7 +321,9 @@ async def test_a_turn_of_another_branch_has_that_branch_s_tasks(open_atelier: Op
     async with open_atelier() as atelier:
         first = await begun(atelier, "first")
         task = Task(workflow_id=first.workflow_id, run_id="first", name="a task")
-        await atelier.journal.append(first, said(), TaskChanged(action="create", task=task), RunFinished(status=RunStatus.COMPLETED))
+        await atelier.journal.append(
+            first, said(), TaskChanged(action="create", task=task), RunFinished(status=RunStatus.COMPLETED)
+        )
         follows = await begun(atelier, "follows", first.workflow_id, previous_run_id="first")
         await atelier.journal.append(follows, RunFinished(status=RunStatus.COMPLETED))
         assert [each.name for each in await atelier.tasks.list(first.workflow_id)] == ["a task"]

@@ -62,7 +62,13 @@ LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="na
     ],
 )
 def test_what_of_the_sandbox_this_system_has(
-    monkeypatch: pytest.MonkeyPatch, processes: bool, proc: bool, mounts: bool, signals: bool, status: str, said: list[str]
+    monkeypatch: pytest.MonkeyPatch,
+    processes: bool,
+    proc: bool,
+    mounts: bool,
+    signals: bool,
+    status: str,
+    said: list[str],
 ) -> None:
     for name, value in {
         "available": True, "has_processes": processes, "has_proc": proc, "has_mounts": mounts, "holds_signals": signals,

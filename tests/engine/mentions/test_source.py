@@ -1,4 +1,6 @@
-"""What can be mentioned: found by its name, best first, read as text; and a source of one's own is found like the others."""
+"""What can be mentioned: found by its name, best first, read as text; and a source of one's own is found like the
+others.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ def names(found: list[Mention]) -> list[str]:
 
 
 def test_names_that_begin_so_come_first_and_every_word_counts() -> None:
-    things = [Mention("x", str(index), name, detail) for index, (name, detail) in enumerate((("oversea", ""), ("a", "sea"), ("Sea b", "")))]
+    things = [
+        Mention("x", str(index), name, detail)
+        for index, (name, detail) in enumerate((("oversea", ""), ("a", "sea"), ("Sea b", "")))
+    ]
     assert names(best(things, "sea", 9)) == ["Sea b", "oversea", "a"]
     assert names(best(things, "sea b", 9)) == ["Sea b"]
     assert names(best(things, "sea", 2)) == ["Sea b", "oversea"]
@@ -58,7 +63,9 @@ async def test_tasks_reports_memories_and_agents_are_read_as_texts(open_atelier:
         other = await atelier.workflows.create()
         found = {each.kind: each for each in await atelier.attachments.find("sea", workflow.id)}
         assert list(found) == ["task", "report", "memory"]
-        texts = {kind: (await atelier.attachments.mention(each, workflow.id)).text or "" for kind, each in found.items()}
+        texts = {
+            kind: (await atelier.attachments.mention(each, workflow.id)).text or "" for kind, each in found.items()
+        }
         assert texts["task"].startswith("Task: Paint the sea\n")
         assert texts["task"].endswith("In blue.")
         assert texts["report"] == "# Deep"

@@ -48,7 +48,9 @@ async def test_a_file_that_ends_its_process_is_reported_of_and_the_others_are_re
         await reader.aclose()
 
 
-async def test_a_process_that_cannot_start_is_no_fault_of_any_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_that_cannot_start_is_no_fault_of_any_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(processes, "MODULE", "atelier_desk.no_such_module")
     with pytest.raises(AtelierError, match=r"could not be started: .*no_such_module"):
         _found = [each async for each in Reader(tmp_path, (), "0" * 8).read([("a", "")])]

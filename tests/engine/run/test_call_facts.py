@@ -1,4 +1,6 @@
-"""What a call touches, as it is on the disk: links, folders that commands run in, what goes along with a folder, whom it names."""
+"""What a call touches, as it is on the disk: links, folders that commands run in, what goes along with a folder, whom
+it names.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,12 @@ def folder(tmp_path: Path) -> Path:
     return work
 
 
-def command(folder: Path, text: str, *said: tuple[Action, str], cwd: str = "", mode: ApprovalMode = ApprovalMode.MANUAL) -> Action:
-    return judged(run_in(folder, *said, mode=mode), "run_command", command=text, modifies_files=True, cwd=cwd).verdict.action
+def command(
+    folder: Path, text: str, *said: tuple[Action, str], cwd: str = "", mode: ApprovalMode = ApprovalMode.MANUAL
+) -> Action:
+    return judged(
+        run_in(folder, *said, mode=mode), "run_command", command=text, modifies_files=True, cwd=cwd
+    ).verdict.action
 
 
 def found(folder: Path, text: str, *denied: str, cwd: str = "") -> CallFacts:
@@ -52,10 +58,13 @@ def found(folder: Path, text: str, *denied: str, cwd: str = "") -> CallFacts:
 @pytest.mark.parametrize(("text", "cwd", "denied"), [
     ("cat .env", "", True), ("cat link", "", True), ("cat {folder}/.env", "", True), ("cat {folder}/link", "", True),
     ("cat a.txt", "", False),
-    ("cd sub && cat link", "", True), ("cat link", "sub", True), ("cat ../.env", "sub", True), ("cat b.txt", "sub", False),
+    ("cd sub && cat link", "", True), ("cat link", "sub", True), ("cat ../.env", "sub", True),
+    ("cat b.txt", "sub", False),
     ("cd sub && cat b.txt", "", False), ("cat nothing", "", False),
 ])  # fmt: skip
-def test_a_rule_for_a_command_holds_for_every_way_to_say_its_files(folder: Path, text: str, cwd: str, denied: bool) -> None:
+def test_a_rule_for_a_command_holds_for_every_way_to_say_its_files(
+    folder: Path, text: str, cwd: str, denied: bool
+) -> None:
     said = command(folder, text.format(folder=folder), (DENY, "run_command(cat .env)"), cwd=cwd, mode=ApprovalMode.AUTO)
     assert (said is DENY) is denied
 
@@ -68,8 +77,10 @@ def test_words_that_name_no_file_have_no_other_spelling(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "cwd", "folders"), [
-    ("make", "", [""]), ("make", "sub", ["sub"]), ("cd sub && make", "", ["", "sub"]), ("cd {out} && make", "", ["", "{out}"]),
-    ("cd door && make", "", ["", "{out}/deep"]), ("cd door/.. && make", "", ["", None]), ("cd sub || ls; make", "", ["", None, None]),
+    ("make", "", [""]), ("make", "sub", ["sub"]), ("cd sub && make", "", ["", "sub"]),
+    ("cd {out} && make", "", ["", "{out}"]),
+    ("cd door && make", "", ["", "{out}/deep"]), ("cd door/.. && make", "", ["", None]),
+    ("cd sub || ls; make", "", ["", None, None]),
 ])  # fmt: skip
 def test_where_commands_run_links_followed(folder: Path, text: str, cwd: str, folders: list[str | None]) -> None:
     out = str(folder.parent / "out")
@@ -80,16 +91,23 @@ def test_where_commands_run_links_followed(folder: Path, text: str, cwd: str, fo
 def test_going_up_from_a_link_leads_out(folder: Path) -> None:
     """A program goes up from where the link led to, whatever the words look like."""
     run = state(ApprovalMode.EDIT, workspace=(str(folder),))
-    assert [verdict(run, started(), write(path), repaired=False).action for path in ("sub/../x", "door/../x")] == [ALLOW, ASK]
-    assert str(folder.parent / "out" / "x") in facts(run, started(), write("door/../x"), repaired=False).paths[0].spellings
+    assert [verdict(run, started(), write(path), repaired=False).action for path in ("sub/../x", "door/../x")] == [
+        ALLOW,
+        ASK,
+    ]
+    assert (
+        str(folder.parent / "out" / "x") in facts(run, started(), write("door/../x"), repaired=False).paths[0].spellings
+    )
 
 
 def test_a_rule_for_words_does_not_cover_the_file_that_is_fed_or_a_program_behind_a_link(folder: Path) -> None:
     for text, rule, said in (
         ("wc -l < a.txt", "run_command(wc -l)", ALLOW), ("wc -l < /etc/passwd", "run_command(wc -l)", ASK),
         ("wc -l < /etc/passwd", "run_command(wc:*)", ASK), ("wc -l < /etc/passwd", "run_command", ALLOW),
-        ("python tools/run", "run_command(python:*)", ASK), ("python tools/run", "run_command(python tools/run)", ALLOW),
-        ("python sub/b.txt", "run_command(python:*)", ALLOW), ("cd sub && python ../tools/run", "run_command(cd sub && python:*)", ASK),
+        ("python tools/run", "run_command(python:*)", ASK),
+        ("python tools/run", "run_command(python tools/run)", ALLOW),
+        ("python sub/b.txt", "run_command(python:*)", ALLOW),
+        ("cd sub && python ../tools/run", "run_command(cd sub && python:*)", ASK),
     ):  # fmt: skip
         assert command(folder, text, (ALLOW, rule)) is said, (text, rule)
 
@@ -112,7 +130,8 @@ def test_agents_of_a_call_are_held_against_the_rules(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "named"), [
-    ("python .env", [".env"]), ("python --file=.env", [".env"]), ("python nothing", []), ("python a.txt", []), ("cat a.txt", []),
+    ("python .env", [".env"]), ("python --file=.env", [".env"]), ("python nothing", []), ("python a.txt", []),
+    ("cat a.txt", []),
     ("git show HEAD:.env", [".env"]), ("/usr/bin/git show HEAD:.env", [".env"]), ("git show HEAD:a.txt", ["a.txt"]),
 ])  # fmt: skip
 def test_denied_files_that_a_program_may_be_reported_of(folder: Path, text: str, named: list[str]) -> None:
@@ -122,10 +141,13 @@ def test_denied_files_that_a_program_may_be_reported_of(folder: Path, text: str,
 
 
 @pytest.mark.parametrize(("name", "arguments", "said"), [
-    ("move_file", {"source": "a.txt", "destination": "private"}, DENY), ("copy_file", {"source": "a.txt", "destination": "private"}, DENY),
-    ("move_file", {"source": "a.txt", "destination": "sub"}, ALLOW), ("move_file", {"source": "a.txt", "destination": "b.txt"}, ALLOW),
+    ("move_file", {"source": "a.txt", "destination": "private"}, DENY),
+    ("copy_file", {"source": "a.txt", "destination": "private"}, DENY),
+    ("move_file", {"source": "a.txt", "destination": "sub"}, ALLOW),
+    ("move_file", {"source": "a.txt", "destination": "b.txt"}, ALLOW),
     ("move_file", {"source": "sub/b.txt", "destination": "private"}, ALLOW), ("read_file", {"path": "a.txt"}, ALLOW),
-    ("write_file", {"path": "private/a.txt", "content": "x"}, DENY), ("write_file", {"path": "private/b", "content": "x"}, ALLOW),
+    ("write_file", {"path": "private/a.txt", "content": "x"}, DENY),
+    ("write_file", {"path": "private/b", "content": "x"}, ALLOW),
     ("delete_path", {"path": "sub"}, ALLOW),
 ])  # fmt: skip
 def test_what_is_put_into_a_folder_is_held_against_the_rules_by_its_new_name(

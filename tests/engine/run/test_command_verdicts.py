@@ -58,7 +58,12 @@ def said(folder: Path, command: str, mode: ApprovalMode, *rules: str, box: str =
     agent = AgentConfig(name="A", provider="p", model="m")
     run = RunState(run_id="r", workflow_id="w", agent=agent, approvals=policy, workspace=(str(folder),))
     started = ToolCallStarted(
-        call_id="c", tool="run_command", arguments=arguments, section="shell_ops", effect=call.effect.value, risk=call.risk.value
+        call_id="c",
+        tool="run_command",
+        arguments=arguments,
+        section="shell_ops",
+        effect=call.effect.value,
+        risk=call.risk.value,
     )
     found = verdict(run, started, call, repaired=False)
     return found.action, found.reason

@@ -1,4 +1,5 @@
-"""What a rule denies is got by no tool, no command and nothing a command starts: the attempts of a table, run for real."""
+"""What a rule denies is got by no tool, no command and nothing a command starts: the attempts of a table, run for
+real."""
 
 # judges: app/atelier_desk/policy/permissions/path_denials.py
 from __future__ import annotations
@@ -33,15 +34,19 @@ from tests.engine.conftest import Opener
 ATTEMPTS = Path(__file__).with_name("denied.txt")
 CANARY = "CANARYqzx7"
 TEXT = f"KEY={CANARY}{CANARY}{CANARY}\n"
-RULES = ("read_file(.env)", "read_file(secrets/**)", "search_files(config/prod.yml)", "file_ops(*.pem)", "read_file($HOME/notes/**)",
+RULES = ("read_file(.env)", "read_file(secrets/**)", "search_files(config/prod.yml)", "file_ops(*.pem)",
+"read_file($HOME/notes/**)",
          "read_file(moved/**)", "read_file(nested/prod.txt)")  # fmt: skip
 TOOLS = (
-    "read_file", "write_file", "edit_file", "search_files", "get_file_info", "delete_path", "move_file", "copy_file", "run_command",
+    "read_file", "write_file", "edit_file", "search_files", "get_file_info", "delete_path", "move_file", "copy_file",
+    "run_command",
     "git_status", "git_diff", "run_npm_script", "read_image", "describe_image", "render_3d_asset", "get_project_info",
 )  # fmt: skip
 PER_STEP = 24
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None or not sandbox.available(), reason="needs git and a sandbox")
+pytestmark = pytest.mark.skipif(
+    shutil.which("git") is None or not sandbox.available(), reason="needs git and a sandbox"
+)
 
 
 @dataclass(frozen=True)
@@ -54,9 +59,20 @@ class Place:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main", "-c", "protocol.file.allow=always")
+    who = (
+        "-c",
+        "user.name=Ann",
+        "-c",
+        "user.email=ann@example.org",
+        "-c",
+        "init.defaultBranch=main",
+        "-c",
+        "protocol.file.allow=always",
+    )
     environ = {"PATH": os.environ["PATH"], "HOME": str(folder.parent), "GIT_CONFIG_NOSYSTEM": "1"}
-    done = subprocess.run(["git", *who, *arguments], cwd=folder, env=environ, check=True, capture_output=True, text=True, timeout=20)
+    done = subprocess.run(
+        ["git", *who, *arguments], cwd=folder, env=environ, check=True, capture_output=True, text=True, timeout=20
+    )
     return done.stdout.strip()
 
 
@@ -106,7 +122,9 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     (ws / "dlink").symlink_to("d")
     os.link(ws / ".env", ws / "hard.txt")
     os.link(ws / "secrets/prod.txt", ws / "d/hard-secret.txt")
-    (ws / "r.py").write_text("import glob\nfor f in ('.env', 'd/.env', *glob.glob('secrets/*'), 'hard.txt'): print(open(f).read())\n")
+    (ws / "r.py").write_text(
+        "import glob\nfor f in ('.env', 'd/.env', *glob.glob('secrets/*'), 'hard.txt'): print(open(f).read())\n"
+    )
     (ws / "o.py").write_text(
         "import pathlib, zlib\nfor f in pathlib.Path('.git/objects').rglob('*'):\n"
         "    if f.is_file() and len(f.parent.name) == 2: print(zlib.decompress(f.read_bytes()))\n"
@@ -134,7 +152,9 @@ def attempts(place: Place) -> list[tuple[str, dict[str, Any]]]:
             line = line.replace("{" + name + "}", str(value))
         for call in line.split(" ; "):
             name, _space, rest = call.partition(" ")
-            found.append(("run_command", {"command": rest, "modifies_files": False}) if name == "$" else (name, json.loads(rest)))
+            found.append(
+                ("run_command", {"command": rest, "modifies_files": False}) if name == "$" else (name, json.loads(rest))
+            )
     return found
 
 
@@ -142,12 +162,20 @@ def seen(text: str) -> bool:
     """Whether the canary is in it, plain or as usual encodings of it have it."""
     packed = re.sub(r"\\+[nrt]|\s|\|.*?\|", "", text)
     hexed = "".join(re.findall(r"[0-9a-f]+", text.lower().replace(" ", "")))
-    ways = [CANARY, CANARY[::-1], *(base64.b64encode(b"x" * lead + CANARY.encode() * 2)[4:-8].decode() for lead in range(3))]
+    ways = [
+        CANARY,
+        CANARY[::-1],
+        *(base64.b64encode(b"x" * lead + CANARY.encode() * 2)[4:-8].decode() for lead in range(3)),
+    ]
     return any(way in packed or way in text for way in ways) or CANARY.encode().hex() in hexed
 
 
 async def results(
-    open_atelier: Opener, place: Place, approval: str, calls: list[tuple[str, dict[str, Any]]], rules: Sequence[str] = RULES
+    open_atelier: Opener,
+    place: Place,
+    approval: str,
+    calls: list[tuple[str, dict[str, Any]]],
+    rules: Sequence[str] = RULES,
 ) -> list[str]:
     """What every call came to, as the model, the window and the journal have it; questions are answered with no."""
     steps: list[Any] = []
@@ -180,12 +208,15 @@ def _plain(event: StreamEvent) -> str:
 
 
 @pytest.mark.parametrize(
-    ("approval", "mounts", "part"), [("auto", True, None), ("plan", True, 0), ("selective", True, 1), ("edit", True, 2), ("auto", False, 0)]
+    ("approval", "mounts", "part"),
+    [("auto", True, None), ("plan", True, 0), ("selective", True, 1), ("edit", True, 2), ("auto", False, 0)],
 )
 async def test_nothing_gets_at_what_is_denied(
     open_atelier: Opener, place: Place, approval: str, mounts: bool, part: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All of the table under the freest profile, a third of it under each other, and a third where the system has no mounts."""
+    """All of the table under the freest profile, a third of it under each other, and a third where the system has no
+    mounts.
+    """
     if not mounts:
         monkeypatch.setattr(sandbox, "has_mounts", lambda: False)
     calls = attempts(place)
@@ -236,7 +267,9 @@ python3 r.py secrets/prod.txt              | deny rule | deny rule
 
 
 @pytest.mark.parametrize("mounts", [True, False])
-def test_a_command_asks_where_nothing_can_hide_what_is_denied(place: Place, mounts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_asks_where_nothing_can_hide_what_is_denied(
+    place: Place, mounts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sandbox, "has_mounts", lambda: mounts)
     wrong = []
     for line in filter(None, LOUD.splitlines()):
@@ -250,9 +283,11 @@ def test_a_command_asks_where_nothing_can_hide_what_is_denied(place: Place, moun
 
 PATHS = [
     ("read_file", {"path": ".env"}), ("edit_file", {"path": ".env", "old_string": "a", "new_string": "b"}),
-    ("write_file", {"path": "d/.env", "content": ""}), ("delete_path", {"path": "d"}), ("delete_path", {"path": "secrets"}),
+    ("write_file", {"path": "d/.env", "content": ""}), ("delete_path", {"path": "d"}),
+    ("delete_path", {"path": "secrets"}),
     ("move_file", {"source": "d", "destination": "e"}), ("copy_file", {"source": "secrets", "destination": "e"}),
-    ("copy_file", {"source": "plain.txt", "destination": ".env"}), ("move_file", {"source": "plain.txt", "destination": "secrets"}),
+    ("copy_file", {"source": "plain.txt", "destination": ".env"}),
+    ("move_file", {"source": "plain.txt", "destination": "secrets"}),
     ("get_file_info", {"path": "secrets/prod.txt"}), ("read_image", {"path": "secrets/prod.txt"}),
     ("describe_image", {"path": ".env", "prompt": "?"}), ("render_3d_asset", {"model_path": ".env", "output_dir": "r"}),
     ("git_diff", {"file": ".env"}), ("git_diff", {"file": "secrets/prod.txt"}), ("ingest_code", {"path": ".env"}),
@@ -263,7 +298,9 @@ PATHS = [
 
 
 @pytest.mark.parametrize(("tool", "arguments"), PATHS)
-def test_a_rule_against_reading_holds_for_every_tool_that_names_the_path(place: Place, tool: str, arguments: dict[str, Any]) -> None:
+def test_a_rule_against_reading_holds_for_every_tool_that_names_the_path(
+    place: Place, tool: str, arguments: dict[str, Any]
+) -> None:
     found = verdict_of(place, tool, arguments)
     assert (found.action, found.reason) == (Action.DENY, "rule")
     assert found.rule in RULES
@@ -287,10 +324,15 @@ MANIFESTS = ("package.json", "pyproject.toml")
 
 
 @pytest.mark.parametrize("where", ["denied", "outside"])
-async def test_tools_that_look_for_project_files_tell_nothing_of_denied_ones(open_atelier: Opener, place: Place, where: str) -> None:
+async def test_tools_that_look_for_project_files_tell_nothing_of_denied_ones(
+    open_atelier: Opener, place: Place, where: str
+) -> None:
     """No call names these files: a rule, or a link that leads out of the folder, holds all the same."""
     folder = place.home if where == "outside" else place.workspace
-    for name, text in (("package.json", {"name": CANARY, "scripts": {CANARY: "x"}}), ("pyproject.toml", f'[project]\nname = "{CANARY}"\n')):
+    for name, text in (
+        ("package.json", {"name": CANARY, "scripts": {CANARY: "x"}}),
+        ("pyproject.toml", f'[project]\nname = "{CANARY}"\n'),
+    ):
         (folder / name).write_text(json.dumps(text) if isinstance(text, dict) else text)
         if where == "outside":
             (place.workspace / name).unlink(missing_ok=True)
@@ -312,7 +354,12 @@ def verdict_of(place: Place, tool: str, arguments: dict[str, Any], *rules: str) 
     policy = ApprovalPolicy(mode=ApprovalMode.AUTO, rules=denied)
     run = RunState(run_id="r", workflow_id="w", agent=agent, approvals=policy, workspace=(str(place.workspace),))
     started = ToolCallStarted(
-        call_id="c", tool=tool, arguments=arguments, section=found.section, effect=call.effect.value, risk=call.risk.value
+        call_id="c",
+        tool=tool,
+        arguments=arguments,
+        section=found.section,
+        effect=call.effect.value,
+        risk=call.risk.value,
     )
     return verdict(run, started, call, repaired=False)
 
@@ -374,8 +421,10 @@ async def test_nothing_changes_what_a_rule_keeps_from_being_changed(open_atelier
     before = {name: (ws / name).read_text() for name in ("config/prod.yml", "vendor/lib.txt")}
     calls = [("run_command", {"command": line, "modifies_files": True}) for line in filter(None, WRITES.splitlines())]
     calls += [
-        ("write_file", {"path": "vendor/new.txt", "content": "x"}), ("move_file", {"source": "config", "destination": "gone"}),
-        ("delete_path", {"path": "vendor", "recursive": True}), ("copy_file", {"source": "plain.txt", "destination": "vendor"}),
+        ("write_file", {"path": "vendor/new.txt", "content": "x"}),
+        ("move_file", {"source": "config", "destination": "gone"}),
+        ("delete_path", {"path": "vendor", "recursive": True}),
+        ("copy_file", {"source": "plain.txt", "destination": "vendor"}),
         ("run_command", {"command": "python3 -c \"open('config/other.yml','w').write('x')\"", "modifies_files": True}),
     ]  # fmt: skip
     await results(open_atelier, place, "auto", calls, ("edit_file(config/prod.yml)", "write_file(vendor/**)"))

@@ -1,4 +1,6 @@
-"""The driver, as a person sees it: what a message in the middle, a pause, a stop, a limit and a fault make of a run running."""
+"""The driver, as a person sees it: what a message in the middle, a pause, a stop, a limit and a fault make of a run
+running.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ async def test_a_message_that_redirects_a_run_that_ends_in_that_moment_is_not_lo
         gate = Gate(atelier, lambda event: event.body.type == "run_finished")
         workflow_id, run_id = await start(atelier)
         await gate.reached.wait()
-        sending = asyncio.create_task(atelier.runs.send(workflow_id, "no, that", strategy=Dispatch.REDIRECT, agent=agent()))
+        sending = asyncio.create_task(
+            atelier.runs.send(workflow_id, "no, that", strategy=Dispatch.REDIRECT, agent=agent())
+        )
         await turns()
         gate.open.set()
         other = await sending
@@ -109,13 +113,16 @@ async def test_a_redirect_that_cannot_be_written_says_so_and_can_be_tried_again(
         await seen.until(ChunkType.TOKEN)
         Gate(atelier, lambda event: event.seq > 2, StorageError("The disk is full.", code="disk_full"))
         sent = await asyncio.gather(
-            atelier.runs.send(workflow_id, "no, that", strategy=Dispatch.REDIRECT, agent=agent()), return_exceptions=True
+            atelier.runs.send(workflow_id, "no, that", strategy=Dispatch.REDIRECT, agent=agent()),
+            return_exceptions=True,
         )
         gate.set()
         if sent == [run_id]:
             await ended(atelier, run_id)
         said = [str(message.content) for message in await atelier.repos.messages.page(workflow_id)]
-        assert said.count("no, that") == (1 if sent == [run_id] else 0), "what was taken is there, what was refused is not"
+        assert said.count("no, that") == (1 if sent == [run_id] else 0), (
+            "what was taken is there, what was refused is not"
+        )
 
 
 class Slow(Blocking):
@@ -202,7 +209,10 @@ async def test_who_waits_for_an_answer_of_a_run_that_ends_is_reported_to_decide(
 
 async def test_a_run_that_says_it_is_done_stops_those_below_it(open_atelier: Opener) -> None:
     gate = asyncio.Event()
-    cast = Cast(Lead=[[spawn(wait=False)], [call("task_complete", "t", summary="Enough.")]], Helper=ScriptedModel(["never"], gate=gate))
+    cast = Cast(
+        Lead=[[spawn(wait=False)], [call("task_complete", "t", summary="Enough.")]],
+        Helper=ScriptedModel(["never"], gate=gate),
+    )
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
@@ -232,7 +242,13 @@ def question(call_id: str = "a", id: str = "q") -> UserQuestion:
 
 def asked(call_id: str = "b") -> ApprovalRequest:
     return ApprovalRequest(
-        id="approval", workflow_id="w", run_id="r", root_run_id="r", call_id=call_id, tool="t", kind=ApprovalKind.SUB_AGENT
+        id="approval",
+        workflow_id="w",
+        run_id="r",
+        root_run_id="r",
+        call_id=call_id,
+        tool="t",
+        kind=ApprovalKind.SUB_AGENT,
     )
 
 
@@ -253,7 +269,10 @@ def test_what_is_open_is_closed_with_what_a_stop_means() -> None:
 def test_what_died_with_its_process_has_an_unknown_effect_only_when_it_had_begun() -> None:
     script = Script().add(reply("", *(planned(id) for id in "ab")), started("a"))
     ends = closing_events(script.state, CallStatus.CANCELLED, CANCELLED, lost=True)
-    assert [body.status for body in ends if isinstance(body, ToolCallFinished)] == [CallStatus.UNKNOWN, CallStatus.CANCELLED]
+    assert [body.status for body in ends if isinstance(body, ToolCallFinished)] == [
+        CallStatus.UNKNOWN,
+        CallStatus.CANCELLED,
+    ]
 
 
 def test_time_that_has_ended_closes_only_what_had_begun() -> None:
@@ -264,6 +283,8 @@ def test_time_that_has_ended_closes_only_what_had_begun() -> None:
 
 
 def test_who_resumes_a_paused_run_does_not_lose_its_question() -> None:
-    script = Script().add(reply("", planned("a")), started("a"), QuestionAsked(question=question()), RunPaused(reason=PauseReason.USER))
+    script = Script().add(
+        reply("", planned("a")), started("a"), QuestionAsked(question=question()), RunPaused(reason=PauseReason.USER)
+    )
     script.add(RunResumed())
     assert script.state.status is RunStatus.AWAITING_USER

@@ -1,4 +1,5 @@
-"""The driver step by step, over a journal that only notes: who does what, what is committed, and when it holds still."""
+"""The driver step by step, over a journal that only notes: who does what, what is committed, and when it holds
+still."""
 
 from __future__ import annotations
 
@@ -83,14 +84,18 @@ class Noted:
 
         return noted
 
-    async def append_if(self, _handle: object, decide: Callable[[RunState], Sequence[EventBody] | None], **_more: Any) -> bool:
+    async def append_if(
+        self, _handle: object, decide: Callable[[RunState], Sequence[EventBody] | None], **_more: Any
+    ) -> bool:
         self.current, self.meanwhile = self.meanwhile or self.current, None
         bodies = decide(self.current)
         self.committed += bodies or ()
         self.current, self.after = self.after or self.current, None
         return bodies is not None
 
-    async def conclude(self, _handle: object, decide: Callable[[RunState], Sequence[EventBody] | None], **more: Any) -> bool:
+    async def conclude(
+        self, _handle: object, decide: Callable[[RunState], Sequence[EventBody] | None], **more: Any
+    ) -> bool:
         self.done.append(("conclude", *(["clear_partial"] if more.get("clear_partial") else ())))
         return await self.append_if(_handle, decide)
 
@@ -205,13 +210,18 @@ async def test_what_servers_lack_is_reported_once_before_the_first_reply(
         script.add(ServersLacking(problems=(PROBLEM,)))
     noted.problems, noted.current = problems, script.state
     await driver._perform(CallModel(), noted.current)
-    assert (("server_problems", servers) in noted.done, noted.committed) == (asked, [ServersLacking(problems=problems)] if lacking else [])
+    assert (("server_problems", servers) in noted.done, noted.committed) == (
+        asked,
+        [ServersLacking(problems=problems)] if lacking else [],
+    )
     assert (("model", True) in noted.done) is not lacking, "what was said is judged anew before the model is asked"
 
 
 @pytest.mark.parametrize(("begun", "cut_off", "waited", "capped", "paused", "resumed"), [
-    (False, False, False, False, False, False), (True, False, False, False, False, True), (True, True, False, False, False, False),
-    (False, False, True, True, False, True), (False, False, True, False, False, False), (False, False, False, True, False, False),
+    (False, False, False, False, False, False), (True, False, False, False, False, True),
+    (True, True, False, False, False, False),
+    (False, False, True, True, False, True), (False, False, True, False, False, False),
+    (False, False, False, True, False, False),
     (True, False, True, True, True, False),
 ])  # fmt: skip
 async def test_who_takes_a_run_up_begins_its_clock_again_where_that_counts(
@@ -243,7 +253,9 @@ class Slot:
 
 
 @pytest.mark.parametrize("waited", [False, True])
-async def test_a_stretch_of_work_takes_a_slot_once_and_gives_it_back(driver: Driver, noted: Noted, waited: bool) -> None:
+async def test_a_stretch_of_work_takes_a_slot_once_and_gives_it_back(
+    driver: Driver, noted: Noted, waited: bool
+) -> None:
     noted.current = Script(config=agent(budget=Budget(max_seconds=5))).state
     driver._slots = slots = Slot(waited)  # type: ignore[assignment]
     left = [CallModel(), CallModel(), Wait("user")]
@@ -255,7 +267,9 @@ async def test_a_stretch_of_work_takes_a_slot_once_and_gives_it_back(driver: Dri
 
 
 @pytest.mark.parametrize(("kind", "ends"), [(None, True), ("cancel", True), ("message", False)])
-async def test_a_cancelled_stretch_ends_or_continues_as_its_stop_says(driver: Driver, noted: Noted, kind: Any, ends: bool) -> None:
+async def test_a_cancelled_stretch_ends_or_continues_as_its_stop_says(
+    driver: Driver, noted: Noted, kind: Any, ends: bool
+) -> None:
     driver._slots = slots = Slot(False)  # type: ignore[assignment]
     steps: list[str] = []
 
@@ -270,19 +284,26 @@ async def test_a_cancelled_stretch_ends_or_continues_as_its_stop_says(driver: Dr
     while not steps:
         await asyncio.sleep(0)
     if kind is not None:
-        driver.stop = Stop(kind, asyncio.get_running_loop().create_future(), then=(RunResumed(),) if kind == "message" else ())
+        driver.stop = Stop(
+            kind, asyncio.get_running_loop().create_future(), then=(RunResumed(),) if kind == "message" else ()
+        )
         if kind == "cancel":
             noted.after = Script().add(RunFinished(status=RunStatus.CANCELLED)).state
     task.cancel()
     await asyncio.wait({task})
     assert (task.cancelled(), len(steps), slots.freed) == (kind is None, 1 if ends else 2, ["r"])
-    assert [body.type for body in noted.committed] == {None: [], "cancel": ["run_finished"], "message": ["run_resumed"]}[kind]
+    assert [body.type for body in noted.committed] == {
+        None: [],
+        "cancel": ["run_finished"],
+        "message": ["run_resumed"],
+    }[kind]
     assert len(slots.in_use) == 1
 
 
 @pytest.mark.parametrize(("step", "can"), [
     (Wait("user"), True), (Wait("approval"), True), (Wait("children"), True), (Wait("parent"), True),
-    (Wait("paused"), False), (Wait("failed"), False), (CallModel(), True), (BeginCalls(()), True), (StartChildren(()), True),
+    (Wait("paused"), False), (Wait("failed"), False), (CallModel(), True), (BeginCalls(()), True),
+    (StartChildren(()), True),
     (Append(()), False), (FINISH, False), (Done(), False), (RunCalls(()), False),
 ])  # fmt: skip
 def test_where_a_run_can_be_paused(driver: Driver, step: Step, can: bool) -> None:
@@ -294,7 +315,9 @@ async def test_a_pause_comes_at_the_border_and_is_asked_for_until_it_is_written(
     driver._step = lambda state: CallModel()  # type: ignore[method-assign]
     noted.meanwhile = Script().add(reply("more")).state
     assert await driver._advance()
-    assert (driver.pause_requested, noted.committed) == (True, []), "something was said in that moment: it is judged anew"
+    assert (driver.pause_requested, noted.committed) == (True, []), (
+        "something was said in that moment: it is judged anew"
+    )
     assert await driver._advance()
     assert (driver.pause_requested, noted.committed, noted.done) == (False, [RunPaused(reason=PauseReason.USER)], [])
 
@@ -313,7 +336,8 @@ async def test_a_wait_ends_the_stretch_and_a_step_does_not(driver: Driver, noted
 ])  # fmt: skip
 def test_the_error_of_several_that_says_most(errors: list[Exception], worst: int) -> None:
     found = errors[worst]
-    found = next((each for each in found.exceptions if isinstance(each, StorageError)), found.exceptions[0]) if isinstance(
+    found = next((each for each in found.exceptions if isinstance(each, StorageError)),
+    found.exceptions[0]) if isinstance(
         found, ExceptionGroup
     ) else found  # fmt: skip
     assert module._worst(ExceptionGroup("all", errors)) is found
@@ -375,7 +399,9 @@ async def test_a_fault_within_the_time_comes_out_of_the_step(driver: Driver, not
 
 
 @pytest.mark.parametrize("final_only", [False, True])
-async def test_a_last_answer_may_take_longer(driver: Driver, noted: Noted, clock: ManualClock, final_only: bool) -> None:
+async def test_a_last_answer_may_take_longer(
+    driver: Driver, noted: Noted, clock: ManualClock, final_only: bool
+) -> None:
     state = Script(config=agent(budget=Budget(max_seconds=500))).state
     noted.current = replace(state, final_only=final_only, last_time=clock.now())
     gate = asyncio.Event()
@@ -419,8 +445,13 @@ def test_a_call_is_closed_with_the_words_of_its_own_request() -> None:
     script = Script().add(reply("", call("a"), call("b")))
     asked = ApprovalRequest(workflow_id="w", run_id="r", call_id="b", tool="Deploy", arguments={"x": 9}, risk="high")
     script.add(ApprovalRequested(approval=asked))
-    begun = [each for each in closing_events(script.state, CallStatus.CANCELLED, "over") if isinstance(each, ToolCallStarted)]
-    assert [(each.call_id, each.tool, each.arguments) for each in begun] == [("a", "CalculatorTool", {}), ("b", "Deploy", {"x": 9})]
+    begun = [
+        each for each in closing_events(script.state, CallStatus.CANCELLED, "over") if isinstance(each, ToolCallStarted)
+    ]
+    assert [(each.call_id, each.tool, each.arguments) for each in begun] == [
+        ("a", "CalculatorTool", {}),
+        ("b", "Deploy", {"x": 9}),
+    ]
 
 
 @pytest.mark.parametrize(("keep", "over", "closed"), [(True, True, []), (True, False, ["c"]), (False, True, ["c"])])

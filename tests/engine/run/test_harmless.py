@@ -1,4 +1,6 @@
-"""How often a person is asked during 60 harmless tasks, under each profile: the figures of the table below are what is seen today."""
+"""How often a person is asked during 60 harmless tasks, under each profile: the figures of the table below are what is
+seen today.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,13 @@ def asked(folder: Path, mode: ApprovalMode, *rules: PermissionRule) -> tuple[int
     """How many calls ask, of how many, and which."""
     registry = create_default_tool_registry()
     agent = AgentConfig(name="A", provider="p", model="m")
-    run = RunState(run_id="r", workflow_id="w", agent=agent, approvals=ApprovalPolicy(mode=mode, rules=rules), workspace=(str(folder),))
+    run = RunState(
+        run_id="r",
+        workflow_id="w",
+        agent=agent,
+        approvals=ApprovalPolicy(mode=mode, rules=rules),
+        workspace=(str(folder),),
+    )
     calls, asks = 0, []
     for line in TASKS.read_text("utf-8").splitlines():
         if " | " not in line:
@@ -68,7 +76,12 @@ def asked(folder: Path, mode: ApprovalMode, *rules: PermissionRule) -> tuple[int
             if described.effect is Effect.INTERACT:
                 continue
             started = ToolCallStarted(
-                call_id="c", tool=name, arguments=given, section=tool.section, effect=described.effect.value, risk=described.risk.value
+                call_id="c",
+                tool=name,
+                arguments=given,
+                section=tool.section,
+                effect=described.effect.value,
+                risk=described.risk.value,
             )
             if verdict(run, started, described, repaired=False).action is not Action.ALLOW:
                 asks.append(text)
@@ -77,7 +90,9 @@ def asked(folder: Path, mode: ApprovalMode, *rules: PermissionRule) -> tuple[int
 
 @pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
 def test_60_harmless_tasks(tmp_path: Path) -> None:
-    found = {mode.value: asked(tmp_path, mode) for mode in (ApprovalMode.SELECTIVE, ApprovalMode.EDIT, ApprovalMode.AUTO)}
+    found = {
+        mode.value: asked(tmp_path, mode) for mode in (ApprovalMode.SELECTIVE, ApprovalMode.EDIT, ApprovalMode.AUTO)
+    }
     tasks = sum(" | " in line for line in TASKS.read_text("utf-8").splitlines())
     print(json.dumps({mode: f"{asks} of {calls} calls ask" for mode, (asks, calls, _which) in found.items()}))
     assert tasks == 60
@@ -86,19 +101,29 @@ def test_60_harmless_tasks(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not sandbox.available() or shutil.which("git") is None, reason="needs a sandbox and git")
-def test_the_same_in_a_real_clone_with_protected_files_and_a_denied_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_in_a_real_clone_with_protected_files_and_a_denied_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     origin, clone = tmp_path / "origin", tmp_path / "clone"
-    files = {"AGENTS.md": "Be kind.", ".github/workflows/ci.yml": "on: push", ".husky/pre-commit": "npm test", "src/app.py": "a = 1",
-             ".gitignore": ".env", "package.json": '{"scripts": {"test": "true", "prepare": "husky"}}', "README.md": "Hello."}  # fmt: skip
+    files = {"AGENTS.md": "Be kind.", ".github/workflows/ci.yml": "on: push", ".husky/pre-commit": "npm test",
+    "src/app.py": "a = 1",
+             ".gitignore": ".env", "package.json": '{"scripts": {"test": "true", "prepare": "husky"}}',
+             "README.md": "Hello."}  # fmt: skip
     for name, text in files.items():
         (origin / name).parent.mkdir(parents=True, exist_ok=True)
         (origin / name).write_text(text)
-    for line in ("git init -q", "git add -A", "git -c user.name=A -c user.email=a@b commit -qm one", f"git clone -q . {clone}"):
+    for line in (
+        "git init -q",
+        "git add -A",
+        "git -c user.name=A -c user.email=a@b commit -qm one",
+        f"git clone -q . {clone}",
+    ):
         subprocess.run(line.split(), cwd=origin, check=True, timeout=20)
     (clone / ".env").write_text("KEY=1")
     denied = [
-        PermissionRule(id=tool, text=f"{tool}(.env)", action=Action.DENY, scope=RuleScope.ALWAYS) for tool in ("read_file", "edit_file")
+        PermissionRule(id=tool, text=f"{tool}(.env)", action=Action.DENY, scope=RuleScope.ALWAYS)
+        for tool in ("read_file", "edit_file")
     ]
     count, calls, which = asked(clone, ApprovalMode.EDIT, *denied)
     print(f"{count} of {calls} calls ask in a real clone")

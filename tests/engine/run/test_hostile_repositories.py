@@ -1,7 +1,8 @@
-"""No repository runs a program or shows a file from outside when git only reads, unless a person said yes to its settings.
+"""No repository runs a program or shows a file from outside when git only reads, unless a person said yes to its
+settings.
 
-Through the engine, with the real git, and with the sandbox removed from what runs: what keeps the canary quiet is what was asked and
-said to git, alone.
+Through the engine, with the real git, and with the sandbox removed from what runs: what keeps the canary quiet is what
+was asked and said to git, alone.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ pytestmark = pytest.mark.skipif(
     shutil.which("git") is None or not sandbox.available(), reason="needs git, and without a sandbox every command asks"
 )
 LINE = (
-    "git status; git diff; git diff --cached --stat; git log -p -1; git show; git ls-files -m; git ls-files -o; git shortlog HEAD; "
+    "git status; git diff; git diff --cached --stat; git log -p -1; git show; git ls-files -m; git ls-files -o; git "
+    "shortlog HEAD; "
     "git branch -a; git describe --always; git rev-parse --show-toplevel; git tag; git remote -v"
 )
 ASKS = """
@@ -70,8 +72,8 @@ remote.origin.url ext::P           | remote.origin.proxy P               | url.e
 merge.tool evil                    | diff.tool evil                      | diff.guitool evil
 branch.main.mergeOptions P         | core.notesRef refs/x                | safe.bareRepository all
 """
-"""Settings that name programs and files, and with which git is run all the same: another is said in their place, or reading has no use for
-them."""
+"""Settings that name programs and files, and with which git is run all the same: another is said in their place, or
+reading has no use for them."""
 
 
 def settings(row: str, place: Hostile) -> bytes:
@@ -92,8 +94,8 @@ def rows(table: str) -> list[str]:
 
 
 def calls(turn: int | None = None) -> list[ToolCall]:
-    """Every place, by ``cd`` and by ``cwd``, and git's own tools; with ``turn`` the workspace itself and two of the other places: each row
-    of the table takes other ones."""
+    """Every place, by ``cd`` and by ``cwd``, and git's own tools; with ``turn`` the workspace itself and two of the
+    other places: each row of the table takes other ones."""
     made: list[tuple[str, dict[str, Any]]] = [("git_status", {}), ("git_diff", {}), ("git_diff", {"staged": True})]
     made.append(("run_command", {"command": LINE}))
     below: list[tuple[str, dict[str, Any]]] = []
@@ -102,12 +104,18 @@ def calls(turn: int | None = None) -> list[ToolCall]:
         below.append(("run_command", {"command": LINE, "cwd": folder}))
     made = made + below if turn is None else [made[turn % 4], below[turn % 8], below[(turn + 3) % 8]]
     return [
-        ToolCall(id=f"c{number:02}", name=name, arguments={**given, **({"modifies_files": False} if name == "run_command" else {})})
+        ToolCall(
+            id=f"c{number:02}",
+            name=name,
+            arguments={**given, **({"modifies_files": False} if name == "run_command" else {})},
+        )
         for number, (name, given) in enumerate(made)
     ]
 
 
-AGENT = AgentConfig(name="A", provider="p", model="m", tools=("run_command", "git_status", "git_diff"), approval=ApprovalMode.PLAN)
+AGENT = AgentConfig(
+    name="A", provider="p", model="m", tools=("run_command", "git_status", "git_diff"), approval=ApprovalMode.PLAN
+)
 
 
 class Tried:
@@ -119,7 +127,9 @@ class Tried:
     async def __call__(
         self, *made: tuple[str, Hostile], asked: list[list[ToolCall]], mode: ApprovalMode = ApprovalMode.PLAN
     ) -> dict[str, list[dict[str, Any]]]:
-        """The ends of the calls, by the name of the workspace; ``asked`` are the calls of one after another, again from the start."""
+        """The ends of the calls, by the name of the workspace; ``asked`` are the calls of one after another, again from
+        the start.
+        """
         steps: list[Any] = [step for number, _each in enumerate(made) for step in (asked[number % len(asked)], "done")]
         ended: dict[str, list[dict[str, Any]]] = {}
         async with self._open(steps) as atelier:
@@ -156,7 +166,10 @@ def refused(ended: list[dict[str, Any]]) -> list[bool]:
 
 
 async def test_settings_that_are_asked_about(tried: Tried, tmp_path: Path) -> None:
-    made = [(row, tried.template.copy(tmp_path / f"w{number}", settings(row, tried.template))) for number, row in enumerate(rows(ASKS))]
+    made = [
+        (row, tried.template.copy(tmp_path / f"w{number}", settings(row, tried.template)))
+        for number, row in enumerate(rows(ASKS))
+    ]
     assert len(made) >= 60
     turns = [calls(turn) for turn in range(8)]
     ended = await tried(*made, asked=turns)
@@ -171,7 +184,9 @@ async def test_settings_with_which_git_is_run(tried: Tried, tmp_path: Path) -> N
     named = rows(RUNS)
     made = []
     for turn in range(3):
-        place = tried.template.copy(tmp_path / f"w{turn}", b"".join(settings(row, tried.template) for row in named[turn::3]))
+        place = tried.template.copy(
+            tmp_path / f"w{turn}", b"".join(settings(row, tried.template) for row in named[turn::3])
+        )
         made.append((f"w{turn}", place))
     ended = await tried(*made, asked=[calls()])
     quiet(tried.template, ended)
@@ -190,9 +205,14 @@ gpg.program P                      | filter.evil.clean P                 | alias
 
 
 async def test_what_git_does_more_than_reading(tried: Tried, tmp_path: Path) -> None:
-    made = [(row, tried.template.copy(tmp_path / f"w{number}", settings(row, tried.template))) for number, row in enumerate(rows(MORE))]
+    made = [
+        (row, tried.template.copy(tmp_path / f"w{number}", settings(row, tried.template)))
+        for number, row in enumerate(rows(MORE))
+    ]
     line = [ToolCall(id="add", name="run_command", arguments={"command": "git add .", "modifies_files": True})]
-    assert await tried(*made, asked=[line], mode=ApprovalMode.AUTO) == {row: [] for row, _place in made}, "each waits for a person"
+    assert await tried(*made, asked=[line], mode=ApprovalMode.AUTO) == {row: [] for row, _place in made}, (
+        "each waits for a person"
+    )
     assert list(tried.template.marks.iterdir()) == []
     place = tried.template.copy(tmp_path / "own", b"[core]\n\thooksPath = .husky/_\n\tfsmonitor = false\n")
     ended = await tried(("own", place), asked=[line], mode=ApprovalMode.AUTO)
@@ -300,7 +320,8 @@ def never_said_bare(place: Hostile) -> None:
 
 
 LAYOUTS: tuple[Callable[[Hostile], None], ...] = (
-    of_work_tree, led_away, linked_away, to_a_work_tree_of_others, common_elsewhere, objects_elsewhere, objects_elsewhere_by_two,
+    of_work_tree, led_away, linked_away, to_a_work_tree_of_others, common_elsewhere, objects_elsewhere,
+    objects_elsewhere_by_two,
     objects_linked, settings_linked, never_ends, broken, never_said_bare,
 )  # fmt: skip
 
@@ -323,14 +344,27 @@ async def test_what_leads_git_elsewhere(tried: Tried, tmp_path: Path, monkeypatc
 def test_git_itself_does_run_them(tmp_path: Path) -> None:
     """The same settings do run the canary in a terminal, and the same folders do show what lies outside."""
     template = Hostile.template(tmp_path)
-    for row in ("filter.evil.clean P", "filter.a=b.clean P", "filter.\udcff\udcfe.clean P", "diff.evil.textconv P", "diff.external P"):
+    for row in (
+        "filter.evil.clean P",
+        "filter.a=b.clean P",
+        "filter.\udcff\udcfe.clean P",
+        "diff.evil.textconv P",
+        "diff.external P",
+    ):
         place = template.copy(tmp_path / row.replace(" ", ""), settings(row, template))
         git("diff", cwd=place.root, check=False)
         git("diff", "--cached", cwd=place.root, check=False)
         assert list(template.marks.iterdir()), row
         shutil.rmtree(template.marks)
         template.marks.mkdir()
-    for layout in (led_away, linked_away, common_elsewhere, objects_elsewhere, objects_elsewhere_by_two, objects_linked):
+    for layout in (
+        led_away,
+        linked_away,
+        common_elsewhere,
+        objects_elsewhere,
+        objects_elsewhere_by_two,
+        objects_linked,
+    ):
         place = template.copy(tmp_path / layout.__name__)
         layout(place)
         assert "s3cret" in git("log", "-p", "-1", cwd=place.root), layout.__name__

@@ -65,7 +65,9 @@ async def judging(atelier: Atelier, tmp_path: Path, pipes: tuple[Path, Path]) ->
         await release(pipes)
 
 
-async def test_another_run_continues_while_git_does_not_answer(open_atelier: Opener, tmp_path: Path, pipes: tuple[Path, Path]) -> None:
+async def test_another_run_continues_while_git_does_not_answer(
+    open_atelier: Opener, tmp_path: Path, pipes: tuple[Path, Path]
+) -> None:
     async with open_atelier([CALL, "the other answer", "done"]) as atelier:
         async with judging(atelier, tmp_path, pipes) as waiting:
             other = await atelier.workflows.create("other")
@@ -79,7 +81,9 @@ async def test_another_run_continues_while_git_does_not_answer(open_atelier: Ope
         assert (asked.run_id, asked.reason) == (waiting, "repository"), "what git does not say is asked about"
 
 
-async def test_a_run_can_be_stopped_while_git_does_not_answer(open_atelier: Opener, tmp_path: Path, pipes: tuple[Path, Path]) -> None:
+async def test_a_run_can_be_stopped_while_git_does_not_answer(
+    open_atelier: Opener, tmp_path: Path, pipes: tuple[Path, Path]
+) -> None:
     async with open_atelier([CALL, "done"]) as atelier, judging(atelier, tmp_path, pipes) as waiting:
         await atelier.runs.cancel(waiting)
         state = await atelier.runs.wait(waiting)

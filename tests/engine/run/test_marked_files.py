@@ -222,5 +222,7 @@ def test_without_a_mark_nothing_reads_from_outside(marks: TaintMarks, root: Path
 
 
 @pytest.mark.parametrize(("tool", "arguments", "reads"), TOOLS)
-def test_tools_by_what_they_name(marks: TaintMarks, root: Path, tool: str, arguments: dict[str, Any], reads: bool) -> None:
+def test_tools_by_what_they_name(
+    marks: TaintMarks, root: Path, tool: str, arguments: dict[str, Any], reads: bool
+) -> None:
     assert (told(marks, root, tool, **arguments) == "evil.example") is reads

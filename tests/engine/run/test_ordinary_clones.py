@@ -69,7 +69,9 @@ def at_home(home: Path) -> None:
     (home / ".gitattributes_global").write_text("*.pdf diff=pdf\n*.bin filter=lfs\n*.x filter=a=b\n")
     (home / ".config/git").mkdir(parents=True)
     (home / ".config/git/config").write_text("[user]\n\tname = Ann\n")
-    (home / ".config/work.gitconfig").write_text('[user]\n\temail = ann@example.org\n[filter "work"]\n\tclean = false\n')
+    (home / ".config/work.gitconfig").write_text(
+        '[user]\n\temail = ann@example.org\n[filter "work"]\n\tclean = false\n'
+    )
 
 
 def set_up(folder: Path, *lines: str) -> None:
@@ -81,8 +83,10 @@ def lfs(root: Path, beside: Path) -> Path:
     """``git lfs install --local`` and ``git lfs track``."""
     commit(root)
     set_up(
-        root, "lfs.repositoryformatversion 0", "filter.lfs.clean git-lfs clean -- %f", "filter.lfs.smudge git-lfs smudge -- %f",
-        "filter.lfs.process git-lfs filter-process", "filter.lfs.required true", "lfs.https://example.org/x.git/info/lfs.access basic",
+        root, "lfs.repositoryformatversion 0", "filter.lfs.clean git-lfs clean -- %f",
+        "filter.lfs.smudge git-lfs smudge -- %f",
+        "filter.lfs.process git-lfs filter-process", "filter.lfs.required true",
+        "lfs.https://example.org/x.git/info/lfs.access basic",
         "lfs.allowincompletepush true",
     )  # fmt: skip
     (root / ".gitattributes").write_text("*.txt filter=lfs diff=lfs merge=lfs -text\n")
@@ -146,10 +150,13 @@ def fork(root: Path, beside: Path) -> Path:
     """A fork with several remotes, as the tools of hosts leave it."""
     git("clone", "-q", "--template=", str(commit(beside / "origin")), str(root), cwd=beside)
     set_up(
-        root, "remote.upstream.url https://example.org/up.git", "remote.upstream.fetch +refs/heads/*:refs/remotes/upstream/*",
-        "remote.upstream.gh-resolved base", "remote.origin.pushurl git@example.org:ann/x.git", "remote.pushDefault origin",
+        root, "remote.upstream.url https://example.org/up.git",
+        "remote.upstream.fetch +refs/heads/*:refs/remotes/upstream/*",
+        "remote.upstream.gh-resolved base", "remote.origin.pushurl git@example.org:ann/x.git",
+        "remote.pushDefault origin",
         "remote.upstream.prune true", "remote.upstream.tagOpt --no-tags", "branch.main.vscode-merge-base origin/main",
-        "branch.main.github-pr-owner-number a#b#1", "branch.main.description text", "url.https://example.org/.insteadOf x:",
+        "branch.main.github-pr-owner-number a#b#1", "branch.main.description text",
+        "url.https://example.org/.insteadOf x:",
         "credential.https://example.org.helper !gh auth git-credential", "http.https://example.org/.extraheader AUTH",
         "core.sshCommand ssh -i ~/.ssh/id_work",
     )  # fmt: skip
@@ -161,16 +168,24 @@ def signed(root: Path, beside: Path) -> Path:
     commit(root)
     set_up(
         root, "commit.gpgSign true", "tag.gpgSign true", "gpg.format ssh", "gpg.ssh.allowedSignersFile .allowed",
-        "user.signingKey ~/.ssh/k", "gpg.program gpg2", "log.showSignature true", "user.name Ann", "user.email ann@example.org",
+        "user.signingKey ~/.ssh/k", "gpg.program gpg2", "log.showSignature true", "user.name Ann",
+        "user.email ann@example.org",
         "pull.rebase true", "rebase.autoStash true", "branch.autoSetupMerge always", "push.autoSetupRemote true",
         "core.autocrlf input", "core.eol lf", "core.ignoreCase true",
-        "core.precomposeUnicode true", "core.fileMode false", "core.symlinks true", "core.longPaths true", "core.fsmonitor true",
-        "core.untrackedCache true", "core.quotePath false", "core.commentChar ;", "feature.manyFiles true", "merge.conflictStyle zdiff3",
-        "merge.tool vimdiff", "diff.tool meld", "diff.algorithm histogram", "diff.colorMoved zebra", "diff.py.xfuncname ^def",
-        "rerere.enabled true", "blame.ignoreRevsFile .git-blame-ignore-revs", "commit.template .gitmessage", "pager.branch false",
-        "gui.encoding utf-8", "gitflow.branch.master main", "gitflow.path.hooks .hooks", "advice.detachedHead false", "color.ui auto",
-        "gc.auto 0", "maintenance.auto false", "maintenance.strategy incremental", "fetch.prune true", "i18n.commitEncoding utf-8",
-        "format.pretty fuller", "init.defaultBranch main", "status.showUntrackedFiles all", "sendemail.to list@example.org",
+        "core.precomposeUnicode true", "core.fileMode false", "core.symlinks true", "core.longPaths true",
+        "core.fsmonitor true",
+        "core.untrackedCache true", "core.quotePath false", "core.commentChar ;", "feature.manyFiles true",
+        "merge.conflictStyle zdiff3",
+        "merge.tool vimdiff", "diff.tool meld", "diff.algorithm histogram", "diff.colorMoved zebra",
+        "diff.py.xfuncname ^def",
+        "rerere.enabled true", "blame.ignoreRevsFile .git-blame-ignore-revs", "commit.template .gitmessage",
+        "pager.branch false",
+        "gui.encoding utf-8", "gitflow.branch.master main", "gitflow.path.hooks .hooks", "advice.detachedHead false",
+        "color.ui auto",
+        "gc.auto 0", "maintenance.auto false", "maintenance.strategy incremental", "fetch.prune true",
+        "i18n.commitEncoding utf-8",
+        "format.pretty fuller", "init.defaultBranch main", "status.showUntrackedFiles all",
+        "sendemail.to list@example.org",
     )  # fmt: skip
     return root
 
@@ -179,8 +194,10 @@ CLONES: tuple[Callable[[Path, Path], Path], ...] = (
     lfs, husky, submodule, within_a_submodule, work_tree, folder_of_a_repository, sparse, partial, fork, signed,
 )  # fmt: skip
 COMMANDS = (
-    "git status", "git diff", "git diff --stat HEAD", "git log -p -2", "git log --oneline --graph", "git show --stat", "git ls-files -m",
-    "git ls-files -o --exclude-standard", "git branch -a", "git tag", "git remote -v", "git rev-parse --show-toplevel", "git shortlog HEAD",
+    "git status", "git diff", "git diff --stat HEAD", "git log -p -2", "git log --oneline --graph", "git show --stat",
+    "git ls-files -m",
+    "git ls-files -o --exclude-standard", "git branch -a", "git tag", "git remote -v", "git rev-parse --show-toplevel",
+    "git shortlog HEAD",
     "git describe --always", "git log --oneline | head -1", "git ls-tree HEAD",
 )  # fmt: skip
 
@@ -207,8 +224,16 @@ async def test_ten_ordinary_clones(open_atelier: Opener, tmp_path: Path, monkeyp
         (places[clone.__name__] / "f.txt").write_text("two\n")
     calls = [ToolCall(id="s", name="git_status", arguments={}), ToolCall(id="d", name="git_diff", arguments={})]
     turns = [[*calls, *commands(turn)] for turn in range(len(places))]
-    below = ToolCall(id="m", name="run_command", arguments={"command": "git status", "cwd": "mod", "modifies_files": False})
-    agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command", "git_status", "git_diff"), approval=ApprovalMode.SELECTIVE)
+    below = ToolCall(
+        id="m", name="run_command", arguments={"command": "git status", "cwd": "mod", "modifies_files": False}
+    )
+    agent = AgentConfig(
+        name="A",
+        provider="p",
+        model="m",
+        tools=("run_command", "git_status", "git_diff"),
+        approval=ApprovalMode.SELECTIVE,
+    )
     turns[list(places).index("submodule")].append(below)
     steps: list[Any] = [step for turn in turns for step in (turn, "done")]
     async with open_atelier(steps) as atelier:
@@ -219,7 +244,9 @@ async def test_ten_ordinary_clones(open_atelier: Opener, tmp_path: Path, monkeyp
             await atelier.runs.wait(run_id)
             asked = [(each.arguments, each.about) for each in await atelier.approvals.pending()]
             assert asked == [], name
-            ended = {str(each.data["call_id"]): each.data for each in heard.events if each.chunk_type.value == "tool_end"}
+            ended = {
+                str(each.data["call_id"]): each.data for each in heard.events if each.chunk_type.value == "tool_end"
+            }
             assert len(ended) == len(turn)
             assert [(name, each) for each in ended.values() if not each["success"]] == []
             assert "two" in json.dumps(ended["d"]), name

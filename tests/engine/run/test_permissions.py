@@ -1,4 +1,6 @@
-"""What a call of a run comes to under its mode and rules: the facts, the verdict in the journal, the refusal the model reads."""
+"""What a call of a run comes to under its mode and rules: the facts, the verdict in the journal, the refusal the model
+reads.
+"""
 
 # judges: app/atelier_desk/engine/run/run_rules.py
 # judges: app/atelier_desk/policy/permissions/decide.py
@@ -28,13 +30,19 @@ from atelier_desk.workspace.commands import parsing
 
 
 def started(arguments: dict[str, str] | None = None, risk: str = "medium", tool: str = "write_file") -> ToolCallStarted:
-    return ToolCallStarted(call_id="c", tool=tool, arguments=arguments or {}, section="file_ops", effect="write", risk=risk)
+    return ToolCallStarted(
+        call_id="c", tool=tool, arguments=arguments or {}, section="file_ops", effect="write", risk=risk
+    )
 
 
 def state(mode: ApprovalMode, *allowed: str, workspace: tuple[str, ...] = ()) -> RunState:
     policy = ApprovalPolicy(mode=mode, rules=tuple(PermissionRule(text=tool, action=Action.ALLOW) for tool in allowed))
     return RunState(
-        run_id="r", workflow_id="w", agent=AgentConfig(name="A", provider="p", model="m"), approvals=policy, workspace=workspace
+        run_id="r",
+        workflow_id="w",
+        agent=AgentConfig(name="A", provider="p", model="m"),
+        approvals=policy,
+        workspace=workspace,
     )
 
 
@@ -52,7 +60,9 @@ def write(path: str, effect: Effect = Effect.WRITE) -> Call:
         (ApprovalMode.AUTO, Action.ALLOW, Action.ALLOW),
     ],
 )
-def test_each_profile_says_what_may_be_written(tmp_path: Path, mode: ApprovalMode, inside: Action, outside: Action) -> None:
+def test_each_profile_says_what_may_be_written(
+    tmp_path: Path, mode: ApprovalMode, inside: Action, outside: Action
+) -> None:
     run = state(mode, workspace=(str(tmp_path),))
     assert verdict(run, started(), write("notes.txt"), repaired=False).action is inside
     assert verdict(run, started(), write("../notes.txt"), repaired=False).action is outside
@@ -66,19 +76,24 @@ def test_hosts_on_the_way_are_held_against_the_rules_that_name_hosts() -> None:
     run = replace(state(ApprovalMode.AUTO), approvals=policy)
     hosts = ("www.x.org", "x.org", "y.org", "a.y.org", "z.org", "p.org", "p.org:8443", "WWW.X.ORG")
     found = {host: barred_host(run, "fetch_web_page", "web_ops", host) for host in hosts}
-    assert found == {"www.x.org": "deny", "x.org": "", "y.org": "ask", "a.y.org": "ask", "z.org": "", "p.org": "", "p.org:8443": "deny",
+    assert found == {"www.x.org": "deny", "x.org": "", "y.org": "ask", "a.y.org": "ask", "z.org": "", "p.org": "",
+    "p.org:8443": "deny",
                      "WWW.X.ORG": "deny"}  # fmt: skip
 
 
 def ruled(*said: tuple[Action, str]) -> RunState:
-    policy = ApprovalPolicy(mode=ApprovalMode.AUTO, rules=tuple(PermissionRule(text=text, action=action) for action, text in said))
+    policy = ApprovalPolicy(
+        mode=ApprovalMode.AUTO, rules=tuple(PermissionRule(text=text, action=action) for action, text in said)
+    )
     return replace(state(ApprovalMode.AUTO), approvals=policy)
 
 
 def test_own_hosts_are_those_that_rules_for_this_tool_allow_by_name() -> None:
     run = ruled(
-        (Action.ALLOW, "fetch_web_page(domain:nas.lan:80)"), (Action.ALLOW, "web_ops(local:b.lan)"), (Action.ALLOW, "*(local:all.lan)"),
-        (Action.ALLOW, "fetch_web_page"), (Action.ALLOW, "fetch_web_page(src/**)"), (Action.ALLOW, "download_file(domain:c.lan)"),
+        (Action.ALLOW, "fetch_web_page(domain:nas.lan:80)"), (Action.ALLOW, "web_ops(local:b.lan)"),
+        (Action.ALLOW, "*(local:all.lan)"),
+        (Action.ALLOW, "fetch_web_page"), (Action.ALLOW, "fetch_web_page(src/**)"),
+        (Action.ALLOW, "download_file(domain:c.lan)"),
         (Action.ASK, "fetch_web_page(domain:d.lan)"), (Action.DENY, "fetch_web_page(domain:e.lan)"),
     )  # fmt: skip
     assert host_arguments(run, "fetch_web_page", "web_ops") == ("domain:nas.lan:80", "local:b.lan", "local:all.lan")
@@ -87,7 +102,11 @@ def test_own_hosts_are_those_that_rules_for_this_tool_allow_by_name() -> None:
 
 def test_a_rule_that_cannot_be_read_allows_nothing_and_makes_calls_ask_unless_it_would_allow() -> None:
     call = Call(Effect.READ, Risk.LOW)
-    for action, comes_to, barred in ((Action.ALLOW, Action.ALLOW, ""), (Action.ASK, Action.ASK, "ask"), (Action.DENY, Action.ASK, "deny")):
+    for action, comes_to, barred in (
+        (Action.ALLOW, Action.ALLOW, ""),
+        (Action.ASK, Action.ASK, "ask"),
+        (Action.DENY, Action.ASK, "deny"),
+    ):
         run = ruled((action, "read file"))
         assert verdict(run, started(tool="calculator"), call, repaired=False).action is comes_to
         assert barred_host(run, "fetch_web_page", "web_ops", "x.org") == barred
@@ -97,22 +116,30 @@ def test_a_rule_that_cannot_be_read_allows_nothing_and_makes_calls_ask_unless_it
 
 def test_settings_of_a_repository_are_allowed_by_the_very_text_of_a_rule_that_allows() -> None:
     run = ruled((Action.ALLOW, "git(repository:one)"), (Action.DENY, "git(repository:two)"))
-    assert [settings_allowed(run, f"git(repository:{name})") for name in ("one", "two", "three")] == [True, False, False]
+    assert [settings_allowed(run, f"git(repository:{name})") for name in ("one", "two", "three")] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_what_a_result_may_tell_of_is_held_against_the_rules_that_name_paths_and_hosts(tmp_path: Path) -> None:
     (tmp_path / "private").mkdir()
     (tmp_path / "door").symlink_to(tmp_path / "private")
     said = (
-        (Action.DENY, "read_file(private/**)"), (Action.ASK, "file_ops(*.sql)"), (Action.DENY, "semantic_search(drafts/**)"),
-        (Action.DENY, "write_file(public/**)"), (Action.ASK, "semantic_search"), (Action.DENY, "fetch_web_page(domain:x.org)"),
+        (Action.DENY, "read_file(private/**)"), (Action.ASK, "file_ops(*.sql)"),
+        (Action.DENY, "semantic_search(drafts/**)"),
+        (Action.DENY, "write_file(public/**)"), (Action.ASK, "semantic_search"),
+        (Action.DENY, "fetch_web_page(domain:x.org)"),
         (Action.ALLOW, "read_file(private/known.md)"),
     )  # fmt: skip
     policy = ApprovalPolicy(rules=tuple(PermissionRule(text=text, action=action) for action, text in said))
     run = replace(state(ApprovalMode.AUTO, workspace=(str(tmp_path),)), approvals=policy)
     tells = disclosure_filter(run, "semantic_search", "rag_ops")
     paths = ("private/wage.py", "private/known.md", "door/wage.py", "all.sql", "drafts/a.md", "public/cart.py")
-    assert {path: tells(f"{tmp_path}/{path}") for path in paths} == dict.fromkeys(paths[:-1], False) | {"public/cart.py": True}
+    assert {path: tells(f"{tmp_path}/{path}") for path in paths} == dict.fromkeys(paths[:-1], False) | {
+        "public/cart.py": True
+    }
     assert disclosure_filter(run, "query_entities", "rag_ops")(f"{tmp_path}/drafts/a.md"), "a rule about another tool"
     assert (tells("https://x.org/a"), tells("https://y.org/a")) == (False, True)
     broken = replace(run, approvals=ApprovalPolicy(rules=(PermissionRule(text="read file", action=Action.DENY),)))
@@ -168,9 +195,12 @@ def test_the_model_reads_which_rule_refused_it() -> None:
 
 
 @pytest.mark.parametrize("mode", [ApprovalMode.AUTO, ApprovalMode.EDIT, ApprovalMode.SELECTIVE])
-def test_a_call_that_cannot_be_inspected_asks(mode: ApprovalMode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_cannot_be_inspected_asks(
+    mode: ApprovalMode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = state(mode, "write_file", workspace=(str(tmp_path),))
-    assert verdict(run, started(), write("a\0b"), repaired=False) == Verdict(action=Action.ASK, reason="unparsed")  # no path at all
+    # no path at all
+    assert verdict(run, started(), write("a\0b"), repaired=False) == Verdict(action=Action.ASK, reason="unparsed")
 
     def broken(*_given: object) -> object:
         raise RuntimeError("an inspector with a mistake in it")
@@ -211,7 +241,10 @@ def test_two_slashes_at_the_start_and_a_bare_tilde_are_read_as_the_tools_read_th
 
 
 PIECES = st.lists(
-    st.sampled_from(["ls", "$(id)", "`id`", "a=b", "&", "$X", "'", "(", "{", "<(id)", "eval", "x", " ", ";", "|", "\n"]), min_size=1
+    st.sampled_from(
+        ["ls", "$(id)", "`id`", "a=b", "&", "$X", "'", "(", "{", "<(id)", "eval", "x", " ", ";", "|", "\n"]
+    ),
+    min_size=1,
 )
 
 
@@ -256,9 +289,14 @@ def test_what_comes_from_outside_is_named(tmp_path: Path) -> None:
     assert read_by(run, write(f"{other}/a")) == ""
     assert read_by(run, Call(Effect.READ, Risk.LOW, subjects=command)) == ""
     assert read_by(replace(run, trusted=()), Call(Effect.READ, Risk.LOW, subjects=command)) == str(mine)
-    assert read_by(run, Call(Effect.EXECUTE, Risk.HIGH, subjects=command.model_copy(update={"sandbox": "network"}))) == "ls"
+    assert (
+        read_by(run, Call(Effect.EXECUTE, Risk.HIGH, subjects=command.model_copy(update={"sandbox": "network"})))
+        == "ls"
+    )
     assert read_by(run, Call(Effect.READ, Risk.LOW), server="files") == "files"
-    assert read_by(run, Call(Effect.NETWORK, Risk.LOW, subjects=Subjects(hosts=("https://a.example/x?y",)))) == "a.example"
+    assert (
+        read_by(run, Call(Effect.NETWORK, Risk.LOW, subjects=Subjects(hosts=("https://a.example/x?y",)))) == "a.example"
+    )
     assert read_by(run, Call(Effect.NETWORK, Risk.LOW)) == "t"
     assert read_by(run, Call(Effect.WRITE, Risk.LOW)) == ""
 
@@ -293,7 +331,9 @@ def test_rules_are_read_again_only_when_the_run_has_other_ones(monkeypatch: pyte
     monkeypatch.setattr("atelier_desk.engine.run.permissions.rules", counted)
 
     def said(run: RunState) -> Action:
-        return judge.judged(run, started(), Call(Effect.WRITE, Risk.MEDIUM, ApprovalKind.FILE_OP), repaired=False).verdict.action
+        return judge.judged(
+            run, started(), Call(Effect.WRITE, Risk.MEDIUM, ApprovalKind.FILE_OP), repaired=False
+        ).verdict.action
 
     assert [said(run), said(replace(run, iterations=3))] == [Action.ALLOW, Action.ALLOW]
     assert len(read) == 1

@@ -1,4 +1,6 @@
-"""What comes with a verdict: what may be allowed from now on, what was read, what it rests on, and what nobody is asked about at all."""
+"""What comes with a verdict: what may be allowed from now on, what was read, what it rests on, and what nobody is asked
+about at all.
+"""
 
 # judges: app/atelier_desk/engine/run/call_facts.py
 # judges: app/atelier_desk/engine/run/run_rules.py
@@ -20,7 +22,14 @@ from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.permission import Action, PermissionRule, Verdict
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.engine.run.call_facts import facts
-from atelier_desk.engine.run.permissions import REPOSITORY_REFUSAL, Judge, JudgedCall, disclosure_filter, refusal, unreachable
+from atelier_desk.engine.run.permissions import (
+    REPOSITORY_REFUSAL,
+    Judge,
+    JudgedCall,
+    disclosure_filter,
+    refusal,
+    unreachable,
+)
 from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState
 from atelier_desk.engine.run.run_rules import denials, rules
 from atelier_desk.policy.permissions.call_facts import Concern
@@ -51,10 +60,14 @@ def call_of(name: str, **arguments: Any) -> Call:
     return REGISTRY.prepare(tool, arguments).described
 
 
-def judged(run: RunState, name: str, judge: Judge | None = None, tainted: tuple[str, ...] = (), **arguments: Any) -> JudgedCall:
+def judged(
+    run: RunState, name: str, judge: Judge | None = None, tainted: tuple[str, ...] = (), **arguments: Any
+) -> JudgedCall:
     tool, described = REGISTRY.get_tool(name), call_of(name, **arguments)
     assert tool is not None
-    intent = started(arguments, described.risk.value, name).model_copy(update={"section": tool.section, "effect": described.effect.value})
+    intent = started(arguments, described.risk.value, name).model_copy(
+        update={"section": tool.section, "effect": described.effect.value}
+    )
     return (judge or Judge()).judged(run, intent, described, repaired=False, tainted=tainted)
 
 
@@ -80,7 +93,10 @@ def test_a_file_that_was_written_after_reading_from_outside_is_read_from_there(f
     marks = TaintMarks(tmp_path / "taint.jsonl")
     marks.wrote(folder, "notes.md", ("evil.example",), digest(b"x"))
     run = replace(run_in(folder), trusted=(str(folder),))
-    assert [judged(run, "read_file", judge, path="notes.md").reads for judge in (Judge(), Judge(marks=marks))] == ["", "evil.example"]
+    assert [judged(run, "read_file", judge, path="notes.md").reads for judge in (Judge(), Judge(marks=marks))] == [
+        "",
+        "evil.example",
+    ]
     assert Judge(marks=marks).blocks(run, "read_file", call_of("read_file", path="notes.md"))
     assert not Judge().blocks(run, "read_file", call_of("read_file", path="notes.md"))
 
@@ -107,18 +123,25 @@ def test_the_protected_names_of_a_command_are_those_of_its_last_judgement(folder
 @pytest.mark.parametrize(("path", "reads", "writes"), [
     ("a.txt", True, True), ("skills/a.txt", True, True), ("{skill}/a.txt", True, False), ("{home}/a.txt", False, False),
 ])  # fmt: skip
-def test_nobody_is_asked_about_files_that_lie_in_no_granted_folder(folder: Path, path: str, reads: bool, writes: bool) -> None:
+def test_nobody_is_asked_about_files_that_lie_in_no_granted_folder(
+    folder: Path, path: str, reads: bool, writes: bool
+) -> None:
     skill = folder.parent / "skill"
     skill.mkdir()
-    run = replace(run_in(folder), entries=(ContextEntry(0, EntryKind.USER, "x", skill=SkillUse(name="s", folder=str(skill))),))
+    run = replace(
+        run_in(folder), entries=(ContextEntry(0, EntryKind.USER, "x", skill=SkillUse(name="s", folder=str(skill))),)
+    )
     path = path.format(skill=skill, home=folder.parent / "home")
     for name, described, fine in (
-        ("read_file", call_of("read_file", path=path), reads), ("write_file", call_of("write_file", path=path, content="x"), writes),
+        ("read_file", call_of("read_file", path=path), reads),
+        ("write_file", call_of("write_file", path=path, content="x"), writes),
     ):  # fmt: skip
         tool = REGISTRY.get_tool(name)
         assert tool is not None
         assert (unreachable(run, tool, described) is None) is fine
-        assert unreachable(replace(run, workspace=()), tool, described) is None, "the tool itself says that there is no folder"
+        assert unreachable(replace(run, workspace=()), tool, described) is None, (
+            "the tool itself says that there is no folder"
+        )
 
 
 def test_the_model_reads_why_git_does_not_run_in_a_plan() -> None:
@@ -127,25 +150,37 @@ def test_the_model_reads_why_git_does_not_run_in_a_plan() -> None:
 
 
 @pytest.mark.parametrize(("text", "hidden"), [
-    ("rag_ops(drafts/**)", ["drafts/a.md"]), ("semantic_search(drafts/**)", ["drafts/a.md"]), ("file_ops(*.sql)", ["all.sql"]),
-    ("read_file(~/notes/**)", ["~/notes/a"]), ("web_ops(domain:x.org)", ["https://x.org/"]), ("*(domain:y.org)", ["http://y.org/a"]),
+    ("rag_ops(drafts/**)", ["drafts/a.md"]), ("semantic_search(drafts/**)", ["drafts/a.md"]),
+    ("file_ops(*.sql)", ["all.sql"]),
+    ("read_file(~/notes/**)", ["~/notes/a"]), ("web_ops(domain:x.org)", ["https://x.org/"]),
+    ("*(domain:y.org)", ["http://y.org/a"]),
     ("fetch_web_page(domain:x.org)", ["https://x.org/"]), ("web_ops", []), ("read_file", []), ("write_file(*.sql)", []),
 ])  # fmt: skip
 def test_what_a_result_may_not_tell_of(folder: Path, text: str, hidden: list[str]) -> None:
     for action in (Action.DENY, Action.ASK, Action.ALLOW):
         tells = disclosure_filter(run_in(folder, (action, text)), "semantic_search", "rag_ops")
-        places = {place: place.replace("~", home_folder()) for place in ("~/notes/a", "https://x.org/", "http://y.org/a")}
+        places = {
+            place: place.replace("~", home_folder()) for place in ("~/notes/a", "https://x.org/", "http://y.org/a")
+        }
         places |= {name: f"{folder}/{name}" for name in ("drafts/a.md", "all.sql")}
-        assert [name for name, place in places.items() if not tells(place)] == (hidden if action is not Action.ALLOW else [])
+        assert [name for name, place in places.items() if not tells(place)] == (
+            hidden if action is not Action.ALLOW else []
+        )
 
 
 def test_what_rules_deny_on_the_disk_starts_at_the_workspace_and_at_home(folder: Path) -> None:
-    run = run_in(folder, (Action.DENY, "read_file(/.env)"), (Action.DENY, "file_ops(~/.ssh)"), (Action.ALLOW, "read_file(a)"))
+    run = run_in(
+        folder, (Action.DENY, "read_file(/.env)"), (Action.DENY, "file_ops(~/.ssh)"), (Action.ALLOW, "read_file(a)")
+    )
     found = denials(run, rules(run))
     places = (f"{folder}/.env", f"{home_folder()}/.ssh/id", f"{folder}/sub/.env", f"{folder}/a")
     assert [found.covers(place) for place in places] == [True, True, False, False]
     assert not denials(run, rules(run_in(folder, (Action.ALLOW, "read_file(a)"))))
     about = facts(
-        run, started(tool="run_command"), call_of("run_command", command="cat .env", modifies_files=False), repaired=False, denials=found
+        run,
+        started(tool="run_command"),
+        call_of("run_command", command="cat .env", modifies_files=False),
+        repaired=False,
+        denials=found,
     )
     assert f"{folder}/.env" in [path.spellings[0] for path in about.paths]

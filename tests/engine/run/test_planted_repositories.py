@@ -1,4 +1,6 @@
-"""What agents write with the tools for files never leads git, when its owner calls it, to programs that nobody was asked about."""
+"""What agents write with the tools for files never leads git, when its owner calls it, to programs that nobody was
+asked about.
+"""
 
 from __future__ import annotations
 
@@ -34,25 +36,31 @@ def folder(path: str) -> tuple[str, dict[str, Any]]:
 
 def patch(**files: str) -> tuple[str, dict[str, Any]]:
     parts = [
-        f"*** Add File: {name.replace('__', '/')}\n" + "\n".join(f"+{line}" for line in text.splitlines()) for name, text in files.items()
+        f"*** Add File: {name.replace('__', '/')}\n" + "\n".join(f"+{line}" for line in text.splitlines())
+        for name, text in files.items()
     ]
     return "edit_file", {"patch": "*** Begin Patch\n" + "\n".join(parts) + "\n*** End Patch"}
 
 
 SETTINGS = "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = {canary}\n"
 PLANTED: dict[str, tuple[list[tuple[str, dict[str, Any]]], str]] = {
-    "commondir": ([folder("evil/refs"), folder("evil/objects"), write("evil/config", SETTINGS), write(".git/commondir", "../evil")], "."),
+    "commondir": ([folder("evil/refs"), folder("evil/objects"), write("evil/config", SETTINGS),
+    write(".git/commondir", "../evil")], "."),
     "a bare repository, settings last": ([folder("docs/objects"), folder("docs/refs"), write("docs/HEAD", HEAD),
                                           write("docs/config", EVIL)], "docs"),
     "a bare repository, HEAD last": ([write("docs/config", EVIL), folder("docs/objects"), folder("docs/refs"),
                                       write("docs/HEAD", HEAD)], "docs"),
-    "a bare repository, objects last": ([write("docs/config", EVIL), write("docs/HEAD", HEAD), folder("docs/refs/heads"),
+    "a bare repository, objects last": ([write("docs/config", EVIL), write("docs/HEAD", HEAD),
+    folder("docs/refs/heads"),
                                          write("docs/objects/info/x", "")], "docs"),
-    "a bare repository, moved together": ([write("docs/config", EVIL), write("docs/HEAD", HEAD), folder("docs/refs"), folder("o"),
+    "a bare repository, moved together": ([write("docs/config", EVIL), write("docs/HEAD", HEAD), folder("docs/refs"),
+    folder("o"),
                                            ("move_file", {"source": "o", "destination": "docs/objects"})], "docs"),
-    "a bare repository, copied together": ([write("docs/config", EVIL), write("docs/HEAD", HEAD), folder("docs/refs"), folder("o"),
+    "a bare repository, copied together": ([write("docs/config", EVIL), write("docs/HEAD", HEAD), folder("docs/refs"),
+    folder("o"),
                                             ("copy_file", {"source": "o", "destination": "docs/objects"})], "docs"),
-    "a bare repository in one patch": ([patch(docs__config=EVIL, docs__HEAD=HEAD, docs__refs__x="x", docs__objects__x="x")], "docs"),
+    "a bare repository in one patch": ([patch(docs__config=EVIL, docs__HEAD=HEAD, docs__refs__x="x",
+    docs__objects__x="x")], "docs"),
     "settings of a bare repository": ([write("old.git/config", EVIL)], "old.git"),
     "the root, once .git is none": ([write(".git/HEAD", "x"), write("config", EVIL), folder("objects"), folder("refs"),
                                         write("HEAD", HEAD)], "."),
@@ -82,12 +90,22 @@ def filled(value: Any, root: Path, canary: Path) -> Any:
 def ran(root: Path, where: str) -> bool:
     """Whether the canary runs when git is called there."""
     env = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(root.parent)}
-    subprocess.run(["git", "status"], cwd=root / where if (root / where).is_dir() else root, env=env, capture_output=True, timeout=20)
+    subprocess.run(
+        ["git", "status"],
+        cwd=root / where if (root / where).is_dir() else root,
+        env=env,
+        capture_output=True,
+        timeout=20,
+    )
     return (root.parent / "ran").exists()
 
 
-async def attacked(open_atelier: Opener, root: Path, mode: ApprovalMode, calls: list[tuple[str, dict[str, Any]]], *, yes: bool) -> None:
-    steps = [[ToolCall(id=f"c{number}", name=name, arguments=arguments)] for number, (name, arguments) in enumerate(calls)]
+async def attacked(
+    open_atelier: Opener, root: Path, mode: ApprovalMode, calls: list[tuple[str, dict[str, Any]]], *, yes: bool
+) -> None:
+    steps = [
+        [ToolCall(id=f"c{number}", name=name, arguments=arguments)] for number, (name, arguments) in enumerate(calls)
+    ]
     tools = ("write_file", "edit_file", "create_directory", "move_file", "copy_file")
     async with open_atelier([*steps, "done"]) as atelier:
         workflow = await atelier.workflows.create("w", workspace=(str(root),))
@@ -103,7 +121,9 @@ async def attacked(open_atelier: Opener, root: Path, mode: ApprovalMode, calls: 
 async def test_the_attack_itself(open_atelier: Opener, tmp_path: Path, name: str) -> None:
     calls, where = PLANTED[name]
     root, canary = place(tmp_path)
-    await attacked(open_atelier, root, ApprovalMode.AUTO, [(tool, filled(given, root, canary)) for tool, given in calls], yes=True)
+    await attacked(
+        open_atelier, root, ApprovalMode.AUTO, [(tool, filled(given, root, canary)) for tool, given in calls], yes=True
+    )
     assert ran(root, where)
 
 
@@ -120,5 +140,8 @@ def test_whatever_is_read_as_instructions_is_protected() -> None:
     """Places of skills and commands in a folder, files of instructions, MCP servers of other programs."""
     folders = {*find.PROJECT, *find.USER, *find.PROJECT_COMMANDS, *find.USER_COMMANDS}
     assert {each for each in folders if not all_below(f"/w/{each}")} == set()
-    files = {*(f"/w/sub/{name}" for name in NAMES), *(str(place.path) for place in (*of_folder(Path("/w/sub")), *of_user()))}
+    files = {
+        *(f"/w/sub/{name}" for name in NAMES),
+        *(str(place.path) for place in (*of_folder(Path("/w/sub")), *of_user())),
+    }
     assert {each for each in files if not is_protected(each)} == set()

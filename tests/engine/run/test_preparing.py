@@ -49,7 +49,9 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
     return found
 
 
-async def begun(atelier: Atelier, folder: Path, mode: ApprovalMode = ApprovalMode.SELECTIVE, tool: str = "write_file") -> str:
+async def begun(
+    atelier: Atelier, folder: Path, mode: ApprovalMode = ApprovalMode.SELECTIVE, tool: str = "write_file"
+) -> str:
     folder.mkdir(exist_ok=True)
     stored = await atelier.agents.save(agent(name="Writer", tools=(tool,), approval=mode))
     workflow = await atelier.workflows.create("w", stored.id, (str(folder),))
@@ -78,9 +80,27 @@ async def nothing(atelier: Atelier, run_id: str) -> None:
 
 # ``configured``: once for each of the two requests to the model, and once at each look at the call.
 TIMES: dict[str, tuple[ToolCall, ApprovalMode, Callable[[Atelier, str], Awaitable[None]], dict[str, int], str]] = {
-    "approved": (WRITE, ApprovalMode.SELECTIVE, approved, {"prepare": 1, "validate": 1, "describe": 2, "judged": 2, "configured": 4}, "x"),
-    "allowed": (WRITE, ApprovalMode.AUTO, nothing, {"prepare": 1, "validate": 1, "describe": 1, "judged": 1, "configured": 3}, "x"),
-    "edited": (WRITE, ApprovalMode.SELECTIVE, edited, {"prepare": 2, "validate": 2, "describe": 2, "judged": 2, "configured": 4}, "y"),
+    "approved": (
+        WRITE,
+        ApprovalMode.SELECTIVE,
+        approved,
+        {"prepare": 1, "validate": 1, "describe": 2, "judged": 2, "configured": 4},
+        "x",
+    ),
+    "allowed": (
+        WRITE,
+        ApprovalMode.AUTO,
+        nothing,
+        {"prepare": 1, "validate": 1, "describe": 1, "judged": 1, "configured": 3},
+        "x",
+    ),
+    "edited": (
+        WRITE,
+        ApprovalMode.SELECTIVE,
+        edited,
+        {"prepare": 2, "validate": 2, "describe": 2, "judged": 2, "configured": 4},
+        "y",
+    ),
 }
 
 

@@ -54,7 +54,9 @@ class Turns:
 
     async def begin(self, mode: ApprovalMode = ApprovalMode.SELECTIVE) -> list[ApprovalRequest]:
         """Start one; what it waits for."""
-        agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command", "git_status", "git_diff"), approval=mode)
+        agent = AgentConfig(
+            name="A", provider="p", model="m", tools=("run_command", "git_status", "git_diff"), approval=mode
+        )
         workflow = await self._atelier.workflows.create("W", workspace=(str(self._folder),))
         self._heard = Recorder(self._atelier, workflow.id)
         self.run_id = await self._atelier.runs.send(workflow.id, "go", agent=agent)
@@ -98,7 +100,9 @@ async def test_an_approval_holds_until_the_settings_change(open_atelier: Opener,
         git("config", "--unset", "filter.a=b.smudge", cwd=work)
 
         await atelier.permissions.remove(rule.id)
-        assert [each.reason for each in await turns.begin(ApprovalMode.AUTO)] == ["repository"], "any git command, also under Free"
+        assert [each.reason for each in await turns.begin(ApprovalMode.AUTO)] == ["repository"], (
+            "any git command, also under Free"
+        )
         assert await turns.begin(ApprovalMode.PLAN) == []
         end = await turns.ended()
         assert not end["success"]
@@ -116,8 +120,12 @@ async def test_ordinary_changes_of_a_repository_do_not_ask_again(open_atelier: O
         assert await turns.begin() == []
 
 
-async def test_an_approval_to_changed_settings_takes_the_place_of_the_old_rule(open_atelier: Opener, work: Path) -> None:
-    async with open_atelier([step for line in ("git diff", "git diff", "git add .") for step in (call(line=line), "done")]) as atelier:
+async def test_an_approval_to_changed_settings_takes_the_place_of_the_old_rule(
+    open_atelier: Opener, work: Path
+) -> None:
+    async with open_atelier(
+        [step for line in ("git diff", "git diff", "git add .") for step in (call(line=line), "done")]
+    ) as atelier:
         turns = Turns(atelier, work)
         for _time in range(2):
             [asked] = await turns.begin()
@@ -129,10 +137,14 @@ async def test_an_approval_to_changed_settings_takes_the_place_of_the_old_rule(o
         git("config", "core.fsmonitor", "./evil.sh", cwd=work)
         [asked] = await turns.begin()
         await atelier.approvals.approve(asked.id)
-        assert len(await atelier.permissions.rules()) == 2, "what matters only to commands that write has a rule of its own"
+        assert len(await atelier.permissions.rules()) == 2, (
+            "what matters only to commands that write has a rule of its own"
+        )
 
 
-async def test_settings_that_change_after_the_yes_are_not_run(open_atelier: Opener, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_settings_that_change_after_the_yes_are_not_run(
+    open_atelier: Opener, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     look = repository.inspect
     async with open_atelier([call(), "done"]) as atelier:
         turns = Turns(atelier, work)
@@ -150,11 +162,15 @@ async def test_settings_that_change_after_the_yes_are_not_run(open_atelier: Open
 
 
 @pytest.mark.parametrize("scope", [ApprovalScope.RUN, None])
-async def test_an_approval_for_the_run_and_one_by_time_are_not_kept(open_atelier: Opener, work: Path, scope: ApprovalScope | None) -> None:
+async def test_an_approval_for_the_run_and_one_by_time_are_not_kept(
+    open_atelier: Opener, work: Path, scope: ApprovalScope | None
+) -> None:
     async with open_atelier([call(), "done"]) as atelier:
         turns = Turns(atelier, work)
         settings = (await atelier.settings.get()).approvals
-        await atelier.settings.update(approvals=settings.model_copy(update={"timeout_s": 30.0, "on_timeout": OnTimeout.APPROVE}))
+        await atelier.settings.update(
+            approvals=settings.model_copy(update={"timeout_s": 30.0, "on_timeout": OnTimeout.APPROVE})
+        )
         [asked] = await turns.begin()
         if scope is None:
             assert await atelier.approvals.seen(asked.id, 31_000) == 0.0

@@ -24,7 +24,9 @@ def test_halves_that_met_again_are_joined() -> None:
 
 
 def test_what_is_whole_is_returned_as_it_is() -> None:
-    body = ModelReplied(reply=ChatReply(content="é", tool_calls=(ToolCall(id="a", name="t", arguments={"k": ["v", 1, None]}),)))
+    body = ModelReplied(
+        reply=ChatReply(content="é", tool_calls=(ToolCall(id="a", name="t", arguments={"k": ["v", 1, None]}),))
+    )
     assert sanitized(body) is body
 
 

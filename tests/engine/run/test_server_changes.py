@@ -1,4 +1,6 @@
-"""What MCP servers of its agents lack is said once a workflow, not by every turn and sub-agent, and again when it is something else."""
+"""What MCP servers of its agents lack is said once a workflow, not by every turn and sub-agent, and again when it is
+something else.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ from tests.engine.conftest import Opener
 from tests.support.runs import agent
 
 TEAM = agent(tools=("SpawnAgentTool",), mcp_servers=("files", "mail"), approval="auto", tool_dialect="native")
-BOTH = [ToolCall(id=name, name="SpawnAgentTool", arguments={"operation": "spawn", "name": name, "prompt": "Do it."}) for name in ("a", "b")]
+BOTH = [
+    ToolCall(id=name, name="SpawnAgentTool", arguments={"operation": "spawn", "name": name, "prompt": "Do it."})
+    for name in ("a", "b")
+]
 FAILED = ServerProblem(server="mail", code="failed", detail="it ended at 10:31", key="start")
 TOOLS = ServerProblem(server="files", code="left_out", detail="tool odd: …", key="1f")
 
@@ -31,8 +36,8 @@ async def told(atelier: Atelier, workflow_id: str | None = None) -> tuple[str, l
 
 
 class Servers:
-    """Stands for what is known of servers, looked at when each run begins; ``now`` are the problems of that moment, ``first`` those of the
-    very first look where they are others."""
+    """Stands for what is known of servers, looked at when each run begins; ``now`` are the problems of that moment,
+    ``first`` those of the very first look where they are others."""
 
     def __init__(self, atelier: Atelier, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now: tuple[ServerProblem, ...] = ()
@@ -61,7 +66,10 @@ class Servers:
     ],
 )
 async def test_each_turn_says_only_what_is_new(
-    turns: list[tuple[ServerProblem, ...]], expected: list[list[str]], open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+    turns: list[tuple[ServerProblem, ...]],
+    expected: list[list[str]],
+    open_atelier: Opener,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with open_atelier(["Fine."] * len(turns)) as atelier:
         servers, workflow = Servers(atelier, monkeypatch), await atelier.workflows.create()
@@ -86,7 +94,9 @@ async def test_sub_agents_that_begin_together_repeat_nothing_and_another_workflo
         assert notices == [["mail", "files"]]
 
 
-async def test_those_that_only_sub_agents_have_are_said_by_one_of_them(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_those_that_only_sub_agents_have_are_said_by_one_of_them(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_atelier(ScriptedModel([BOTH, "Done.", "Done.", "All done."])) as atelier:
         servers = Servers(atelier, monkeypatch)
         servers.first, servers.now = (), (FAILED,)

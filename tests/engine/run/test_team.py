@@ -25,12 +25,18 @@ from atelier_desk.engine.run.reducer.steps import Append, CallModel, StartChildr
 from tests.support.runs import Script, advance, agent, call, finished, reply, started
 
 
-def planned(*stages: int, stop_on_error: bool = False, background: bool = False, budget: Budget | None = None) -> RunState:
+def planned(
+    *stages: int, stop_on_error: bool = False, background: bool = False, budget: Budget | None = None
+) -> RunState:
     """A run whose call planned one sub-agent for each stage."""
     script = Script(config=agent(budget=budget or Budget()))
     script.add(reply("", call("c", "plan_actions")), started("c", "plan_actions"))
-    plans = tuple(ChildPlan(id=f"k{n}", name=f"k{n}", agent=agent(), prompt="x", stage=stage) for n, stage in enumerate(stages))
-    planning = ChildrenPlanned(call_id="c", kind=TeamCall.PLAN, children=plans, stop_on_error=stop_on_error, background=background)
+    plans = tuple(
+        ChildPlan(id=f"k{n}", name=f"k{n}", agent=agent(), prompt="x", stage=stage) for n, stage in enumerate(stages)
+    )
+    planning = ChildrenPlanned(
+        call_id="c", kind=TeamCall.PLAN, children=plans, stop_on_error=stop_on_error, background=background
+    )
     return script.add(planning).state
 
 
@@ -55,7 +61,9 @@ def test_a_stage_begins_when_the_one_before_has_ended() -> None:
 
 
 def test_after_a_failure_a_sequential_plan_skips_the_rest() -> None:
-    state = after(planned(0, 1, 2, stop_on_error=True), ChildStarted(child_id="k0"), end("k0", ChildStatus.ERROR, error="broke"))
+    state = after(
+        planned(0, 1, 2, stop_on_error=True), ChildStarted(child_id="k0"), end("k0", ChildStatus.ERROR, error="broke")
+    )
     step = next_step(state)
     assert isinstance(step, Append)
     assert [(body.child_id, body.status) for body in step.bodies if isinstance(body, ChildFinished)] == [
@@ -67,7 +75,9 @@ def test_after_a_failure_a_sequential_plan_skips_the_rest() -> None:
 
 
 def test_a_call_is_settled_when_all_have_ended_or_wait_for_an_answer() -> None:
-    state = after(planned(0, 0), ChildStarted(child_id="k0"), ChildStarted(child_id="k1"), ChildAsked(child_id="k0", message="?"))
+    state = after(
+        planned(0, 0), ChildStarted(child_id="k0"), ChildStarted(child_id="k1"), ChildAsked(child_id="k0", message="?")
+    )
     assert next_step(state) == Wait("children")
     assert isinstance(next_step(after(state, end("k1"))), Append)
     assert next_step(after(state, ChildAnswered(child_id="k0", text="!"), end("k1"))) == Wait("children")
@@ -91,11 +101,16 @@ def test_a_share_counts_until_its_end_and_then_what_was_used() -> None:
     assert (raised.spent.tokens, raised.raised_limits[LimitKind.TOKENS]) == (135, 40)
     assert raised.children[0].share == Budget(max_tokens=120, max_tool_calls=5)
     used = Spending(usage=state.usage.model_copy(update={"tokens_input": 7, "tokens_output": 0}), tool_calls=2)
-    assert (after(state, end("k0", spent=used)).spent.tokens, after(state, end("k0", spent=used)).spent.tool_calls) == (22, 3)
+    assert (after(state, end("k0", spent=used)).spent.tokens, after(state, end("k0", spent=used)).spent.tool_calls) == (
+        22,
+        3,
+    )
 
 
 def test_one_that_has_ended_stays_as_it_ended() -> None:
-    state = after(planned(0), ChildStarted(child_id="k0"), end("k0", report="first"), end("k0", ChildStatus.ERROR, error="late"))
+    state = after(
+        planned(0), ChildStarted(child_id="k0"), end("k0", report="first"), end("k0", ChildStatus.ERROR, error="late")
+    )
     assert (state.children[0].status, state.children[0].report) == (ChildStatus.COMPLETED, "first")
     assert after(state, ChildAsked(child_id="k0", message="?")).children[0].question == ""
 

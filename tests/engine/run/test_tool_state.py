@@ -16,7 +16,9 @@ MEMORY = AgentConfig(name="A", provider="test", model="m", tools=("MemoryTool", 
 
 
 def calls(*given: tuple[str, dict[str, Any]]) -> ChatReply:
-    made = tuple(ToolCall(id=f"c{number}", name=name, arguments=arguments) for number, (name, arguments) in enumerate(given))
+    made = tuple(
+        ToolCall(id=f"c{number}", name=name, arguments=arguments) for number, (name, arguments) in enumerate(given)
+    )
     return ChatReply(tool_calls=made, finish_reason=FinishReason.TOOL_CALLS)
 
 
@@ -38,7 +40,11 @@ async def test_the_scope_of_memories_outlives_the_process(open_atelier: Opener) 
         await atelier.runs.answering.answer_question(asked.id, QuestionStatus.ANSWERED, text="yes")
         await atelier.runs.wait(run_id)
         events = await atelier.repos.journal.events(run_id)
-        assert [event.body.state for event in events if isinstance(event.body, ToolCallFinished)] == [{"workflow_id": None}, None, None]
+        assert [event.body.state for event in events if isinstance(event.body, ToolCallFinished)] == [
+            {"workflow_id": None},
+            None,
+            None,
+        ]
         assert fold(events).tool_state == {"MemoryTool": {"workflow_id": None}}
         assert [memory.content for memory in await atelier.memories.proposed()] == ["Kept for all."]
     assert "Until they answer it is known in this workflow alone" in results(model)

@@ -27,7 +27,9 @@ from tests.support.worst_case.attack import PROFILES, attacked
 from tests.support.worst_case.contents import WAYS, contents
 
 
-async def test_every_verdict_of_the_worst_case_is_reached_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_every_verdict_of_the_worst_case_is_reached_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with attacked(tmp_path, monkeypatch) as attack:
         every = list(contents(attack.world))
         for number, goal in enumerate(list(dict.fromkeys(content.goal for content in every))[::3]):
@@ -43,7 +45,9 @@ async def test_every_verdict_of_the_worst_case_is_reached_again(tmp_path: Path, 
 
 
 def calls(*written: tuple[str, dict[str, Any]]) -> list[ToolCall]:
-    return [ToolCall(id=f"c{number}", name=name, arguments=arguments) for number, (name, arguments) in enumerate(written)]
+    return [
+        ToolCall(id=f"c{number}", name=name, arguments=arguments) for number, (name, arguments) in enumerate(written)
+    ]
 
 
 def write(path: str) -> tuple[str, dict[str, Any]]:
@@ -53,12 +57,15 @@ def write(path: str) -> tuple[str, dict[str, Any]]:
 async def test_other_rules_say_otherwise_of_the_same_calls(open_atelier: Opener, tmp_path: Path) -> None:
     (folder := tmp_path / "garden").mkdir()
     (folder / "door").symlink_to(folder)
-    steps = [calls(write("a.txt"), write("door/b.txt"), write("secret/c.txt"), ("run_command", {"command": "git push origin",
+    steps = [calls(write("a.txt"), write("door/b.txt"), write("secret/c.txt"),
+    ("run_command", {"command": "git push origin",
              "modifies_files": True})), calls(write("d.txt")), "done"]  # fmt: skip
     async with open_atelier(steps) as atelier:
         workflow = await atelier.workflows.create("Garden", workspace=(str(folder),))
         [secret] = await atelier.permissions.add(PermissionRule(text="write_file(secret/**)", action=Action.DENY))
-        agent = AgentConfig(name="Ada", provider="p", model="m", tools=("write_file", "run_command"), approval=ApprovalMode.SELECTIVE)
+        agent = AgentConfig(
+            name="Ada", provider="p", model="m", tools=("write_file", "run_command"), approval=ApprovalMode.SELECTIVE
+        )
         run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
         await atelier.runs.wait(run_id)
         for asked in await atelier.approvals.pending():
@@ -88,19 +95,27 @@ async def test_other_rules_say_otherwise_of_the_same_calls(open_atelier: Opener,
         shutil.rmtree(folder)
         once = {one.detail: one for one in await atelier.permissions.replay(workflow.id) if not one.answered}
         assert all(one.same for one in once.values()), "the rules of then are in the journal"
-        today = {detail: one.today.action.value for detail, one in once.items() if one.today is not None and one.differs}
+        today = {
+            detail: one.today.action.value for detail, one in once.items() if one.today is not None and one.differs
+        }
         # The link was followed then; a rule for the file it leads to holds.
         assert today == {"door/b.txt": "deny", "git push origin": "allow", "secret/c.txt": "ask", "d.txt": "allow"}
 
         async def without_grounds() -> AsyncIterator[RunEvent]:
             async for event in workflow_events(atelier.repos, workflow.id):
                 body = event.body
-                yield event.model_copy(update={"body": body.model_copy(update={"grounds": None})}) if hasattr(body, "grounds") else event
+                yield (
+                    event.model_copy(update={"body": body.model_copy(update={"grounds": None})})
+                    if hasattr(body, "grounds")
+                    else event
+                )
 
         settings = await atelier.repos.settings.load()
         old = await replayed(without_grounds(), settings.approvals)
         assert len(old) == len(found)
-        assert not any(one.again or one.today or one.differs or one.same for one in old), "nothing is known of them, and nothing claimed"
+        assert not any(one.again or one.today or one.differs or one.same for one in old), (
+            "nothing is known of them, and nothing claimed"
+        )
 
 
 async def test_who_tries_to_leave_the_folders_is_in_the_audit_trail(open_atelier: Opener, tmp_path: Path) -> None:

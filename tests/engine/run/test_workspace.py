@@ -1,4 +1,6 @@
-"""An agent with a folder: its tools are offered, what it writes is asked about first, and what it read is known in the whole run."""
+"""An agent with a folder: its tools are offered, what it writes is asked about first, and what it read is known in the
+whole run.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ EDIT = ("edit_file", {"path": "a.py", "old_string": "1", "new_string": "2"})
 
 
 def calls(*given: tuple[str, dict[str, Any]]) -> ChatReply:
-    made = tuple(ToolCall(id=f"c{number}", name=name, arguments=arguments) for number, (name, arguments) in enumerate(given))
+    made = tuple(
+        ToolCall(id=f"c{number}", name=name, arguments=arguments) for number, (name, arguments) in enumerate(given)
+    )
     return ChatReply(tool_calls=made, finish_reason=FinishReason.TOOL_CALLS)
 
 
@@ -47,7 +51,12 @@ async def test_reading_runs_and_writing_asks(open_atelier: Opener, tmp_path: Pat
         run_id = await atelier.runs.send(workflow_id, "Edit.", agent=AGENT)
         await atelier.runs.wait(run_id)
         (asked,) = await atelier.approvals.pending()
-        assert (asked.tool, asked.kind.value, asked.subjects.paths, asked.risk) == ("edit_file", "file_op", ("a.py",), "medium")
+        assert (asked.tool, asked.kind.value, asked.subjects.paths, asked.risk) == (
+            "edit_file",
+            "file_op",
+            ("a.py",),
+            "medium",
+        )
         assert (tmp_path / "a.py").read_text() == "x = 1\n"
         await atelier.approvals.approve(asked.id)
         await atelier.runs.wait(run_id)

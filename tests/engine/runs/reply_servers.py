@@ -52,8 +52,12 @@ async def run(atelier: Atelier, text: str = "go", **changes: Any) -> list[Stream
     return [event async for event in atelier.run(text, agent=agent(**changes), images=images)]
 
 
-async def run_on(clock: ManualClock, atelier: Atelier, each: Callable[[], bool] = lambda: True, **changes: Any) -> list[StreamEvent]:
-    """The same while time passes, but only when somebody waits for it and ``each`` says so: real sockets are running in between."""
+async def run_on(
+    clock: ManualClock, atelier: Atelier, each: Callable[[], bool] = lambda: True, **changes: Any
+) -> list[StreamEvent]:
+    """The same while time passes, but only when somebody waits for it and ``each`` says so: real sockets are running in
+    between.
+    """
     running = asyncio.create_task(run(atelier, **changes))
     while not running.done():
         on = each()
@@ -73,7 +77,8 @@ def last_message(events: list[StreamEvent]) -> dict[str, Any]:
 def talk_of(body: dict[str, Any]) -> list[tuple[str, str]]:
     """Roles and texts of a request, whatever the kind of server calls them; without a system prompt."""
     said = [
-        (each["role"], each.get("content", each.get("parts"))) for each in body.get("messages") or body.get("contents") or body["input"]
+        (each["role"], each.get("content", each.get("parts")))
+        for each in body.get("messages") or body.get("contents") or body["input"]
     ]
     texts = [(role, text if isinstance(text, str) else "".join(part["text"] for part in text)) for role, text in said]
     return [("assistant" if role == "model" else role, text) for role, text in texts if role != "system"]

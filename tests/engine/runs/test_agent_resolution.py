@@ -1,4 +1,6 @@
-"""What is chosen for a workflow answers in it until another is chosen: each message, an edited one, one answered again; after a restart."""
+"""What is chosen for a workflow answers in it until another is chosen: each message, an edited one, one answered again;
+after a restart.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ BIG = Choices(provider="builtin", model="big")
 
 async def made(atelier: Atelier, choices: Choices | None = None) -> tuple[str, Agent]:
     provider = (await atelier.providers.list())[0].name
-    agent = await atelier.agents.save(AgentConfig(name="Ada", provider=provider, model="small", system_prompt="Be kind."))
+    agent = await atelier.agents.save(
+        AgentConfig(name="Ada", provider=provider, model="small", system_prompt="Be kind.")
+    )
     picked = choices.model_copy(update={"provider": provider}) if choices is not None and choices.model else choices
     return (await atelier.workflows.create(agent_id=agent.id, choices=picked)).id, agent
 
@@ -67,7 +71,9 @@ async def test_a_message_that_waits_is_answered_by_whom_was_chosen_meanwhile(ope
 
 async def test_bounds_approvals_and_instructions_of_the_workflow_are_in_force(open_atelier: Opener) -> None:
     model = ScriptedModel(["a"])
-    choices = Choices(thinking=Thinking.HIGH, approval=ApprovalMode.MANUAL, budget=Budget(max_cost=0.5), instructions="In French.")
+    choices = Choices(
+        thinking=Thinking.HIGH, approval=ApprovalMode.MANUAL, budget=Budget(max_cost=0.5), instructions="In French."
+    )
     async with open_atelier(model) as atelier:
         workflow_id, _agent = await made(atelier, choices)
         run_id = await answered(atelier, await atelier.runs.send(workflow_id, "one"))

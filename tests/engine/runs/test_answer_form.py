@@ -70,7 +70,9 @@ async def test_one_that_never_fits_stands_and_is_reported_to(open_atelier: Opene
     async with open_atelier(steps) as atelier:
         events = await answered(atelier)
         [workflow] = await atelier.workflows.list()
-        kept = [each.message for each in await atelier.workflows.transcript(workflow.id) if each.message.kind == "misfit"]
+        kept = [
+            each.message for each in await atelier.workflows.transcript(workflow.id) if each.message.kind == "misfit"
+        ]
         text = await atelier.workflows.export(workflow.id, "md")
     [end] = of(events, ChunkType.WORKFLOW_COMPLETE)
     [told] = of(events, ChunkType.MISFIT)
@@ -82,7 +84,9 @@ async def test_one_that_never_fits_stands_and_is_reported_to(open_atelier: Opene
 
 async def test_a_sub_agent_answers_its_parent_in_its_form(open_atelier: Opener) -> None:
     counter = agent(name="Counter", answer_schema=SCHEMA)
-    delegate = ToolCall(id="s", name="DelegateTaskTool", arguments={"operation": "delegate", "agent_id": "Counter", "prompt": "Count."})
+    delegate = ToolCall(
+        id="s", name="DelegateTaskTool", arguments={"operation": "delegate", "agent_id": "Counter", "prompt": "Count."}
+    )
     lead = ScriptedModel([[delegate], "Three."])
     models = scripts(Lead=lead, Counter=[f"```json\n{FITS}\n```"])
     async with open_atelier(model_factory=models) as atelier:
@@ -132,7 +136,11 @@ async def test_the_schema_is_on_the_wire_of_every_kind(kind: str, tmp_path: Path
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Reply(text="Three."), Reply(text=FITS))
         events = await run(atelier, answer_schema=SCHEMA, tools=("CalculatorTool",), tool_dialect="native")
-        sent = [WHERE[kind](request.json) for request in server.requests if request.method == "POST" and is_chat(request.json)]
+        sent = [
+            WHERE[kind](request.json)
+            for request in server.requests
+            if request.method == "POST" and is_chat(request.json)
+        ]
     assert of(events, ChunkType.WORKFLOW_COMPLETE)[0]["answer"] == {"total": 3}
     assert (sent[0] is not None) == (kind in BESIDE_TOOLS)
     assert sent[-1] is not None, "the second try has no tools: every kind is held to the form"

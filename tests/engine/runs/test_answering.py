@@ -17,5 +17,7 @@ from atelier_desk.engine.runs.answering import rejection
     ],
 )
 def test_a_persons_reason_stands_as_a_sentence_of_its_own(note: str, said: str) -> None:
-    asked = ApprovalRequest(workflow_id="w", run_id="r", call_id="c", kind=ApprovalKind.FILE_OP, tool="write_file", reason="selective")
+    asked = ApprovalRequest(
+        workflow_id="w", run_id="r", call_id="c", kind=ApprovalKind.FILE_OP, tool="write_file", reason="selective"
+    )
     assert rejection(asked, note, "user").startswith(said)

@@ -1,4 +1,6 @@
-"""Attachments through a whole turn: what is kept, what the model is given, and what stays with a workflow on all its ways."""
+"""Attachments through a whole turn: what is kept, what the model is given, and what stays with a workflow on all its
+ways.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ async def attachments(atelier: Atelier, workflow_id: str) -> list[Attachment]:
     return [Attachment.model_validate(each) for each in entry.message.details["attachments"]]
 
 
-async def test_bytes_are_stored_by_their_hash_and_the_model_gets_picture_and_text(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_bytes_are_stored_by_their_hash_and_the_model_gets_picture_and_text(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     picture, model = png(), ScriptedModel(["ok", "still there"])
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create()
@@ -86,7 +90,9 @@ async def test_a_long_text_is_given_as_its_beginning_and_can_be_read_on(open_ate
     asked = model.requests[0].messages[-1].content
     assert f'characters="1-{len(long.text)} of {len(text)}" rest="read_attachment, offset {len(long.text)}"' in asked
     assert "read_attachment" in [tool.name for tool in model.requests[0].tools]
-    page, found, unknown, past = (json.loads(message.content) for message in model.requests[-1].messages if message.role.value == "tool")
+    page, found, unknown, past = (
+        json.loads(message.content) for message in model.requests[-1].messages if message.role.value == "tool"
+    )
     assert page["content"] == text[20 : 20 + len(page["content"])]
     assert page["next_offset"] == 20 + len(page["content"])
     assert (found["offset"], found["content"][:11]) == (where, "line 90000\n")
@@ -159,7 +165,9 @@ async def test_a_message_that_waits_keeps_its_attachments_and_gives_them_back(op
     gate = asyncio.Event()
     async with open_atelier(ScriptedModel(["one"], gate=gate)) as atelier:
         busy = await Busy(atelier, gate).begin()
-        await atelier.runs.send(busy.workflow_id, "Later", attachments=[text_file("a.txt", "blue")], strategy=Dispatch.QUEUE)
+        await atelier.runs.send(
+            busy.workflow_id, "Later", attachments=[text_file("a.txt", "blue")], strategy=Dispatch.QUEUE
+        )
         [waiting] = await atelier.runs.waiting.list(busy.workflow_id)
         back = await atelier.runs.waiting.withdraw(busy.workflow_id, waiting.message_id)
         assert [(each.name, each.text) for each in back.attachments] == [("a.txt", "blue")]
@@ -170,7 +178,13 @@ async def test_copies_forks_and_files_of_a_workflow_have_its_attachments(open_at
     long = "x" * 200_000
     async with open_atelier(["ok"]) as atelier:
         workflow = await atelier.workflows.create()
-        await said(atelier, workflow.id, "Look", await made("dot.png", png()), await made("l.txt", b"\xff\xfe" + long.encode("utf-16-le")))
+        await said(
+            atelier,
+            workflow.id,
+            "Look",
+            await made("dot.png", png()),
+            await made("l.txt", b"\xff\xfe" + long.encode("utf-16-le")),
+        )
         text = await atelier.workflows.export(workflow.id)
         copies = [
             (await atelier.workflows.duplicate(workflow.id)).id,
@@ -185,7 +199,9 @@ async def test_copies_forks_and_files_of_a_workflow_have_its_attachments(open_at
             assert await atelier.attachments.text(copy, whole) == long
 
 
-async def test_a_draft_keeps_what_is_attached_over_a_restart_and_it_can_be_sent(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_draft_keeps_what_is_attached_over_a_restart_and_it_can_be_sent(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     (tmp_path / "a.txt").write_text("blue", "utf-8")
     model = ScriptedModel(["ok"])
     async with open_atelier() as atelier:
@@ -207,14 +223,18 @@ async def test_a_draft_keeps_what_is_attached_over_a_restart_and_it_can_be_sent(
 async def test_what_a_draft_no_longer_has_is_deleted_unless_a_message_has_it(open_atelier: Opener) -> None:
     async with open_atelier(["ok"]) as atelier:
         workflow = await atelier.workflows.create()
-        sent, gone, twin = (text_file(name, text, "file") for name, text in (("a", "blue"), ("b", "green"), ("c", "green")))
+        sent, gone, twin = (
+            text_file(name, text, "file") for name, text in (("a", "blue"), ("b", "green"), ("c", "green"))
+        )
         await said(atelier, workflow.id, "Look", sent)
         kept = [await atelier.attachments.store(workflow.id, each) for each in (sent, gone, twin)]
         await atelier.workflows.set_draft(workflow.id, "", kept[2:])
         for each in kept[:2]:
             await atelier.attachments.drop(workflow.id, each)
         assert await atelier.attachments.text(workflow.id, kept[0]) == "blue"
-        assert await atelier.attachments.text(workflow.id, kept[2]) == "green", "another one of the draft has the same bytes"
+        assert await atelier.attachments.text(workflow.id, kept[2]) == "green", (
+            "another one of the draft has the same bytes"
+        )
         await atelier.workflows.set_draft(workflow.id, "", ())
         await atelier.attachments.drop(workflow.id, kept[2])
         assert (await atelier.data.attachments())[0] == 1

@@ -28,7 +28,9 @@ from tests.engine.team.conftest import Cast, begin, spawn, team_rows
 
 
 class Acknowledgement:
-    """Holds the first commit with which an agent's run begins when it is on the disk and whoever wrote it does not know that yet."""
+    """Holds the first commit with which an agent's run begins when it is on the disk and whoever wrote it does not know
+    that yet.
+    """
 
     def __init__(self, atelier: Atelier, agent: str) -> None:
         self.reached = asyncio.Event()
@@ -91,7 +93,8 @@ async def test_run_that_is_asked_for_while_its_start_is_committed_has_one_driver
         return handle
 
     monkeypatch.setattr(
-        "atelier_desk.engine.runs.live_runs.inherited_messages", SimpleNamespace(load=load, Conversations=inherited_messages.Conversations)
+        "atelier_desk.engine.runs.live_runs.inherited_messages",
+        SimpleNamespace(load=load, Conversations=inherited_messages.Conversations),
     )
     model = ScriptedModel([[calculate("c1", "2*3")], "It is 6.", "never"])
     async with open_atelier(model) as atelier, asyncio.timeout(20):

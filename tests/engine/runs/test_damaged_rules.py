@@ -27,7 +27,9 @@ async def deny(atelier: Atelier, text: str = DENIED) -> None:
     rule = PermissionRule(text=DENIED, action=Action.DENY)
     await atelier.permissions.add(rule)
     if text != DENIED:
-        await atelier.store.write(Statement("UPDATE $row SET text = $text", {"row": record("permission_rule", rule.id), "text": text}))
+        await atelier.store.write(
+            Statement("UPDATE $row SET text = $text", {"row": record("permission_rule", rule.id), "text": text})
+        )
 
 
 async def start_of_the_window(atelier: Atelier, run_id: str) -> None:

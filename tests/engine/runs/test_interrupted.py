@@ -63,7 +63,11 @@ async def test_an_interrupted_run_keeps_what_was_received_and_continues(open_ate
         assert (await standing(atelier, run_id)).data == {"status": "interrupted"}
         [cut] = await bodies(atelier, run_id, "reply_cut_off")
         assert "an answer".startswith(cut.content[:9])
-        [told] = [entry.message for entry in await atelier.workflows.transcript(workflow_id) if entry.message.kind == "run_interrupted"]
+        [told] = [
+            entry.message
+            for entry in await atelier.workflows.transcript(workflow_id)
+            if entry.message.kind == "run_interrupted"
+        ]
         assert told.details == {"ended": "command"}
         assert model.gate is not None
         model.gate.set()
@@ -83,7 +87,9 @@ async def test_the_end_of_the_program_is_written_down_and_the_next_start_continu
 
 
 @pytest.mark.parametrize("how", ["program", "killed", "command", "next_start"])
-async def test_the_start_of_the_window_continues_with_nothing_that_its_person_did_not_choose(open_atelier: Opener, how: str) -> None:
+async def test_the_start_of_the_window_continues_with_nothing_that_its_person_did_not_choose(
+    open_atelier: Opener, how: str
+) -> None:
     """A run costs money: the next start continued with every one that the program's end had cut off."""
     async with open_atelier(stuck()) as atelier:
         _, run_id, _ = await at_work(atelier)
@@ -143,7 +149,10 @@ async def test_wherever_a_team_is_killed_the_start_of_the_window_costs_nothing(
         await atelier.resume_pending()
         assert await atelier.runs.at_work() == {}
         assert [model.requests for model in again.models.values()] == [[], []]
-        assert {row.status for row in (await team_rows(atelier, workflow_id)).values()} <= {RunStatus.INTERRUPTED, RunStatus.COMPLETED}
+        assert {row.status for row in (await team_rows(atelier, workflow_id)).values()} <= {
+            RunStatus.INTERRUPTED,
+            RunStatus.COMPLETED,
+        }
         await atelier.runs.recovery.resume_all()
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
@@ -181,7 +190,11 @@ async def test_a_listing_sees_a_killed_run_as_interrupted_and_starts_nothing_oth
     for started in (True, False):
         async with open_atelier(start=False) as atelier:
             assert [row.status for row in await atelier.workflows.list()] == [WorkflowStatus.INTERRUPTED]
-            told = [entry.message for entry in await atelier.workflows.transcript(workflow_id) if entry.message.kind == "run_interrupted"]
+            told = [
+                entry.message
+                for entry in await atelier.workflows.transcript(workflow_id)
+                if entry.message.kind == "run_interrupted"
+            ]
             assert [message.details for message in told] == [{"ended": "killed"}]
             assert ("runs" in vars(atelier)) is started
     async with open_atelier() as atelier:
@@ -258,14 +271,18 @@ async def test_the_state_follows_from_the_journal(open_atelier: Opener) -> None:
         state = fold(events)
         assert state is not None
         assert (state.status, state.pause, state.ended) == (RunStatus.INTERRUPTED, PauseReason.INTERRUPTED, "command")
-        handle = RunHandle(run_id=run_id, workflow_id=workflow_id, state=state, row=await atelier.repos.runs.get(run_id))
+        handle = RunHandle(
+            run_id=run_id, workflow_id=workflow_id, state=state, row=await atelier.repos.runs.get(run_id)
+        )
         resumed = await atelier.journal.append(handle, RunResumed())
         assert (resumed.status, resumed.pause, resumed.ended) == (RunStatus.PROCESSING, None, None)
 
 
 @pytest.mark.parametrize("how", ["import", "duplicate", "fork", "lie"])
 async def test_no_start_takes_up_a_copy_of_an_interrupted_run(open_atelier: Opener, how: str) -> None:
-    """The file may be an untrusted one's, and its agent with it; "lie": the run's row says that it waits, its journal that it works."""
+    """The file may be an untrusted one's, and its agent with it; "lie": the run's row says that it waits, its journal
+    that it works.
+    """
     async with open_atelier(stuck()) as atelier:
         workflow_id, run_id, _ = await at_work(atelier)
     async with open_atelier() as atelier:

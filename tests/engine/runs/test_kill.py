@@ -9,7 +9,9 @@ import pytest
 from tests.chaos.kills import World
 
 
-async def test_a_task_is_there_once_when_the_process_is_killed_before_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_task_is_there_once_when_the_process_is_killed_before_its_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ATELIER_CALLS", "2")
     world = World(tmp_path, "tests.chaos.worker")
     assert world.finish(world.start("before_commit:task_changed", "1"))
@@ -19,5 +21,7 @@ async def test_a_task_is_there_once_when_the_process_is_killed_before_its_commit
         [workflow] = await atelier.workflows.list()
         assert [task.name for task in await atelier.tasks.list(workflow.id)] == ["task 1"]
         assert not await world.lost(atelier, workflow.id)
-        assert len([event async for event in atelier.runs.replay(workflow.id) if event.chunk_type == "task_create"]) == 1
+        assert (
+            len([event async for event in atelier.runs.replay(workflow.id) if event.chunk_type == "task_create"]) == 1
+        )
     assert world.effects() == ["line 0"]

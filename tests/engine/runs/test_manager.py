@@ -10,7 +10,14 @@ from typing import Any, ClassVar
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, Budget, ToolMode
-from atelier_desk.domain.errors import ConflictError, ContextOverflowError, LimitError, NotFoundError, ProviderError, UsageError
+from atelier_desk.domain.errors import (
+    ConflictError,
+    ContextOverflowError,
+    LimitError,
+    NotFoundError,
+    ProviderError,
+    UsageError,
+)
 from atelier_desk.domain.events.run import Dispatch, LimitKind, ModelReplied, RunStarted, WindowLearned
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.domain.question import QuestionStatus
@@ -307,7 +314,9 @@ async def test_time_limit_stops_a_reply_in_its_middle(open_atelier: Opener, cloc
         assert (await atelier.runs.wait(run_id)).status is RunStatus.PAUSED
         reached = await seen.until(ChunkType.LIMIT_REACHED)
         assert reached.data["reason"] == "time"
-        assert [m.content for m in await atelier.repos.messages.page(workflow_id) if m.kind == "cut_off"] == ["slow answer"]
+        assert [m.content for m in await atelier.repos.messages.page(workflow_id) if m.kind == "cut_off"] == [
+            "slow answer"
+        ]
 
 
 async def test_loop_warns_then_pauses(open_atelier: Opener) -> None:
@@ -345,7 +354,9 @@ async def test_overflow_leads_to_compaction_and_one_retry(open_atelier: Opener) 
 
 async def test_window_that_fills_is_compacted_with_an_event(open_atelier: Opener) -> None:
     long = "word " * 3500
-    model = ScriptedModel([*(f"answer {number} {long}" for number in range(8)), "They talked.", *("x" for _ in range(9))])
+    model = ScriptedModel(
+        [*(f"answer {number} {long}" for number in range(8)), "They talked.", *("x" for _ in range(9))]
+    )
     async with open_atelier(model) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await start(atelier, "begin")
@@ -475,7 +486,9 @@ async def test_a_run_continues_without_a_section_that_no_longer_exists(open_atel
     async with open_atelier(model) as atelier:
         _, run_id = await start(atelier, agent=agent(tools=("CalculatorTool",), sections=("mcp:gone",)))
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
-    assert [tool.name for tool in model.requests[0].tools if not atelier.registry.is_control_tool(tool.name)] == ["CalculatorTool"]
+    assert [tool.name for tool in model.requests[0].tools if not atelier.registry.is_control_tool(tool.name)] == [
+        "CalculatorTool"
+    ]
 
 
 async def test_bad_messages_are_refused(open_atelier: Opener) -> None:

@@ -118,7 +118,9 @@ async def test_it_is_asked_when_something_was_reported_unless_the_owner_says_oth
             await atelier.settings.set("memories_at_end", "sometimes")
 
 
-async def test_a_workflow_without_memory_a_sub_agent_and_a_stopped_run_are_not_asked_about(open_atelier: Opener) -> None:
+async def test_a_workflow_without_memory_a_sub_agent_and_a_stopped_run_are_not_asked_about(
+    open_atelier: Opener,
+) -> None:
     start = [spawn("s", "Bo", "I like tea. Say hello.")]
     model = ScriptedModel(["The T3.", start, "Hello.", "It said hello.", "Later"])
     async with open_atelier(model) as atelier:
@@ -138,13 +140,19 @@ async def test_a_workflow_without_memory_a_sub_agent_and_a_stopped_run_are_not_a
 
 
 async def test_it_is_counted_like_any_request_and_survives_a_restart(open_atelier: Opener) -> None:
-    async with open_atelier([ChatReply(content="The T3.", usage=Usage(tokens_input=10, tokens_output=2)), facts()]) as atelier:
+    async with open_atelier(
+        [ChatReply(content="The T3.", usage=Usage(tokens_input=10, tokens_output=2)), facts()]
+    ) as atelier:
         atelier.runs.remembering.watch()
         workflow_id, run_id = await turn(atelier)
         row = await atelier.workflows.get(workflow_id)
         assert (row.usage.tokens_input, row.usage.tokens_output) == (100, 22)
         assert sum(each.total.usage.tokens_input for each in await atelier.usage.rows()) == 100
-        [sought] = [event.body for event in await run_events(atelier.repos, run_id) if isinstance(event.body, MemoryExtractionDone)]
+        [sought] = [
+            event.body
+            for event in await run_events(atelier.repos, run_id)
+            if isinstance(event.body, MemoryExtractionDone)
+        ]
         assert sought.count == 1
     async with open_atelier() as atelier:
         assert (await atelier.workflows.get(workflow_id)).usage.tokens_input == 100
@@ -180,7 +188,11 @@ async def test_the_request_is_bounded_whatever_was_said(open_atelier: Opener) ->
 
 
 async def test_what_is_known_or_was_deleted_is_not_proposed(open_atelier: Opener) -> None:
-    told = [FACT, {"type": "user_pref", "content": "The user likes tea."}, {"type": "decision", "content": "Releases are on Fridays."}]
+    told = [
+        FACT,
+        {"type": "user_pref", "content": "The user likes tea."},
+        {"type": "decision", "content": "Releases are on Fridays."},
+    ]
     model = ScriptedModel(
         [
             "The T3.",
@@ -235,7 +247,9 @@ async def test_stop_and_the_end_of_the_program_give_it_up(open_atelier: Opener) 
         atelier.runs.remembering.watch()
         for stop in (atelier.runs.cancel, atelier.runs.remembering.stop):
             told: list[str] = []
-            unsubscribe = atelier.bus.on_changed(lambda topic, id, told=told: told.append(id) if topic == "memory" else None)  # type: ignore[misc]
+            unsubscribe = atelier.bus.on_changed(
+                lambda topic, id, told=told: told.append(id) if topic == "memory" else None
+            )  # type: ignore[misc]
             model.gate = None
             requests = len(model.requests)
             workflow_id = (await atelier.workflows.create("w")).id
@@ -280,7 +294,13 @@ async def test_a_person_asks_for_it(open_atelier: Opener) -> None:
     ("reply", "found"),
     [
         ('```json\n[{"type": "decision", "content": " Ship  on Fridays. "}]\n```', ["Ship on Fridays."]),
-        ('I see [one]: [{"content": "A"}, {"content": "a."}, {"content": ""}, {"content": "B", "type": "context"}, 7]', ["A"]),
+        (
+            (
+                'I see [one]: [{"content": "A"}, {"content": "a."}, {"content": ""}, {"content": "B", "type": '
+                '"context"}, 7]'
+            ),
+            ["A"],
+        ),
         ('[{"content": "…"}]', []),
         ('{"content": "A"}', []),
         ("[" * 5000, []),
@@ -294,7 +314,10 @@ def test_what_is_taken_of_a_reply(reply: str, found: list[str]) -> None:
 
 def test_a_key_is_never_a_fact() -> None:
     secrets.remember("sk-abcdefgh-123")
-    assert facts_of('[{"content": "The key is sk-abcdefgh-123."}, {"content": "The user has a key."}]')[0].content == "The user has a key."
+    assert (
+        facts_of('[{"content": "The key is sk-abcdefgh-123."}, {"content": "The user has a key."}]')[0].content
+        == "The user has a key."
+    )
 
 
 @given(st.text(max_size=300))
@@ -303,12 +326,15 @@ def test_any_reply_gives_a_few_facts_or_none(reply: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["My dog is called Rex", "réponds toujours en français", "C’est à nous de voir", "I’m in Lyon", "je vis à Lyon"]
+    "text",
+    ["My dog is called Rex", "réponds toujours en français", "C’est à nous de voir", "I’m in Lyon", "je vis à Lyon"],
 )
 def test_what_tells_of_a_person(text: str) -> None:
     assert is_self_description(text)
 
 
-@pytest.mark.parametrize("text", ["Fix the failing test in src/main.py", "Traduis ce texte en anglais", "Images/marie.png", ""])
+@pytest.mark.parametrize(
+    "text", ["Fix the failing test in src/main.py", "Traduis ce texte en anglais", "Images/marie.png", ""]
+)
 def test_what_does_not(text: str) -> None:
     assert not is_self_description(text)

@@ -69,7 +69,11 @@ async def test_a_stored_agent_that_became_stricter_since_it_was_planned(
     models = scripts(
         Boss=[
             lambda _request: [
-                ToolCall(id="d", name="DelegateTaskTool", arguments={"operation": "delegate", "agent_id": to[0], "prompt": "Do it."})
+                ToolCall(
+                    id="d",
+                    name="DelegateTaskTool",
+                    arguments={"operation": "delegate", "agent_id": to[0], "prompt": "Do it."},
+                )
             ],
             "done",
         ],
@@ -89,6 +93,8 @@ async def test_a_stored_agent_that_became_stricter_since_it_was_planned(
 
         monkeypatch.setattr(teams, "start", start)
         workflow = await atelier.workflows.create("team", "", (str(tmp_path / "work"),))
-        run_id = await atelier.runs.send(workflow.id, "go", agent=leader(name="Boss", tools=(*TOOLS, "DelegateTaskTool")))
+        run_id = await atelier.runs.send(
+            workflow.id, "go", agent=leader(name="Boss", tools=(*TOOLS, "DelegateTaskTool"))
+        )
         await atelier.runs.wait(run_id)
         assert (tmp_path / "work" / "seen").exists() is not stricter

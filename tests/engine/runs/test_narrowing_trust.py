@@ -1,4 +1,5 @@
-"""A person trusts a folder no more while a run works: what its files told the agent counts no longer at the next step."""
+"""A person trusts a folder no more while a run works: what its files told the agent counts no longer at the next
+step."""
 
 from __future__ import annotations
 
@@ -87,7 +88,9 @@ async def workflow_in(atelier: Atelier, folder: str) -> str:
 
 @pytest.mark.parametrize("reopened", [False, True])
 @pytest.mark.parametrize("change", CHANGES)
-async def test_what_a_folder_told_counts_no_longer(open_atelier: Opener, project: str, change: Change, reopened: bool) -> None:
+async def test_what_a_folder_told_counts_no_longer(
+    open_atelier: Opener, project: str, change: Change, reopened: bool
+) -> None:
     """In the next request of a run that waits, in memory or not."""
     model = ScriptedModel([[take_up("evil"), take_up("good", "g")], [ask_user("q")], "done", "again"])
     worker = agent(tools=("UserQuestionTool",))
@@ -116,7 +119,9 @@ async def test_what_a_folder_told_counts_no_longer(open_atelier: Opener, project
 
 
 @pytest.mark.parametrize("change", CHANGES)
-async def test_a_turn_that_follows_is_reported_nothing_either(open_atelier: Opener, project: str, change: Change) -> None:
+async def test_a_turn_that_follows_is_reported_nothing_either(
+    open_atelier: Opener, project: str, change: Change
+) -> None:
     model = ScriptedModel([[take_up("evil"), take_up("good", "g")], "done", "again", "once more"])
     async with open_atelier(model) as atelier:
         workflow_id = await workflow_in(atelier, project)
@@ -132,7 +137,9 @@ async def test_a_turn_that_follows_is_reported_nothing_either(open_atelier: Open
         assert "Do good." in told(request)
 
 
-async def test_a_message_that_waits_with_a_skill_of_the_folder_goes_without_it(open_atelier: Opener, project: str) -> None:
+async def test_a_message_that_waits_with_a_skill_of_the_folder_goes_without_it(
+    open_atelier: Opener, project: str
+) -> None:
     model = ScriptedModel([[ask_user("q")], "one", "two"])
     async with open_atelier(model) as atelier:
         workflow_id = await workflow_in(atelier, project)
@@ -171,7 +178,9 @@ async def test_a_skill_that_is_being_taken_up_meanwhile_tells_nothing(
 
 
 async def test_what_was_read_there_counts_as_from_outside(open_atelier: Opener, project: str) -> None:
-    model = ScriptedModel([[ToolCall(id="r", name="read_file", arguments={"path": "AGENTS.md"})], [ask_user("q")], "done"])
+    model = ScriptedModel(
+        [[ToolCall(id="r", name="read_file", arguments={"path": "AGENTS.md"})], [ask_user("q")], "done"]
+    )
     async with open_atelier(model) as atelier:
         workflow_id = await workflow_in(atelier, project)
         run_id = await atelier.runs.send(workflow_id, "Go", agent=agent(tools=("read_file", "UserQuestionTool")))

@@ -41,7 +41,10 @@ async def test_a_plain_function_is_a_tool_of_the_run_and_of_no_other(open_atelie
         assert call.result == {"success": True, "words": 2}
         assert call.agent == "Tester"
         row = await atelier.repos.runs.get(answer.run_id)
-        assert (answer.usage.tokens_input, answer.usage.tokens_output) == (row.usage.tokens_input, row.usage.tokens_output)
+        assert (answer.usage.tokens_input, answer.usage.tokens_output) == (
+            row.usage.tokens_input,
+            row.usage.tokens_output,
+        )
         assert answer.usage.tokens_output == 16
         assert [spec.name for spec in model.requests[0].tools if spec.name == "word_count"] == ["word_count"]
         assert not atelier.registry.has("word_count")
@@ -83,7 +86,9 @@ async def test_two_runs_may_give_functions_of_the_same_name_at_once(open_atelier
         return request.messages[-1].content if request.messages[-1].role is Role.TOOL else calling("whose")
 
     async with open_atelier(ScriptedModel([step] * 4)) as atelier:
-        answers = await asyncio.gather(*(atelier.ask("Whose?", agent=agent(tools=()), tools=[of(name)]) for name in ("Ada", "Bob")))
+        answers = await asyncio.gather(
+            *(atelier.ask("Whose?", agent=agent(tools=()), tools=[of(name)]) for name in ("Ada", "Bob"))
+        )
         assert [answer.calls[0].result["result"] for answer in answers] == ["Ada", "Bob"]
         assert not atelier.registry.has("whose")
 
@@ -193,7 +198,9 @@ async def test_a_run_that_failed_keeps_its_functions_until_the_next_one_starts(o
             events = [event async for event in atelier.run("Count", agent=tools, workflow_id=workflow_id)]
         else:
             again = tool(word_count, risk="low")
-            events = [event async for event in atelier.run("Count", agent=tools, workflow_id=workflow_id, tools=[again])]
+            events = [
+                event async for event in atelier.run("Count", agent=tools, workflow_id=workflow_id, tools=[again])
+            ]
         ends = [event.data["success"] for event in events if event.chunk_type is ChunkType.TOOL_END]
         assert any(ends) is (then != "start")
         assert not atelier.registry.has("word_count")
@@ -208,11 +215,17 @@ async def test_a_run_that_failed_keeps_its_functions_until_the_next_one_starts(o
         ("It is **84**.", "84", "It is **84**."),
     ],
 )
-async def test_what_the_agent_hands_over_is_the_answer(open_atelier: Opener, summary: str, result: str, text: str) -> None:
+async def test_what_the_agent_hands_over_is_the_answer(
+    open_atelier: Opener, summary: str, result: str, text: str
+) -> None:
     async with open_atelier(ScriptedModel([calling("task_complete", summary=summary, result=result)])) as atelier:
         given = await atelier.ask("12*7?", agent=agent(tools=(), tool_mode=ToolMode.INVOKE))
         assert given.text == text
-        said = [m.content for m in await atelier.repos.messages.page(given.workflow_id) if m.role is not MessageRole.USER and m.content]
+        said = [
+            m.content
+            for m in await atelier.repos.messages.page(given.workflow_id)
+            if m.role is not MessageRole.USER and m.content
+        ]
         assert said == [text]
 
 
@@ -246,7 +259,9 @@ def test_a_vault_of_the_session_never_touches_the_keyring() -> None:
 
 
 async def test_an_answer_that_is_not_whole_says_so(open_atelier: Opener) -> None:
-    model = ScriptedModel([ChatReply(content="One, two,", finish_reason=FinishReason.LENGTH), ChatReply(content=""), "All."])
+    model = ScriptedModel(
+        [ChatReply(content="One, two,", finish_reason=FinishReason.LENGTH), ChatReply(content=""), "All."]
+    )
     async with open_atelier(model) as atelier:
         answers = [await atelier.ask("Count", agent=agent(tools=())) for _ in range(3)]
     assert [answer.finish_reason for answer in answers] == [FinishReason.LENGTH, FinishReason.EMPTY, None]

@@ -1,4 +1,6 @@
-"""What comes between: commands that arrive while a step or a commit is under way, waits that are abandoned, disks that are full."""
+"""What comes between: commands that arrive while a step or a commit is under way, waits that are abandoned, disks that
+are full.
+"""
 
 # judges: app/atelier_desk/engine/run/driver.py
 # judges: app/atelier_desk/engine/journal/journal.py
@@ -146,7 +148,9 @@ async def test_reply_that_was_stored_whole_is_not_kept_again_as_interrupted(open
         await turns()
         gate.open.set()
         await cancelling
-        replies = [message for message in await atelier.repos.messages.page(workflow_id) if message.role.value == "assistant"]
+        replies = [
+            message for message in await atelier.repos.messages.page(workflow_id) if message.role.value == "assistant"
+        ]
         assert [message.kind for message in replies] == ["reply"]
 
 
@@ -172,7 +176,10 @@ async def test_question_is_answered_by_the_first_of_two_and_cancel_keeps_one_end
         workflow_id, run_id = await start(atelier)
         await ended(atelier, run_id)
         (question,) = await atelier.questions.pending()
-        answers = [atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text=text) for text in ("a", "b")]
+        answers = [
+            atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, text=text)
+            for text in ("a", "b")
+        ]
         results = await asyncio.gather(*answers, atelier.runs.cancel(run_id), return_exceptions=True)
         assert ConflictError in [type(result) for result in results]
         kept = await bodies(atelier, run_id)
@@ -380,7 +387,8 @@ async def test_end_that_was_stored_although_it_seemed_to_fail_stands(open_atelie
 
 
 async def test_pause_that_arrives_while_calls_begin_lets_them_run(open_atelier: Opener) -> None:
-    """Their intents are written with the reply: paused before they ran, they would look as if a kill had cut them off."""
+    """Their intents are written with the reply: paused before they ran, they would look as if a kill had cut them
+    off."""
     append = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "once"})
     async with open_atelier([[append], "done", "done"]) as atelier:
         gate = Gate(atelier, holds(ToolCallStarted))
@@ -555,7 +563,9 @@ async def test_task_of_a_call_is_committed_with_its_result(open_atelier: Opener)
         _, run_id = await start(atelier, agent=agent(tools=("TodoTool",)))
         await ended(atelier, run_id)
         by_commit = [
-            event.commit for event in await run_events(atelier.repos, run_id) if isinstance(event.body, TaskChanged | ToolCallFinished)
+            event.commit
+            for event in await run_events(atelier.repos, run_id)
+            if isinstance(event.body, TaskChanged | ToolCallFinished)
         ]
         assert len(by_commit) == 2
         assert len(set(by_commit)) == 1

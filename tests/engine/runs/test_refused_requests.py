@@ -1,4 +1,6 @@
-"""Requests that a server refuses as they are: tools, pictures, lengths, from the wire to what is sent instead and remembered."""
+"""Requests that a server refuses as they are: tools, pictures, lengths, from the wire to what is sent instead and
+remembered.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,29 @@ from tests.support.pictures import png
 from tests.support.servers.base import Call, Failure, Reply
 
 REFUSALS = {
-    "openai": {"error": {"message": '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'}},
-    "mistral": {"object": "error", "message": "Function calling is not enabled for this model", "type": "invalid_request"},
+    "openai": {
+        "error": {"message": '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'}
+    },
+    "mistral": {
+        "object": "error",
+        "message": "Function calling is not enabled for this model",
+        "type": "invalid_request",
+    },
     "ollama": {"error": "registry.ollama.ai/library/test-model does not support tools"},
-    "anthropic": {"type": "error", "error": {"type": "invalid_request_error", "message": "tools: Extra inputs are not permitted"}},
-    "google": {"error": {"code": 400, "message": "Function calling is not enabled for models/test-model", "status": "INVALID_ARGUMENT"}},
-    "responses": {"error": {"message": "Unknown parameter: 'tools'.", "type": "invalid_request_error", "param": "tools"}},
+    "anthropic": {
+        "type": "error",
+        "error": {"type": "invalid_request_error", "message": "tools: Extra inputs are not permitted"},
+    },
+    "google": {
+        "error": {
+            "code": 400,
+            "message": "Function calling is not enabled for models/test-model",
+            "status": "INVALID_ARGUMENT",
+        }
+    },
+    "responses": {
+        "error": {"message": "Unknown parameter: 'tools'.", "type": "invalid_request_error", "param": "tools"}
+    },
 }
 WRITTEN = '<tool_call name="CalculatorTool">{"operation": "eval", "expression": "12*7"}</tool_call>'
 
@@ -41,7 +60,9 @@ async def test_refused_tools_are_written_as_text_and_that_is_remembered(kind: st
         (retry,) = of(events, ChunkType.RETRY)
         assert retry["reason"] == "tools_refused"
         assert retry["details"]["message"] in str(REFUSALS[kind])
-        assert [row.details["reason"] for row in await rows(atelier, events) if row.kind == "retry"] == ["tools_refused"]
+        assert [row.details["reason"] for row in await rows(atelier, events) if row.kind == "retry"] == [
+            "tools_refused"
+        ]
         chats = [request.json for request in server.requests if is_chat(request)]
         assert [bool(chat.get("tools")) for chat in chats] == [True, False, False]
         known = await atelier.models.info("server", "test-model")
@@ -54,13 +75,17 @@ async def test_refused_tools_are_written_as_text_and_that_is_remembered(kind: st
 
 
 COUNTED = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
-HERMES = '<tool_call>\n{"name": "CalculatorTool", "arguments": {"operation": "eval", "expression": "12*7"}}\n</tool_call>'
+HERMES = (
+    '<tool_call>\n{"name": "CalculatorTool", "arguments": {"operation": "eval", "expression": "12*7"}}\n</tool_call>'
+)
 
 
 async def test_a_model_nobody_knows_gets_native_tools_and_what_it_calls_is_remembered(tmp_path: Path) -> None:
     async with world("openai", tmp_path) as (server, atelier):
         assert (await atelier.models.info("server", "test-model")).supports_tools is None
-        server.script(Reply(calls=(Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}),)), Reply(text="It is 84."))
+        server.script(
+            Reply(calls=(Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}),)), Reply(text="It is 84.")
+        )
         events = await run(atelier, tools=("CalculatorTool",))
         assert of(events, ChunkType.TOOL_END)[0]["result"]["result"] == 84
         assert all(request.json.get("tools") for request in server.requests if is_chat(request))
@@ -83,7 +108,9 @@ MANY = ("CalculatorTool", "section:file_ops", "section:web_ops", "section:memory
 
 @pytest.mark.parametrize("how", ["written", "ignored"])
 async def test_a_model_that_cannot_be_given_native_tools_gets_them_as_text(how: str, tmp_path: Path) -> None:
-    """A server without a parser passes on what the model writes; one whose template has no place for tools leaves them out."""
+    """A server without a parser passes on what the model writes; one whose template has no place for tools leaves them
+    out.
+    """
     counted = {**COUNTED, "prompt_tokens": await without_tools(tmp_path)}
     first = Reply(text=HERMES) if how == "written" else Reply(text="I have no tools.", usage=counted)
     async with world("openai", tmp_path) as (server, atelier):
@@ -102,7 +129,12 @@ async def test_a_model_that_cannot_be_given_native_tools_gets_them_as_text(how: 
 
 @pytest.mark.parametrize(
     ("text", "usage"),
-    [("Hello.", COUNTED), ("Write <tool_call> tags.", COUNTED), ("x", None), ("x", {**COUNTED, "prompt_tokens": 90_000})],
+    [
+        ("Hello.", COUNTED),
+        ("Write <tool_call> tags.", COUNTED),
+        ("x", None),
+        ("x", {**COUNTED, "prompt_tokens": 90_000}),
+    ],
 )
 async def test_an_answer_without_calls_is_an_answer(text: str, usage: dict[str, int] | None, tmp_path: Path) -> None:
     async with world("openai", tmp_path) as (server, atelier):
@@ -126,9 +158,22 @@ ONLY_SOME = "Invalid content type. {} is only supported by certain models."
 # Ollama says beforehand which of its models see.
 BLIND = {
     "openai": {"error": {"message": ONLY_SOME.format("image_url"), "type": "invalid_request_error"}},
-    "mistral": {"object": "error", "message": "Image input is not enabled for this model", "type": "invalid_request_error"},
-    "anthropic": {"type": "error", "error": {"type": "invalid_request_error", "message": "This model does not support image input."}},
-    "google": {"error": {"code": 400, "message": "Image input modality is not enabled for models/m", "status": "INVALID_ARGUMENT"}},
+    "mistral": {
+        "object": "error",
+        "message": "Image input is not enabled for this model",
+        "type": "invalid_request_error",
+    },
+    "anthropic": {
+        "type": "error",
+        "error": {"type": "invalid_request_error", "message": "This model does not support image input."},
+    },
+    "google": {
+        "error": {
+            "code": 400,
+            "message": "Image input modality is not enabled for models/m",
+            "status": "INVALID_ARGUMENT",
+        }
+    },
     "responses": {"error": {"message": ONLY_SOME.format("input_image"), "type": "invalid_request_error"}},
 }
 PICTURE = ImagePart(media_type="image/png", data=base64.b64encode(png()).decode())
@@ -184,7 +229,10 @@ async def test_a_model_in_a_loop_is_stopped_unless_a_person_says_otherwise(tmp_p
 
 # What one picture is refused for, in each server's own words: none of them is told to the program beforehand.
 ONE_PICTURE = {
-    "Anthropic": (400, "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 7031644 bytes > 5242880 bytes"),
+    "Anthropic": (
+        400,
+        "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 7031644 bytes > 5242880 bytes",
+    ),
     "Anthropic, side": (400, "At least one of the image dimensions exceed max allowed size: 8000 pixels"),
     "OpenAI": (400, "You uploaded an unsupported image. Please make sure your image is below 20 MB in size"),
     "Groq": (400, "Failed to process image: image too large: maximum pixels allowed is 33177600"),
@@ -195,11 +243,15 @@ ONE_PICTURE = {
 
 
 @pytest.mark.parametrize("words", ONE_PICTURE)
-async def test_a_picture_that_is_refused_is_skipped_and_never_sent_to_that_model_again(words: str, tmp_path: Path) -> None:
+async def test_a_picture_that_is_refused_is_skipped_and_never_sent_to_that_model_again(
+    words: str, tmp_path: Path
+) -> None:
     status, said = ONE_PICTURE[words]
     named = PICTURE.model_copy(update={"name": "plan.png"})
     async with world("openai", tmp_path) as (server, atelier):
-        server.script(Failure(status, {"error": {"message": said}}), Reply(text="I see none."), Reply(text="Still none."))
+        server.script(
+            Failure(status, {"error": {"message": said}}), Reply(text="I see none."), Reply(text="Still none.")
+        )
         events = await run(atelier, images=(named,))
         assert (events[-1].data["status"], last_message(events)["content"]) == ("completed", "I see none.")
         (retry,) = of(events, ChunkType.RETRY)
@@ -234,14 +286,18 @@ async def test_a_long_request_that_is_refused_without_a_reason_is_tried_once_sho
         sizes = [len(str(request.json)) for request in server.requests if is_chat(request)]
         assert sizes[1] < 0.9 * sizes[0]
         again = await run(atelier, "some words of a long text " * 3_000)
-        assert of(again, ChunkType.ERROR)[0]["code"] == "bad_request", "what the server said, and one more request at most"
+        assert of(again, ChunkType.ERROR)[0]["code"] == "bad_request", (
+            "what the server said, and one more request at most"
+        )
         short = len([request for request in server.requests if is_chat(request)])
         server.script(other)
         await run(atelier, "short")
         assert len([request for request in server.requests if is_chat(request)]) == short + 1
 
 
-async def test_that_tools_are_refused_is_reported_next_to_attempts_of_the_provider(tmp_path: Path, clock: ManualClock) -> None:
+async def test_that_tools_are_refused_is_reported_next_to_attempts_of_the_provider(
+    tmp_path: Path, clock: ManualClock
+) -> None:
     busy = Failure(503, {"error": "busy"})
     async with world("openai", tmp_path, clock=clock) as (server, atelier):
         server.script(busy, Failure(400, REFUSALS["openai"]), busy, Reply(text="Done."))

@@ -43,7 +43,12 @@ async def test_fork_at_an_event_copies_what_was_before_and_leaves_the_original(o
         assert forked.stream_seq == border
         await atelier.runs.wait(await atelier.runs.send(forked.id, "third", agent=agent()))
         assert [m.content for m in await atelier.repos.messages.page(workflow_id)] == ["first", "one", "second", "two"]
-        assert [m.content for m in await atelier.repos.messages.page(forked.id)] == ["first", "one", "third", "other two"]
+        assert [m.content for m in await atelier.repos.messages.page(forked.id)] == [
+            "first",
+            "one",
+            "third",
+            "other two",
+        ]
         with pytest.raises(NotFoundError):
             await atelier.runs.fork(workflow_id, at=9999)
 
@@ -71,10 +76,15 @@ async def test_fork_at_a_reply_makes_its_calls_afresh(open_atelier: Opener) -> N
     async with open_atelier([[create], "done", "done", "done again", "done again"]) as atelier:
         workflow_id, run_id = await start(atelier)
         await atelier.runs.wait(run_id)
-        replied = next(event for event in await run_events(atelier.repos, run_id) if isinstance(event.body, ModelReplied))
+        replied = next(
+            event for event in await run_events(atelier.repos, run_id) if isinstance(event.body, ModelReplied)
+        )
         forked = await atelier.runs.fork(workflow_id, at=replied.stream_from)
         assert forked.head_run_id is not None
-        assert [type(event.body) for event in await run_events(atelier.repos, forked.head_run_id)][-2:] == [ModelReplied, RunPaused]
+        assert [type(event.body) for event in await run_events(atelier.repos, forked.head_run_id)][-2:] == [
+            ModelReplied,
+            RunPaused,
+        ]
         await atelier.runs.steering.resume(forked.head_run_id)
         assert (await atelier.runs.wait(forked.head_run_id)).status is RunStatus.COMPLETED
         assert [task.name for task in await atelier.tasks.list(forked.id)] == ["once"]

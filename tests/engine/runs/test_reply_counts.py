@@ -22,7 +22,15 @@ from tests.support.servers.base import Failure, Reply
 
 
 async def test_the_window_a_server_names_is_stored_with_the_model(tmp_path: Path) -> None:
-    overflow = {"error": {"code": 400, "type": "exceed_context_size_error", "message": "too long", "n_prompt_tokens": 6031, "n_ctx": 4096}}
+    overflow = {
+        "error": {
+            "code": 400,
+            "type": "exceed_context_size_error",
+            "message": "too long",
+            "n_prompt_tokens": 6031,
+            "n_ctx": 4096,
+        }
+    }
     async with world("openai", tmp_path) as (server, atelier):
         server.script(Failure(400, overflow), Reply(text="Fits."))
         events = await run(atelier, text="word " * 1500)
@@ -48,7 +56,11 @@ async def test_what_a_person_corrected_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", [-5, None, "many", 10**30, 7e9])
 async def test_counts_that_cannot_be_used_leave_the_estimate(kind: str, wrong: Any, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
-        server.script(Reply(text="Hello there.", usage={"prompt_tokens": wrong, "completion_tokens": wrong, "total_tokens": wrong}))
+        server.script(
+            Reply(
+                text="Hello there.", usage={"prompt_tokens": wrong, "completion_tokens": wrong, "total_tokens": wrong}
+            )
+        )
         events = await run(atelier)
     (usage,) = of(events, ChunkType.USAGE)
     assert events[-1].data["status"] == "completed"

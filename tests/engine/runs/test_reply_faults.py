@@ -33,7 +33,9 @@ from tests.support.servers.openai import FakeOpenAI
         (Reply(reasoning="I should answer."), "empty"),
     ],
 )
-async def test_a_reply_that_is_not_whole_is_reported_everywhere(kind: str, reply: Reply, expected: str, tmp_path: Path) -> None:
+async def test_a_reply_that_is_not_whole_is_reported_everywhere(
+    kind: str, reply: Reply, expected: str, tmp_path: Path
+) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         if isinstance(server, FakeMistral):
             server.listed_content = bool(reply.reasoning)
@@ -41,9 +43,14 @@ async def test_a_reply_that_is_not_whole_is_reported_everywhere(kind: str, reply
         events = await run(atelier)
         said = last_message(events)
         assert (said["role"], said["content"], said["finish_reason"]) == ("assistant", reply.text, expected)
-        assert {key: events[-1].data.get(key) for key in ("status", "finish_reason")} == {"status": "completed", "finish_reason": expected}
+        assert {key: events[-1].data.get(key) for key in ("status", "finish_reason")} == {
+            "status": "completed",
+            "finish_reason": expected,
+        }
         kept = await run_events(atelier.repos, events[0].run_id)
-        assert [e.body.reply.finish_reason for e in kept if isinstance(e.body, ModelReplied)] == [FinishReason(expected)]
+        assert [e.body.reply.finish_reason for e in kept if isinstance(e.body, ModelReplied)] == [
+            FinishReason(expected)
+        ]
         row = (await rows(atelier, events))[-1]
         assert (row.content, row.reasoning, row.details) == (reply.text, reply.reasoning, {"finish_reason": expected})
 
@@ -53,7 +60,10 @@ async def test_a_filtered_reply(kind: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Reply(text="", finish="content_filter"))
         events = await run(atelier)
-    assert (last_message(events)["finish_reason"], events[-1].data["finish_reason"]) == ("content_filter", "content_filter")
+    assert (last_message(events)["finish_reason"], events[-1].data["finish_reason"]) == (
+        "content_filter",
+        "content_filter",
+    )
 
 
 @pytest.mark.parametrize("kind", SERVERS)
@@ -83,7 +93,9 @@ async def test_a_whole_reply_says_so_too(open_atelier: Opener) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_a_dropped_connection_is_repaired_twice_and_no_more(kind: str, tmp_path: Path, clock: ManualClock) -> None:
+async def test_a_dropped_connection_is_repaired_twice_and_no_more(
+    kind: str, tmp_path: Path, clock: ManualClock
+) -> None:
     cut = Reply(text="It is a long story", cut_after=3)
     async with world(kind, tmp_path, clock=clock) as (server, atelier):
         server.script(cut, cut, Reply(text="It is short."))
@@ -92,11 +104,16 @@ async def test_a_dropped_connection_is_repaired_twice_and_no_more(kind: str, tmp
         assert [data["details"]["attempt"] for data in of(events, ChunkType.RETRY)] == [2, 3]
         bodies = [event.body for event in await run_events(atelier.repos, events[0].run_id)]
         partial = [body for body in bodies if isinstance(body, ReplyCutOff)]
-        assert [bool(body.content) and "It is a long story".startswith(body.content) for body in partial] == [True, True]
+        assert [bool(body.content) and "It is a long story".startswith(body.content) for body in partial] == [
+            True,
+            True,
+        ]
         # What is shown afterwards is what was shown live, in the same order and under the same names.
         shown = [(row.kind, row.id) for row in await rows(atelier, events)]
         assert [kind for kind, _id in shown] == ["queue", "cut_off", "retry", "cut_off", "retry", "reply"]
-        assert [id for kind, id in shown if kind == "retry"] == [data["message_id"] for data in of(events, ChunkType.RETRY)]
+        assert [id for kind, id in shown if kind == "retry"] == [
+            data["message_id"] for data in of(events, ChunkType.RETRY)
+        ]
         server.script(cut, cut, cut)
         events = await run_on(clock, atelier)
         assert events[-1].data["status"] == "error"
@@ -138,7 +155,9 @@ async def test_what_a_cut_reply_used_counts(open_atelier: Opener, clock: ManualC
 
     model = Dropping(["A long answer. " * 40, "Short."])
     async with open_atelier(model, clock=clock) as atelier:
-        events = await run_on(clock, atelier, provider="local", model="scripted", max_tokens=8000, budget=Budget(max_tokens=8000))
+        events = await run_on(
+            clock, atelier, provider="local", model="scripted", max_tokens=8000, budget=Budget(max_tokens=8000)
+        )
         assert events[-1].data["status"] == "completed"
         bodies = [event.body for event in await run_events(atelier.repos, events[0].run_id)]
         (cut,) = [body.usage for body in bodies if isinstance(body, ReplyCutOff)]
@@ -187,7 +206,9 @@ async def test_a_sub_agent_waits_as_long_for_a_model_that_loads(tmp_path: Path, 
 
 
 class Pinging(FakeOpenAI):
-    """Begins its first reply, then sends comments alone, one each time ``tick`` is set; the next one is as the script says."""
+    """Begins its first reply, then sends comments alone, one each time ``tick`` is set; the next one is as the script
+    says.
+    """
 
     def __init__(self, begin: bool) -> None:
         super().__init__()
@@ -240,7 +261,9 @@ async def test_comments_do_not_keep_a_silent_reply_alive(begin: bool, tmp_path: 
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_a_server_that_never_answers_is_given_the_time_of_the_setting(kind: str, tmp_path: Path, clock: ManualClock) -> None:
+async def test_a_server_that_never_answers_is_given_the_time_of_the_setting(
+    kind: str, tmp_path: Path, clock: ManualClock
+) -> None:
     async with world(kind, tmp_path, clock=clock) as (server, atelier):
         await atelier.settings.update(inactivity_s=30)
         server.script(*[Failure(hang=True)] * 3)
@@ -251,7 +274,9 @@ async def test_a_server_that_never_answers_is_given_the_time_of_the_setting(kind
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_after_a_silence_the_reply_of_a_server_that_speaks_again_is_taken(kind: str, tmp_path: Path, clock: ManualClock) -> None:
+async def test_after_a_silence_the_reply_of_a_server_that_speaks_again_is_taken(
+    kind: str, tmp_path: Path, clock: ManualClock
+) -> None:
     async with world(kind, tmp_path, clock=clock) as (server, atelier):
         await atelier.settings.update(inactivity_s=30)
         server.script(Failure(hang=True), Reply(text="It speaks again."))

@@ -1,4 +1,6 @@
-"""What a person forbids while a run works is not done: the newer, stricter state decides, also about a call that is being judged."""
+"""What a person forbids while a run works is not done: the newer, stricter state decides, also about a call that is
+being judged.
+"""
 
 from __future__ import annotations
 
@@ -67,10 +69,14 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Held:
     return Held(monkeypatch)
 
 
-async def begun(atelier: Atelier, folder: Path, mode: ApprovalMode = ApprovalMode.AUTO, *, approval: ApprovalMode | None = None) -> str:
+async def begun(
+    atelier: Atelier, folder: Path, mode: ApprovalMode = ApprovalMode.AUTO, *, approval: ApprovalMode | None = None
+) -> str:
     """A run that makes a command's call; gives its id."""
     folder.mkdir(exist_ok=True)
-    stored: Agent = await atelier.agents.save(agent(name="Worker", tools=("run_command", "UserQuestionTool"), approval=mode))
+    stored: Agent = await atelier.agents.save(
+        agent(name="Worker", tools=("run_command", "UserQuestionTool"), approval=mode)
+    )
     workflow = await atelier.workflows.create("w", stored.id, (str(folder),))
     return await atelier.runs.send(workflow.id, "go", approval=approval)
 
@@ -177,18 +183,25 @@ async def test_a_change_while_a_call_is_judged(
         ends = await bodies(atelier, run_id, "tool_call_finished")
         assert (tmp_path / "work" / "seen").exists() is (outcome == "done")
         assert bool(asked) is (outcome == "asked")
-        expected = {"asked": RunStatus.AWAITING_APPROVAL, "cancelled": RunStatus.CANCELLED}.get(outcome, RunStatus.COMPLETED)
+        expected = {"asked": RunStatus.AWAITING_APPROVAL, "cancelled": RunStatus.CANCELLED}.get(
+            outcome, RunStatus.COMPLETED
+        )
         assert row.status is expected
-        assert [each.status.value for each in ends] == {"done": ["ok"], "refused": ["error"], "asked": [], "cancelled": ["cancelled"]}[
-            outcome
-        ]
+        assert [each.status.value for each in ends] == {
+            "done": ["ok"],
+            "refused": ["error"],
+            "asked": [],
+            "cancelled": ["cancelled"],
+        }[outcome]
         if asked:
             await atelier.runs.answering.decide_approval(asked[0].id, Decision(status=ApprovalStatus.APPROVED))
             await atelier.runs.wait(run_id)
             assert (tmp_path / "work" / "seen").exists()
 
 
-async def test_a_profile_that_was_given_for_one_turn_stays_when_nothing_is_changed(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_profile_that_was_given_for_one_turn_stays_when_nothing_is_changed(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     async with open_atelier([[ask_user("q")], "done"]) as atelier:
         run_id = await begun(atelier, tmp_path / "work", ASK, approval=FREE)
         await forbid(atelier, "", run_id)
@@ -214,7 +227,9 @@ async def test_sub_agents_may_do_no_more_than_their_parent(open_atelier: Opener)
             assert "run_command(touch:*)" in [rule.text for rule in handle.current.approvals.rules], row.agent_name
 
 
-async def test_an_approval_that_was_given_before_does_not_stand_against_a_later_no(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_an_approval_that_was_given_before_does_not_stand_against_a_later_no(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     """The person approves, and before the run continues forbids it."""
     async with open_atelier([[TOUCH], "done"]) as atelier:
         run_id = await begun(atelier, tmp_path / "work", ApprovalMode.MANUAL)
@@ -228,7 +243,9 @@ async def test_an_approval_that_was_given_before_does_not_stand_against_a_later_
         assert not (tmp_path / "work" / "seen").exists()
 
 
-async def test_a_failed_run_that_is_taken_up_again_is_bound_by_the_rules_of_now(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_failed_run_that_is_taken_up_again_is_bound_by_the_rules_of_now(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     async with open_atelier([ProviderError("gone", code="auth"), [TOUCH], "done"]) as atelier:
         run_id = await begun(atelier, tmp_path / "work")
         assert (await atelier.runs.wait(run_id)).status is RunStatus.ERROR
@@ -270,7 +287,10 @@ def test_the_conversation_says_what_was_taken_and_from_where_on() -> None:
     allowed = PermissionRule(text="run_command(make)", action=Action.ALLOW)
     before = evolve(script.state, approvals=script.state.approvals.model_copy(update={"rules": (allowed,)}))
     body = RightsNarrowed(
-        rules=(PermissionRule(text="read_file(.env)", action=Action.DENY), PermissionRule(text="git_push", action=Action.ASK)),
+        rules=(
+            PermissionRule(text="read_file(.env)", action=Action.DENY),
+            PermissionRule(text="git_push", action=Action.ASK),
+        ),
         withdrawn=(allowed.id,),
         folders=("/x",),
         untrusted=("/y",),
@@ -281,14 +301,17 @@ def test_the_conversation_says_what_was_taken_and_from_where_on() -> None:
     [said] = out.payloads
     assert (row.kind, row.id) == ("rights_narrowed", said.message_id)
     assert said.details == row.details == {
-        "denied": ["read_file(.env)"], "asked": ["git_push", "run_command(make)"], "folders": ["/x"], "untrusted": ["/y"], "stricter": False
+        "denied": ["read_file(.env)"], "asked": ["git_push", "run_command(make)"], "folders": ["/x"],
+        "untrusted": ["/y"], "stricter": False
     }  # fmt: skip
 
 
 def test_the_event_never_gives_anything() -> None:
     script = Script()
     free = RightsNarrowed(
-        rules=(PermissionRule(text="*", action=Action.ALLOW),), mode=ApprovalMode.AUTO, settings=ApprovalSettings(auto_approve_low=True)
+        rules=(PermissionRule(text="*", action=Action.ALLOW),),
+        mode=ApprovalMode.AUTO,
+        settings=ApprovalSettings(auto_approve_low=True),
     )
     before = script.state.approvals
     after = script.add(free).state.approvals
@@ -297,13 +320,22 @@ def test_the_event_never_gives_anything() -> None:
 
 def test_of_two_settings_the_one_that_asks_more_counts() -> None:
     held = ApprovalPolicy(risks={"a": "low", "b": "high", "c": "low"})
-    chosen = ApprovalSettings(flags={"tools": True, "mcp": False}, auto_approve_low=False, risks={"a": "medium", "d": "high", "e": "low"})
+    chosen = ApprovalSettings(
+        flags={"tools": True, "mcp": False}, auto_approve_low=False, risks={"a": "medium", "d": "high", "e": "low"}
+    )
     both = stricter_settings(held, chosen)
     assert both["risks"] == {"a": "medium", "b": "high", "d": "high"}
     assert (both["flags"].tools, both["flags"].mcp, both["auto_approve_low"]) == (True, True, False)
 
 
-BEGINNING = [(withdraw, ASK), (forbid, FREE), (forbid_here, FREE), (take_folder, FREE), (plan, FREE), (plan_of_the_agent, FREE)]
+BEGINNING = [
+    (withdraw, ASK),
+    (forbid, FREE),
+    (forbid_here, FREE),
+    (take_folder, FREE),
+    (plan, FREE),
+    (plan_of_the_agent, FREE),
+]
 
 
 @pytest.mark.parametrize(("change", "mode"), BEGINNING, ids=[row[0].__name__ for row in BEGINNING])
@@ -353,11 +385,19 @@ async def take_up(atelier: Atelier, run_id: str) -> None:
 
 @pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
 @pytest.mark.parametrize("goes_on", [answer, redirect, take_up])
-@pytest.mark.parametrize(("change", "mode"), [(nothing, FREE), *BEGINNING], ids=["nothing", *(row[0].__name__ for row in BEGINNING)])
+@pytest.mark.parametrize(
+    ("change", "mode"), [(nothing, FREE), *BEGINNING], ids=["nothing", *(row[0].__name__ for row in BEGINNING)]
+)
 async def test_a_change_while_nobody_has_the_run_in_memory(
-    open_atelier: Opener, tmp_path: Path, change: Change, mode: ApprovalMode, goes_on: Callable[[Atelier, str], Awaitable[None]]
+    open_atelier: Opener,
+    tmp_path: Path,
+    change: Change,
+    mode: ApprovalMode,
+    goes_on: Callable[[Atelier, str], Awaitable[None]],
 ) -> None:
-    """However it goes on: an answer and a message set a run going too, and of a profile that was changed nothing but its journal knows."""
+    """However it goes on: an answer and a message set a run going too, and of a profile that was changed nothing but
+    its journal knows.
+    """
     async with open_atelier([[ask_user("q")]]) as atelier:
         await atelier.permissions.add(PermissionRule(text=ALLOWED, action=Action.ALLOW))
         run_id = await begun(atelier, tmp_path / "work", mode)
@@ -389,7 +429,9 @@ async def test_a_sub_agent_that_is_answered_alone_is_bound_by_what_its_team_may_
         assert (tmp_path / "work" / "seen").exists() is (change is nothing)
 
 
-async def test_a_change_reads_no_run_that_is_not_in_memory_unless_its_profile_changes(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_change_reads_no_run_that_is_not_in_memory_unless_its_profile_changes(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     async with open_atelier([[ask_user("q")]]) as atelier:
         run_id = await begun(atelier, tmp_path / "work")
         await atelier.runs.wait(run_id)
@@ -403,7 +445,9 @@ async def test_a_change_reads_no_run_that_is_not_in_memory_unless_its_profile_ch
         assert state.current.approvals.mode is ApprovalMode.PLAN
 
 
-async def test_settings_that_change_while_they_are_read_are_read_again(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_settings_that_change_while_they_are_read_are_read_again(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_atelier(["one", "two"]) as atelier:
         workflow_id = (await atelier.workflows.create()).id
         old = await atelier.repos.settings.load()

@@ -1,4 +1,5 @@
-"""Random commands at random moments, restarts among them: whatever happens, the journal stays whole and nothing hangs."""
+"""Random commands at random moments, restarts among them: whatever happens, the journal stays whole and nothing
+hangs."""
 
 from __future__ import annotations
 
@@ -17,7 +18,15 @@ from hypothesis import strategies as st
 from atelier_desk.domain.agent import ApprovalMode, Budget
 from atelier_desk.domain.approval import ApprovalStatus, Decision
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
-from atelier_desk.domain.events.run import ChildFinished, ChildStarted, Dispatch, LimitKind, RunEvent, ToolCallFinished, ToolCallStarted
+from atelier_desk.domain.events.run import (
+    ChildFinished,
+    ChildStarted,
+    Dispatch,
+    LimitKind,
+    RunEvent,
+    ToolCallFinished,
+    ToolCallStarted,
+)
 from atelier_desk.domain.model_messages import ChatRequest, ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import StreamEvent
@@ -32,8 +41,10 @@ from tests.engine.conftest import WordEmbedder
 from tests.engine.runs.test_manager import TOOLS, agent, ask, calculate
 
 COMMANDS = (
-    "send_queue", "send_queue", "send_redirect", "send_terminate", "send_silent", "pause", "resume", "resume", "raise", "finish", "step",
-    "cancel", "answer", "answer", "skip", "restart", "give_up", "both", "approve", "approve", "edit", "reject", "tell_child", "stop_child",
+    "send_queue", "send_queue", "send_redirect", "send_terminate", "send_silent", "pause", "resume", "resume", "raise",
+    "finish", "step",
+    "cancel", "answer", "answer", "skip", "restart", "give_up", "both", "approve", "approve", "edit", "reject",
+    "tell_child", "stop_child",
     "pause_child", "resume_child", "interrupt_child", "pin", "undo",
 )  # fmt: skip
 ID = re.compile(r"\b(?:[0-9a-f]{24}|[0-9a-f]{32})\b")
@@ -63,20 +74,31 @@ def script(seed: int) -> Callable[[ChatRequest], Step]:
         if kind == 14:
             return answer(request) or f"answer {number}"
         if kind == 15:
-            return [ToolCall(id="j", name="SpawnAgentTool", arguments={"operation": "join"}), calculate("d", f"{number}*2")]
+            return [
+                ToolCall(id="j", name="SpawnAgentTool", arguments={"operation": "join"}),
+                calculate("d", f"{number}*2"),
+            ]
         return [calculate(f"c{index}", f"{number}+{index}") for index in range(chance.randrange(1, 4))]
 
     return reply
 
 
 def spawn(id: str, *, wait: bool) -> ToolCall:
-    return ToolCall(id=id, name="SpawnAgentTool", arguments={"operation": "spawn", "name": "Helper", "prompt": "Help.", "wait": wait})
+    return ToolCall(
+        id=id,
+        name="SpawnAgentTool",
+        arguments={"operation": "spawn", "name": "Helper", "prompt": "Help.", "wait": wait},
+    )
 
 
 def answer(request: ChatRequest) -> Step | None:
     """Answers the sub-agent that was named last, whoever waits by now."""
     found = re.findall(r'child_id"?:? "?([0-9a-f]{24})', " ".join(message.content for message in request.messages))
-    return [ToolCall(id="a", name="answer_child", arguments={"child_id": found[-1], "message": "You may."})] if found else None
+    return (
+        [ToolCall(id="a", name="answer_child", arguments={"child_id": found[-1], "message": "You may."})]
+        if found
+        else None
+    )
 
 
 class World:
@@ -95,7 +117,11 @@ class World:
         model = ScriptedModel([self._reply] * 500, chunk=4)
         self._stack = AsyncExitStack()
         opened = Atelier.open(
-            self._folder, model_factory=lambda config: model, embedder=WordEmbedder(), vault=KeyVault(environ={}), fsync=False
+            self._folder,
+            model_factory=lambda config: model,
+            embedder=WordEmbedder(),
+            vault=KeyVault(environ={}),
+            fsync=False,
         )
         self.atelier = await self._stack.enter_async_context(opened)
         self.atelier.bus.subscribe(self._take)
@@ -128,7 +154,13 @@ class World:
             sending.cancel()
             await asyncio.gather(sending, return_exceptions=True)
         elif command == "both":
-            doing = (self._do("cancel"), self._do("answer"), self._send(Dispatch.REDIRECT), self._do("pause"), self._do("resume"))
+            doing = (
+                self._do("cancel"),
+                self._do("answer"),
+                self._send(Dispatch.REDIRECT),
+                self._do("pause"),
+                self._do("resume"),
+            )
             await asyncio.gather(*doing, return_exceptions=True)
         elif command == "restart":
             await self.close()
@@ -150,7 +182,11 @@ class World:
     async def _decide(self, command: str) -> None:
         for request in (await self.atelier.approvals.pending())[:1]:
             status = ApprovalStatus.REJECTED if command == "reject" else ApprovalStatus.APPROVED
-            edited = {"operation": "eval", "expression": "7*7"} if command == "edit" and request.tool == "CalculatorTool" else None
+            edited = (
+                {"operation": "eval", "expression": "7*7"}
+                if command == "edit" and request.tool == "CalculatorTool"
+                else None
+            )
             await self.atelier.runs.answering.decide_approval(
                 request.id, Decision(status=status, arguments=edited, note="no" if command == "reject" else "")
             )
@@ -202,7 +238,10 @@ class World:
 
     async def _send(self, strategy: Dispatch) -> None:
         config = agent(
-            max_tool_iterations=6, budget=Budget(max_tool_calls=12), approval=self._mode, tools=(*TOOLS, "SpawnAgentTool", "wait_parent")
+            max_tool_iterations=6,
+            budget=Budget(max_tool_calls=12),
+            approval=self._mode,
+            tools=(*TOOLS, "SpawnAgentTool", "wait_parent"),
         )
         await self.atelier.runs.send(self.workflow_id, "say something", agent=config, strategy=strategy)
 
@@ -238,7 +277,9 @@ async def check(world: World) -> None:
             done = [event.body.call_id for event in events if isinstance(event.body, ToolCallFinished)]
             assert sorted(begun) == sorted(done)
             assert not [question for question in pending if question.run_id == row.id]
-        assert {question.id for question in pending if question.run_id == row.id} == {question.id for question in state.questions}
+        assert {question.id for question in pending if question.run_id == row.id} == {
+            question.id for question in state.questions
+        }
         await check_family(atelier, row, rows, events)
     alive = [row.id for row in rows if not row.status.final and row.parent_run_id is None]
     assert len(alive) <= 1
@@ -291,7 +332,9 @@ async def play(folder: Path, seed: int, moves: list[tuple[str, int]]) -> None:
 @settings(max_examples=14, suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 2**16),
-    moves=st.lists(st.tuples(st.sampled_from(COMMANDS), st.sampled_from((0, 1, 3, 10, 40, 150))), min_size=3, max_size=14),
+    moves=st.lists(
+        st.tuples(st.sampled_from(COMMANDS), st.sampled_from((0, 1, 3, 10, 40, 150))), min_size=3, max_size=14
+    ),
 )
 def test_whatever_is_done_to_runs_the_journal_stays_whole(seed: int, moves: list[tuple[str, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -327,7 +370,9 @@ async def journal_of(folder: Path, seed: int, chunk: int) -> list[Any]:
         atelier.bus.subscribe(take)
         events = [event async for event in atelier.run("go", agent=agent(max_tool_iterations=6))]
         assert tokens == {id: text for id, text in whole.items() if text}
-        return [shape(event.model_dump(mode="json"), names) for event in await run_events(atelier.repos, events[0].run_id)]
+        return [
+            shape(event.model_dump(mode="json"), names) for event in await run_events(atelier.repos, events[0].run_id)
+        ]
 
 
 @settings(max_examples=5)

@@ -57,17 +57,25 @@ async def test_the_model_names_a_workflow_once_after_its_first_answer(open_ateli
 
 
 async def test_it_is_counted_like_any_request_and_survives_a_restart(open_atelier: Opener) -> None:
-    async with open_atelier([ChatReply(content="Done.", usage=Usage(tokens_input=10, tokens_output=2)), TITLE]) as atelier:
+    async with open_atelier(
+        [ChatReply(content="Done.", usage=Usage(tokens_input=10, tokens_output=2)), TITLE]
+    ) as atelier:
         atelier.runs.titles.watch()
         row = await turn(atelier)
         assert (row.usage.tokens_input, row.usage.tokens_output) == (50, 8)
         assert row.head_run_id is not None
         run = await atelier.repos.runs.get(row.head_run_id)
         assert run.usage.tokens_input == 50
-        written = [event.body for event in await run_events(atelier.repos, run.id) if isinstance(event.body, TitleGenerated)]
+        written = [
+            event.body for event in await run_events(atelier.repos, run.id) if isinstance(event.body, TitleGenerated)
+        ]
         assert [each.title for each in written] == ["Isolating the tools"]
         copy = await atelier.workflows.import_(await atelier.workflows.export(row.id))
-        assert (copy.workflow.name, copy.workflow.named_by, copy.workflow.usage) == ("Isolating the tools (2)", "model", row.usage)
+        assert (copy.workflow.name, copy.workflow.named_by, copy.workflow.usage) == (
+            "Isolating the tools (2)",
+            "model",
+            row.usage,
+        )
     async with open_atelier(["More."]) as atelier:
         assert (await atelier.workflows.get(row.id)).usage.tokens_input == 50
         assert (await turn(atelier, row.id, "Continue")).usage.tokens_input > 50
@@ -118,13 +126,17 @@ async def test_nothing_is_asked_when_it_is_not_wanted_or_a_cap_has_no_room(open_
 
 async def test_several_at_once_stay_within_the_cap_of_the_run(open_atelier: Opener) -> None:
     used = ChatReply(content="Isolating the tools", usage=Usage(tokens_input=600, tokens_output=100))
-    async with open_atelier([ChatReply(content="Done.", usage=Usage(tokens_input=100, tokens_output=20)), *[used] * 9]) as atelier:
+    async with open_atelier(
+        [ChatReply(content="Done.", usage=Usage(tokens_input=100, tokens_output=20)), *[used] * 9]
+    ) as atelier:
         row = await turn(atelier, budget=Budget(max_tokens=4000))
         asked = await asyncio.gather(*(atelier.runs.titles.suggest(row.id) for _ in range(9)), return_exceptions=True)
         refused = [each for each in asked if isinstance(each, UsageError)]
         assert 0 < len(refused) < 9
         usage = (await atelier.workflows.get(row.id)).usage
-        assert usage.tokens_input + usage.tokens_output <= 4000 + 700, "one at a time: only what the server adds to the last one is above"
+        assert usage.tokens_input + usage.tokens_output <= 4000 + 700, (
+            "one at a time: only what the server adds to the last one is above"
+        )
 
 
 async def test_the_end_of_the_program_does_not_wait_for_a_title(open_atelier: Opener) -> None:

@@ -18,7 +18,9 @@ from tests.engine.conftest import Opener, Recorder
 from tests.support.runs import agent
 from tests.support.teams import ask_user, leader, scripts, spawn
 
-ASKED = AgentConfig(name="A", provider="p", model="m", tools=("write_file", "UserQuestionTool"), approval=ApprovalMode.MANUAL)
+ASKED = AgentConfig(
+    name="A", provider="p", model="m", tools=("write_file", "UserQuestionTool"), approval=ApprovalMode.MANUAL
+)
 WAITS = {
     "question": [ask_user("q", "Red or blue?")],
     "approval": [ToolCall(id="t", name="write_file", arguments={"path": "a.txt", "content": "blue"})],
@@ -70,7 +72,9 @@ async def test_a_run_without_its_events_is_ended_and_the_workflow_continues(
         row = await atelier.workflows.get(workflow_id)
         assert (row.status, row.pending_questions, row.pending_approvals) == (WorkflowStatus.IDLE, 0, 0)
         opened = await atelier.workflows.opened(workflow_id)
-        assert [each.message.content for each in opened.entries if each.message.role is MessageRole.USER] == ["Paint it."], "it stays"
+        assert [each.message.content for each in opened.entries if each.message.role is MessageRole.USER] == [
+            "Paint it."
+        ], "it stays"
         assert "damaged" in opened.entries[-1].message.content
         next_ = await atelier.runs.send(workflow_id, "Then blue.", agent=ASKED)
         assert (await atelier.runs.wait(next_)).status is RunStatus.COMPLETED

@@ -1,4 +1,6 @@
-"""Messages that wait their turn: seen, changed, taken back, sent now; after a stop, after a restart, in a copy and on another branch."""
+"""Messages that wait their turn: seen, changed, taken back, sent now; after a stop, after a restart, in a copy and on
+another branch.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,12 @@ async def test_what_waits_is_no_part_of_the_transcript_until_its_turn_comes(open
         assert await busy.queue() == []
         assert await busy.shown() == ["hello", "one", "second", "two", "third", "three"]
         told = [event for event in busy.seen.events if event.chunk_type is ChunkType.QUEUE]
-        assert [[each["content"] for each in event.data["messages"]] for event in told] == [["second"], ["second", "third"], ["third"], []]
+        assert [[each["content"] for each in event.data["messages"]] for event in told] == [
+            ["second"],
+            ["second", "third"],
+            ["third"],
+            [],
+        ]
 
 
 async def test_it_is_edited_moved_and_undone(open_atelier: Opener) -> None:
@@ -144,22 +151,32 @@ async def test_a_turn_that_took_them_over_has_them_alone(open_atelier: Opener) -
         busy = await Busy(atelier, gate, "a").begin()
         await atelier.runs.cancel(busy.run_id)
         gate.set()
-        await busy.answer(await atelier.runs.edit_and_resend(busy.workflow_id, busy.run_id, "hello again", agent=agent()))
+        await busy.answer(
+            await atelier.runs.edit_and_resend(busy.workflow_id, busy.run_id, "hello again", agent=agent())
+        )
         assert await busy.shown() == ["hello again", "again", "a", "to a"]
         await atelier.workflows.select_branch(busy.workflow_id, busy.run_id)
         assert await busy.queue() == []
 
 
 async def test_a_turn_of_several_messages_is_answered_again_up_to_the_one_that_is_meant(open_atelier: Opener) -> None:
-    """What was said before it is said again; it alone is changed, and its versions are shown at the message that began the turn."""
+    """What was said before it is said again; it alone is changed, and its versions are shown at the message that began
+    the turn.
+    """
     gate = asyncio.Event()
-    model = ScriptedModel(["one", "two", "three", *["x", "two, edited"], *["y", "two, again"], *["p", "q", "r"]], gate=gate)
+    model = ScriptedModel(
+        ["one", "two", "three", *["x", "two, edited"], *["y", "two, again"], *["p", "q", "r"]], gate=gate
+    )
     async with open_atelier(model) as atelier:
         busy = await Busy(atelier, gate, "second", "third").begin()
         await busy.answer()
-        _hello, _one, second, two, *_ = [entry.message for entry in await atelier.workflows.transcript(busy.workflow_id)]
+        _hello, _one, second, two, *_ = [
+            entry.message for entry in await atelier.workflows.transcript(busy.workflow_id)
+        ]
         runs, workflow_id = atelier.runs, busy.workflow_id
-        await busy.answer(await runs.edit_and_resend(workflow_id, busy.run_id, "second, better", second.id, agent=agent()))
+        await busy.answer(
+            await runs.edit_and_resend(workflow_id, busy.run_id, "second, better", second.id, agent=agent())
+        )
         assert await busy.shown() == ["hello", "x", "second, better", "two, edited"]
         await busy.answer(await runs.regenerate(workflow_id, busy.run_id, two.id))
         assert await busy.shown() == ["hello", "y", "second", "two, again"]

@@ -79,7 +79,11 @@ def test_who_only_looks_can_change_nothing(key: str) -> None:
     registry = create_default_tool_registry()
     [ready] = [each for each in READY if each.key == key]
     tools = [registry.get_tool(name) for name in ready.config(registry, "p", "m").tools]
-    changing = {each.name for each in tools if each is not None and each.section != CORE and each.effect in (Effect.WRITE, Effect.EXECUTE)}
+    changing = {
+        each.name
+        for each in tools
+        if each is not None and each.section != CORE and each.effect in (Effect.WRITE, Effect.EXECUTE)
+    }
     assert changing <= {"render_3d_asset"}
 
 
@@ -97,13 +101,17 @@ async def test_each_works_at_once_with_its_tools(open_atelier: Opener, tmp_path:
         agent = await atelier.agents.import_config(config)
         assert agent.config.tools == config.tools
         workflow = await atelier.workflows.create(workspace=(str(folder),))
-        run_id = await atelier.runs.send(workflow.id, "Go", agent=agent.config.model_copy(update={"approval": ApprovalMode.AUTO}))
+        run_id = await atelier.runs.send(
+            workflow.id, "Go", agent=agent.config.model_copy(update={"approval": ApprovalMode.AUTO})
+        )
         ended = await atelier.runs.wait(run_id)
         assert ended.status.value == "completed"
         offered = {each.name for each in model.requests[0].tools}
         tools = {each: atelier.registry.get_tool(each) for each in config.tools}
         assert None not in tools.values(), "all of them exist"
-        assert {each for each, tool in tools.items() if tool is not None and not tool.missing_setup()} - offered <= NO_SKILLS
+        assert {
+            each for each, tool in tools.items() if tool is not None and not tool.missing_setup()
+        } - offered <= NO_SKILLS
         assert model.requests[0].messages[0].content.startswith(config.system_prompt)
         events = await atelier.repos.journal.events(run_id)
         [result] = [event.body.result for event in events if event.body.type == "tool_call_finished"]

@@ -19,11 +19,14 @@ from atelier_desk.support import i18n
 from tests.engine.conftest import Opener
 
 FILE = {
-    "name": "Researcher", "lifecycle": "permanent", "provider": "ollama", "model": "qwen3:4b", "temperature": 0.2, "max_tokens": 4096,
+    "name": "Researcher", "lifecycle": "permanent", "provider": "ollama", "model": "qwen3:4b", "temperature": 0.2,
+    "max_tokens": 4096,
     "system_prompt": "…", "tools": ["TodoTool", "MemoryTool"], "sections": ["web_ops"], "mcp_servers": [],
-    "tool_mode": "direct", "tool_dialect": "auto", "max_tool_iterations": 50, "enable_thinking": True, "effort": "medium",
+    "tool_mode": "direct", "tool_dialect": "auto", "max_tool_iterations": 50, "enable_thinking": True,
+    "effort": "medium",
     "question_timeout_s": 300,
-    "approval": "selective", "budget": {"max_cost": 1.0, "max_tokens": 200000, "max_seconds": 900, "max_tool_calls": 100},
+    "approval": "selective",
+    "budget": {"max_cost": 1.0, "max_tokens": 200000, "max_seconds": 900, "max_tool_calls": 100},
 }  # fmt: skip
 
 
@@ -34,9 +37,18 @@ async def test_the_first_opening_makes_the_assistant_on_the_starter(open_atelier
         basics, files, reach = assistant.config.tools[:5], assistant.config.tools[5:-6], assistant.config.tools[-6:]
         assert basics == ("TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool")
         hands = ("file_ops", "shell_ops", "context_ops", "rag_ops")
-        assert list(files) == [tool.name for section in hands for tool in atelier.registry.get_tools_by_section(section)]
+        assert list(files) == [
+            tool.name for section in hands for tool in atelier.registry.get_tools_by_section(section)
+        ]
         assert len(files) == 31
-        assert reach == ("search_web", "fetch_web_page", "read_image", "list_images", "describe_image", "render_3d_asset")
+        assert reach == (
+            "search_web",
+            "fetch_web_page",
+            "read_image",
+            "list_images",
+            "describe_image",
+            "render_3d_asset",
+        )
         assert all(atelier.registry.has(name) for name in reach)
         assert (lead.name, lead.config.provider, lead.config.model, lead.config.tool_mode) == (
             "Team lead",
@@ -119,7 +131,9 @@ async def test_deleting_keeps_one_and_forgets_the_default(open_atelier: Opener) 
             await atelier.agents.by_name("Nobody")
 
 
-async def test_the_builtin_agent_speaks_the_language_of_the_screen(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_builtin_agent_speaks_the_language_of_the_screen(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(i18n, "system_language", lambda: "fr")
     async with open_atelier() as atelier:
         assert i18n.language() == "fr"
@@ -149,7 +163,9 @@ async def test_the_prompt_costs_least_where_fewest_definitions_are_sent(open_ate
         assert bare[ToolMode.DIRECT] < 600
         assert bare[ToolMode.DIRECT] < cost[ToolMode.DIRECT]
         # Some by their section, the others by name.
-        sections = {name: tool.section for name in config.tools if (tool := atelier.registry.get_tool(name)) is not None}
+        sections = {
+            name: tool.section for name in config.tools if (tool := atelier.registry.get_tool(name)) is not None
+        }
         reach = tuple(name for name, section in sections.items() if section not in ("core_ops", "planning_ops"))
         by_section = config.model_copy(update={"tools": reach, "sections": ("core_ops", "planning_ops", "gone_ops")})
         assert await totals(atelier, by_section) == cost
@@ -196,7 +212,9 @@ async def test_what_looks_into_projects_is_offered_once_there_is_one(open_atelie
 
 
 @pytest.mark.parametrize("sections", [("nope_ops",), ("file_ops", "File_ops"), ("core_ops", "")])
-async def test_unknown_sections_are_refused_with_those_that_there_are(open_atelier: Opener, sections: tuple[str, ...]) -> None:
+async def test_unknown_sections_are_refused_with_those_that_there_are(
+    open_atelier: Opener, sections: tuple[str, ...]
+) -> None:
     async with open_atelier() as atelier:
         lead = await atelier.agents.by_name("Team lead")
         config = lead.config.model_copy(update={"name": "New", "sections": sections})
@@ -213,7 +231,9 @@ async def test_unknown_sections_are_refused_with_those_that_there_are(open_ateli
             assert "core_ops, planning_ops, file_ops" in str(error.value)
 
 
-async def test_known_sections_and_those_of_servers_are_taken_and_one_that_no_longer_exists_holds_up_no_change(open_atelier: Opener) -> None:
+async def test_known_sections_and_those_of_servers_are_taken_and_one_that_no_longer_exists_holds_up_no_change(
+    open_atelier: Opener,
+) -> None:
     async with open_atelier() as atelier:
         lead = await atelier.agents.by_name("Team lead")
         config = lead.config.model_copy(update={"name": "New", "sections": ("core_ops", "mcp:away")})

@@ -9,7 +9,14 @@ from typing import Any, cast
 
 import pytest
 
-from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus, Decision, OnTimeout
+from atelier_desk.domain.approval import (
+    ApprovalRequest,
+    ApprovalScope,
+    ApprovalSettings,
+    ApprovalStatus,
+    Decision,
+    OnTimeout,
+)
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
@@ -76,7 +83,15 @@ class Engine:
     async def asked(self, **fields: Any) -> ApprovalRequest:
         workflow = await self.repos.workflows.create(Workflow(name="w"))
         tool = "CalculatorTool"
-        values = {"run_id": "r", "call_id": "c", "tool": tool, "section": "core_ops", "always": (tool,), "arguments": ARGUMENTS, **fields}
+        values = {
+            "run_id": "r",
+            "call_id": "c",
+            "tool": tool,
+            "section": "core_ops",
+            "always": (tool,),
+            "arguments": ARGUMENTS,
+            **fields,
+        }
         request = ApprovalRequest(workflow_id=workflow.id, **values)
         await self.repos.journal.commit(Commit(approvals=(request,)))
         return request
@@ -102,7 +117,12 @@ async def test_an_approval_counts_once(engine: Engine) -> None:
 
 
 async def test_what_does_not_exist_is_not_found(engine: Engine) -> None:
-    for attempt in (engine.approvals.get("x"), engine.approvals.approve("x"), engine.approvals.reject("x"), engine.approvals.seen("x", 1)):
+    for attempt in (
+        engine.approvals.get("x"),
+        engine.approvals.approve("x"),
+        engine.approvals.reject("x"),
+        engine.approvals.seen("x", 1),
+    ):
         with pytest.raises(NotFoundError):
             await attempt
 
@@ -204,7 +224,10 @@ async def test_always_stores_a_rule_once_and_it_can_be_undone(engine: Engine) ->
     assert (tool.text, tool.action) == ("CalculatorTool", Action.ALLOW)
     assert engine.runs.decided[0][1].rules == (tool,)
     await engine.approvals.approve((await engine.asked()).id, scope=ApprovalScope.ALWAYS, rules=["section:core_ops"])
-    assert [rule.text for rule in (await engine.settings.get()).approvals.rules] == ["CalculatorTool", "section:core_ops"]
+    assert [rule.text for rule in (await engine.settings.get()).approvals.rules] == [
+        "CalculatorTool",
+        "section:core_ops",
+    ]
     await engine.permissions.remove(tool.id)
     assert ("settings", "approvals") in engine.changes
     await engine.settings.update(approvals=ApprovalSettings(auto_approve_low=False))
@@ -233,7 +256,9 @@ async def test_a_rule_leaves_the_other_settings_alone(engine: Engine) -> None:
         (ApprovalScope.ONCE, "CalculatorTool", "always"),
     ],
 )
-async def test_a_rule_that_does_not_fit_is_refused(engine: Engine, scope: ApprovalScope, rule: str, problem: str) -> None:
+async def test_a_rule_that_does_not_fit_is_refused(
+    engine: Engine, scope: ApprovalScope, rule: str, problem: str
+) -> None:
     asked = await engine.asked()
     with pytest.raises(UsageError, match=problem):
         await engine.approvals.approve(asked.id, scope=scope, rules=[rule])
@@ -242,9 +267,19 @@ async def test_a_rule_that_does_not_fit_is_refused(engine: Engine, scope: Approv
 
 
 @pytest.mark.parametrize(
-    "fields", [{"risk": "high"}, {"reason": "protected"}, {"reason": "tainted"}, {"reason": "rule"}, {"always": ()}, {"run_id": "r2"}]
+    "fields",
+    [
+        {"risk": "high"},
+        {"reason": "protected"},
+        {"reason": "tainted"},
+        {"reason": "rule"},
+        {"always": ()},
+        {"run_id": "r2"},
+    ],
 )
-async def test_what_must_be_decided_alone_is_not_allowed_along_with_others(engine: Engine, fields: dict[str, Any]) -> None:
+async def test_what_must_be_decided_alone_is_not_allowed_along_with_others(
+    engine: Engine, fields: dict[str, Any]
+) -> None:
     plain: dict[str, Any] = {"reason": "manual", "risk": "medium", "always": ("CalculatorTool",)}
     first = await engine.asked(**plain)
     second = await engine.asked(**(plain | fields))

@@ -33,7 +33,9 @@ async def send_letter(to: str, lines: int = 1) -> str:
     return f"sent to {to}"
 
 
-AGENT = AgentConfig(name="Clerk", provider="test", model="scripted", tools=("send_letter",), approval=ApprovalMode.MANUAL)
+AGENT = AgentConfig(
+    name="Clerk", provider="test", model="scripted", tools=("send_letter",), approval=ApprovalMode.MANUAL
+)
 
 
 def letter(to: str = "Ann", id: str = "c1") -> list[ToolCall]:
@@ -67,12 +69,21 @@ async def test_the_call_runs_with_what_the_person_made_of_it(office: Opener) -> 
     model = ScriptedModel([letter(), "Done."])
     async with office(model) as atelier:
         asked = await requested(atelier)
-        assert (asked.tool, asked.risk, asked.reason, asked.arguments) == ("send_letter", "medium", "manual", {"to": "Ann"})
+        assert (asked.tool, asked.risk, asked.reason, asked.arguments) == (
+            "send_letter",
+            "medium",
+            "manual",
+            {"to": "Ann"},
+        )
         assert (await atelier.workflows.get(asked.workflow_id)).pending_approvals == 1
         with pytest.raises(UsageError, match="lines must be a whole number"):
             await atelier.approvals.approve(asked.id, {"to": "Bob", "lines": "many"})
         decided = await atelier.approvals.approve(asked.id, {"to": "Bob", "lines": 2})
-        assert (decided.status, decided.edited, decided.arguments) == (ApprovalStatus.APPROVED, {"to": "Bob", "lines": 2}, {"to": "Ann"})
+        assert (decided.status, decided.edited, decided.arguments) == (
+            ApprovalStatus.APPROVED,
+            {"to": "Bob", "lines": 2},
+            {"to": "Ann"},
+        )
         assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
         assert ran == ["Bob:2"]
         assert (await atelier.workflows.get(asked.workflow_id)).pending_approvals == 0
@@ -139,7 +150,9 @@ async def test_two_screens_that_show_it_ask_again_once(office: Opener) -> None:
     async with office([letter(), "Done."]) as atelier:
         await atelier.settings.update(approvals=ApprovalSettings(timeout_s=30, on_timeout=OnTimeout.ASK_AGAIN))
         asked = await requested(atelier)
-        await asyncio.gather(atelier.runs.answering.ask_approval_again(asked), atelier.runs.answering.ask_approval_again(asked))
+        await asyncio.gather(
+            atelier.runs.answering.ask_approval_again(asked), atelier.runs.answering.ask_approval_again(asked)
+        )
         assert (await atelier.approvals.get(asked.id)).round == 2
         await atelier.approvals.approve(asked.id)
         await atelier.runs.answering.ask_approval_again(await atelier.approvals.get(asked.id))
@@ -268,14 +281,19 @@ async def test_an_approval_forever_in_a_folder_does_not_go_along_when_a_link_is_
         link.unlink()
         link.symlink_to(tmp_path / "there")
         assert (await atelier.permissions.test("run_command", call, workspace=(str(link),))).action is Action.ASK
-        assert (await atelier.permissions.test("run_command", call, workspace=(str(tmp_path / "here"),))).action is Action.ALLOW
+        assert (
+            await atelier.permissions.test("run_command", call, workspace=(str(tmp_path / "here"),))
+        ).action is Action.ALLOW
 
 
 async def test_an_approval_forever_to_one_command_does_not_let_the_others_run_that_wait_next_to_it(
     open_atelier: Opener, tmp_path: Path
 ) -> None:
     lines = ("touch one.txt", "touch one.txt", "touch two.txt", "echo $(touch three.txt)")
-    calls = [ToolCall(id=f"c{n}", name="run_command", arguments={"command": each, "modifies_files": True}) for n, each in enumerate(lines)]
+    calls = [
+        ToolCall(id=f"c{n}", name="run_command", arguments={"command": each, "modifies_files": True})
+        for n, each in enumerate(lines)
+    ]
     agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval="selective")
     async with open_atelier([calls, "done"]) as atelier:
         (tmp_path / "work").mkdir()
@@ -315,7 +333,9 @@ async def test_one_yes_allows_what_is_listed_and_nothing_else(office: Opener) ->
             (ApprovalStatus.APPROVED, ApprovalScope.ONCE, "user")
         ] * 2
         await atelier.runs.wait(ann.run_id)
-        assert [each.id for each in await atelier.approvals.pending()] == [cy.id], "it came while the others were allowed"
+        assert [each.id for each in await atelier.approvals.pending()] == [cy.id], (
+            "it came while the others were allowed"
+        )
         assert "Cy:1" not in ran
         await atelier.approvals.reject(cy.id)
         assert (await atelier.runs.wait(ann.run_id)).status is RunStatus.COMPLETED

@@ -1,4 +1,6 @@
-"""The audit trail: an entry for each call that is decided about, read in pages, filtered, and written for a spreadsheet."""
+"""The audit trail: an entry for each call that is decided about, read in pages, filtered, and written for a
+spreadsheet.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,18 @@ async def entries(atelier: Atelier, **wanted: Any) -> list[AuditEntry]:
 
 
 def calls(*written: tuple[str, dict[str, Any]]) -> list[ToolCall]:
-    return [ToolCall(id=f"c{number}", name=name, arguments=arguments) for number, (name, arguments) in enumerate(written)]
+    return [
+        ToolCall(id=f"c{number}", name=name, arguments=arguments) for number, (name, arguments) in enumerate(written)
+    ]
 
 
 def write(path: str) -> tuple[str, dict[str, Any]]:
     return "write_file", {"path": path, "content": "x"}
 
 
-async def test_a_run_leaves_one_entry_for_each_call_that_says_what_decided_it(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_run_leaves_one_entry_for_each_call_that_says_what_decided_it(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     folder = tmp_path / "garden"
     folder.mkdir()
     (folder / "a.txt").write_text("a")
@@ -43,13 +49,21 @@ async def test_a_run_leaves_one_entry_for_each_call_that_says_what_decided_it(op
     steps = [calls(("read_file", {"path": "a.txt"}), ("no_such_tool", {}), *map(write, paths)), "done"]
     async with open_atelier(steps) as atelier:
         workflow = await atelier.workflows.create("Garden", workspace=(str(folder),))
-        rules = (("read_file(a.txt)", Action.ALLOW), ("write_file(secret/**)", Action.DENY), ("write_file(c.txt)", Action.ASK))
+        rules = (
+            ("read_file(a.txt)", Action.ALLOW),
+            ("write_file(secret/**)", Action.DENY),
+            ("write_file(c.txt)", Action.ASK),
+        )
         await atelier.permissions.add(*(PermissionRule(text=text, action=action) for text, action in rules))
-        agent = AgentConfig(name="Ada", provider="p", model="m", tools=("read_file", "write_file"), approval=ApprovalMode.SELECTIVE)
+        agent = AgentConfig(
+            name="Ada", provider="p", model="m", tools=("read_file", "write_file"), approval=ApprovalMode.SELECTIVE
+        )
         run_id = await atelier.runs.send(workflow.id, "go", agent=agent)
         await atelier.runs.wait(run_id)
         for asked in await atelier.approvals.pending():
-            assert not [entry for entry in await entries(atelier) if entry.call_id == asked.call_id], "it is not decided yet"
+            assert not [entry for entry in await entries(atelier) if entry.call_id == asked.call_id], (
+                "it is not decided yet"
+            )
             if asked.arguments["path"] == "c.txt":
                 await atelier.approvals.reject(asked.id, "Not this one.")
             else:
@@ -59,7 +73,8 @@ async def test_a_run_leaves_one_entry_for_each_call_that_says_what_decided_it(op
         found = {entry.call_id: entry for entry in await entries(atelier)}
         assert len(await entries(atelier)) == 5, "a call of a tool that is not there is not decided about"
         said = {
-            id: (one.tool, one.detail, one.decision.value, one.decided_by, one.reason, one.rule, one.edited) for id, one in found.items()
+            id: (one.tool, one.detail, one.decision.value, one.decided_by, one.reason, one.rule, one.edited)
+            for id, one in found.items()
         }
         assert said == {
             "c0": ("read_file", "a.txt", "allowed", "", "rule", "read_file(a.txt)", False),
@@ -75,7 +90,9 @@ async def test_a_run_leaves_one_entry_for_each_call_that_says_what_decided_it(op
         [line, *_rest] = (await atelier.audit.page(AuditFilter())).lines
         assert (line.workflow, line.in_bin) == ("Garden", False)
         events = await atelier.repos.journal.workflow_events(workflow.id)
-        assert {entry.id for entry in found.values()} <= {event.id for event in events}, "each is made of an event, and kept with it"
+        assert {entry.id for entry in found.values()} <= {event.id for event in events}, (
+            "each is made of an event, and kept with it"
+        )
         await atelier.workflows.delete(workflow.id)
         assert (await atelier.audit.page(AuditFilter())).lines[0].in_bin
         await atelier.workflows.purge(workflow.id)
@@ -105,7 +122,8 @@ async def filled(atelier: Atelier, count: int = 0) -> tuple[str, str]:
     )
     rows = [
         AuditEntry(
-            workflow_id=workflow, run_id="r", call_id="c", agent_id=f"id-{agent}", agent_name=agent, tool=tool, detail=detail,
+            workflow_id=workflow, run_id="r", call_id="c", agent_id=f"id-{agent}", agent_name=agent, tool=tool,
+            detail=detail,
             decision=decision, rule="@rule" if days == 3 else "", created_at=now - timedelta(days=days),
         )
         for workflow, agent, tool, detail, decision, days in given
@@ -117,7 +135,9 @@ async def filled(atelier: Atelier, count: int = 0) -> tuple[str, str]:
         )
         for number in range(count)
     ]  # fmt: skip
-    await atelier.repos.journal.commit(Commit(audit=tuple(row for row in (*rows, *more) if row.workflow_id == garden.id)))
+    await atelier.repos.journal.commit(
+        Commit(audit=tuple(row for row in (*rows, *more) if row.workflow_id == garden.id))
+    )
     await atelier.repos.journal.commit(Commit(audit=tuple(row for row in rows if row.workflow_id == house.id)))
     return garden.id, house.id
 
@@ -151,7 +171,9 @@ async def test_the_setting_says_how_far_back_it_goes_and_nothing_is_deleted(open
         for days, count in ((30, 3), (2, 2), (60, 4), (0, 4), (30, 3)):
             await atelier.settings.update(audit_days=days)
             assert len(await entries(atelier)) == count, days
-            assert len(await entries(atelier, since=atelier.clock.now() - timedelta(days=365))) == count, "no filter goes past it"
+            assert len(await entries(atelier, since=atelier.clock.now() - timedelta(days=365))) == count, (
+                "no filter goes past it"
+            )
 
 
 async def test_pages_give_each_entry_once_also_those_of_one_moment(open_atelier: Opener) -> None:
@@ -167,7 +189,13 @@ async def test_pages_give_each_entry_once_also_those_of_one_moment(open_atelier:
                 break
         assert len(seen) == 52
         assert set(seen) == {"c", *(f"m{number}" for number in range(50))}
-        assert [line.entry.call_id for line in await atelier.audit.newest(AuditFilter(), 5)] == ["c", "c", "m0", "m1", "m2"]
+        assert [line.entry.call_id for line in await atelier.audit.newest(AuditFilter(), 5)] == [
+            "c",
+            "c",
+            "m0",
+            "m1",
+            "m2",
+        ]
         for limit in (0, 1001):
             with pytest.raises(LimitError):
                 await atelier.audit.page(AuditFilter(), None, limit)
@@ -177,7 +205,11 @@ async def test_the_pages_come_from_an_index(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         await filled(atelier)
         for condition, index in (("recency > 5", "newest"), ("workflow = workflow:a AND recency > 5", "by_workflow")):
-            plan = str(await atelier.repos.store.query(f"SELECT id, recency FROM audit WHERE {condition} ORDER BY recency LIMIT 5 EXPLAIN"))
+            plan = str(
+                await atelier.repos.store.query(
+                    f"SELECT id, recency FROM audit WHERE {condition} ORDER BY recency LIMIT 5 EXPLAIN"
+                )
+            )
             assert f"'index': '{index}'" in plan
             assert "Sort" not in plan
 

@@ -19,7 +19,17 @@ from atelier_desk.engine.services.workflow import chat_file
 from atelier_desk.engine.services.workflow.chat_turns import workflow_id
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.services.chat_exports import ROOT, bread, claude, gpt_chat, gpt_node, librechat, open_webui, write, zipped
+from tests.engine.services.chat_exports import (
+    ROOT,
+    bread,
+    claude,
+    gpt_chat,
+    gpt_node,
+    librechat,
+    open_webui,
+    write,
+    zipped,
+)
 
 AGENT = AgentConfig(name="Tester", provider="test", model="scripted", tools=())
 
@@ -56,7 +66,10 @@ SHAPES: list[tuple[str, Any, str, list[tuple[str, str]], int]] = [
         "claude:cl1",
         [claude()],
         "Letter",
-        [("user", "Mend this letter\n\n[letter.txt]\n\n```\nDear Sir\n```"), ("assistant", "**New**\n\n```\nHello\n```")],
+        [
+            ("user", "Mend this letter\n\n[letter.txt]\n\n```\nDear Sir\n```"),
+            ("assistant", "**New**\n\n```\nHello\n```"),
+        ],
         2,
     ),
     ("openwebui:w1", [open_webui()], "Colours", [("user", "A colour?"), ("assistant", "Blue.")], 2),
@@ -100,7 +113,10 @@ async def test_imported_again_there_is_nothing_twice_and_what_is_new_is_added(at
     again = await atelier.chats.import_(old)
     assert (again.created, again.extended, again.unchanged) == ((), (), 1)
     assert await shown(atelier, "chatgpt:c1") == before
-    more = [gpt_node("u3", "a3", "user", "And rye?", 1_700_000_100), gpt_node("a4", "u3", "assistant", "Longer.", 1_700_000_110)]
+    more = [
+        gpt_node("u3", "a3", "user", "And rye?", 1_700_000_100),
+        gpt_node("a4", "u3", "assistant", "Longer.", 1_700_000_110),
+    ]
     new = write(tmp_path / "new.json", [bread(*more, current="a4")])
     preview = await atelier.chats.preview(new)
     assert [(each.new_turns, bool(each.there)) for each in preview.chats] == [(1, True)]
@@ -111,7 +127,9 @@ async def test_imported_again_there_is_nothing_twice_and_what_is_new_is_added(at
 
 
 async def test_what_a_person_deleted_or_continued_with_stays_so(atelier: Atelier, tmp_path: Path) -> None:
-    file = write(tmp_path / "export.json", [bread(), gpt_chat(gpt_node("u", "root", "user", "Hi"), id="c2", title="Other")])
+    file = write(
+        tmp_path / "export.json", [bread(), gpt_chat(gpt_node("u", "root", "user", "Hi"), id="c2", title="Other")]
+    )
     await atelier.chats.import_(file)
     other = workflow_id("chatgpt:c2")
     await atelier.workflows.delete(other)
@@ -164,7 +182,9 @@ async def test_a_stop_in_the_middle_loses_nothing_and_is_made_good(atelier: Atel
     assert len(await atelier.workflows.list(limit=None)) == 120
 
 
-async def test_a_chat_of_which_half_was_written_is_completed(atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_chat_of_which_half_was_written_is_completed(
+    atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("atelier_desk.engine.services.chats.TURNS_AT_ONCE", 1)
     append, calls = atelier.journal.append_together, 0
 
@@ -201,7 +221,9 @@ async def test_the_journal_is_not_read_again_for_each_part_of_a_long_chat(
     file = write(tmp_path / "export.json", [gpt_chat(gpt_node("u", "root", "user", "Rye?"), *versions)])
     await atelier.chats.import_(file)
     assert await turns_of(atelier, "chatgpt:c1") == 30
-    assert reads == 1, "whether there are tasks takes a look at all events: versions would take longer the more there are"
+    assert reads == 1, (
+        "whether there are tasks takes a look at all events: versions would take longer the more there are"
+    )
     id = workflow_id("chatgpt:c1")
     turns = [run.id for run in await atelier.repos.runs.list(id)]
     for turn in turns[:2]:
@@ -225,23 +247,30 @@ STRANGE: dict[str, tuple[Any, int, int]] = {
     "a parent that is missing": ([gpt_chat(_user("a", "gone"), _user("b", "a"))], 1, 2),
     "two roots": ([gpt_chat(_user("a", None), _user("b", None))], 1, 2),
     "messages that are null": (
-        [gpt_chat({"id": "n", "message": None, "parent": "root"}, {"id": "m", "message": {"author": None}}, _user("a", "n"))], 1, 1
+        [gpt_chat({"id": "n", "message": None, "parent": "root"}, {"id": "m", "message": {"author": None}},
+        _user("a", "n"))], 1, 1
     ),
-    "a node that is a number": ([{"conversation_id": "c1", "mapping": {"a": 7, "b": None, "u": _user("u", "a")}}], 1, 1),
+    "a node that is a number": ([{"conversation_id": "c1", "mapping": {"a": 7, "b": None, "u": _user("u", "a")}}], 1,
+    1),
     "fields of wrong types": (
-        [{"conversation_id": 7, "title": ["x"], "mapping": {"u": _user("u", {"x": 1}, "hi", {"t": 1})}, "current_node": 3}], 1, 1
+        [{"conversation_id": 7, "title": ["x"], "mapping": {"u": _user("u", {"x": 1}, "hi", {"t": 1})},
+        "current_node": 3}], 1, 1
     ),
-    "times that are none": ([gpt_chat(*(_user(f"u{n}", "root", "x", t) for n, t in enumerate([1e300, -1e300, "soon", True, None])))], 1, 5),
+    "times that are none": ([gpt_chat(*(_user(f"u{n}", "root", "x", t) for n,
+    t in enumerate([1e300, -1e300, "soon", True, None])))], 1, 5),
     "an answer nobody asked for": ([gpt_chat(gpt_node("a", "root", "assistant", "Hello!"))], 1, 1),
-    "half characters": ([{"conversation_id": "\ud800", "title": "\udc00 x", "mapping": {"\ud801": _user("\ud801", None, "\ud802")}}], 1, 1),
+    "half characters": ([{"conversation_id": "\ud800", "title": "\udc00 x",
+    "mapping": {"\ud801": _user("\ud801", None, "\ud802")}}], 1, 1),
     "ten thousand versions": ([gpt_chat(*(_user(f"u{n}", "root", f"v{n}") for n in range(10_000)))], 1, 10_000),
-    "claude without content": ([{"uuid": "x", "chat_messages": [None, 7, {"sender": "human", "text": "hi", "content": "no list"}]}], 1, 1),
+    "claude without content": ([{"uuid": "x",
+    "chat_messages": [None, 7, {"sender": "human", "text": "hi", "content": "no list"}]}], 1, 1),
     "claude with a circle": (
         [{"uuid": "x", "chat_messages": [{"uuid": i, "sender": "human", "text": i, "parent_message_uuid": p}
             for i, p in ("ab", "ba")]}], 1, 2
     ),
     "open webui without history": ([{"id": "x", "chat": {"messages": [{"role": "user", "content": "hi"}, 5]}}], 1, 1),
-    "librechat in one piece": ({"conversationId": "x", "messages": [{"messageId": "a", "text": "hi", "parentMessageId": ROOT}]}, 1, 1),
+    "librechat in one piece": ({"conversationId": "x",
+    "messages": [{"messageId": "a", "text": "hi", "parentMessageId": ROOT}]}, 1, 1),
     "an entry that is none": ([1, "x", [[{}]], None, {"hello": 1}, bread()], 1, 3),
     "an entry with too many brackets": (f'[{{"a":{"[" * 50_000}{"]" * 50_000}}}, {json.dumps(bread())}]', 1, 3),
     "an entry that is no JSON": (f"[{{nonsense}}, {json.dumps(bread())}]", 1, 3),
@@ -290,7 +319,11 @@ REFUSED = {
     "a zip bomb": _bomb,
     "a zip that lies about its size": _lying,
     "a zip without chats": lambda path: zipped(path, {"a.txt": "x"}),
-    "a broken zip": lambda path: (zipped(path, {"conversations.json": "[]"}), path.write_bytes(path.read_bytes()[:-30]), path)[-1],
+    "a broken zip": lambda path: (
+        zipped(path, {"conversations.json": "[]"}),
+        path.write_bytes(path.read_bytes()[:-30]),
+        path,
+    )[-1],
     "a folder": lambda path: (path.mkdir(), path)[-1],
     "nothing": lambda path: path,
 }
@@ -306,7 +339,9 @@ async def test_what_is_no_export_is_refused_in_words(atelier: Atelier, tmp_path:
     assert await atelier.workflows.list() == []
 
 
-async def test_a_chat_that_is_too_large_is_skipped_alone(atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_chat_that_is_too_large_is_skipped_alone(
+    atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(chat_file, "ENTRY_MOST", 100_000)
     file = write(tmp_path / "export.json", [gpt_chat(_user("u", "root", "z" * 200_000), id="big"), bread()])
     done = await atelier.chats.import_(file)
@@ -314,7 +349,9 @@ async def test_a_chat_that_is_too_large_is_skipped_alone(atelier: Atelier, tmp_p
     assert done.skipped == {"too_large": 1}
 
 
-async def test_a_file_that_is_too_large_is_refused(atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_file_that_is_too_large_is_refused(
+    atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(chat_file, "FILE_MOST", 1_000)
     with pytest.raises(AtelierError, match="GB"):
         await atelier.chats.preview(write(tmp_path / "export.json", [bread()]))
@@ -335,7 +372,9 @@ async def test_an_imported_chat_continues_with_all_that_was_said(open_atelier: O
         await atelier.runs.wait(again)
         assert (await shown(atelier, "chatgpt:c1"))[-1] == ("assistant", "Fifty.")
         rows = await atelier.usage.rows()
-        assert {row.agent for row in rows} == {"Tester", (await atelier.agents.default()).name}, "what was paid elsewhere is no usage here"
+        assert {row.agent for row in rows} == {"Tester", (await atelier.agents.default()).name}, (
+            "what was paid elsewhere is no usage here"
+        )
         kept = await shown(atelier, "chatgpt:c1")
         added = [gpt_node("u3", "a3", "user", "And oats?"), gpt_node("a4", "u3", "assistant", "Longer.")]
         await atelier.chats.import_(write(tmp_path / "new.json", [bread(*added, current="a4")]))

@@ -53,4 +53,6 @@ async def test_a_silent_server_is_an_error_in_words() -> None:
 
 async def test_a_server_that_never_ends_is_cut() -> None:
     async with asyncio.timeout(20):
-        assert (await try_model(server(*["word "] * 10_000, ends=False), "m", ManualClock())).text.startswith("word word")
+        assert (await try_model(server(*["word "] * 10_000, ends=False), "m", ManualClock())).text.startswith(
+            "word word"
+        )

@@ -31,7 +31,9 @@ async def said(atelier: Atelier, model: ScriptedModel, workflow_id: str, text: s
     return model.requests[before].messages[0].content
 
 
-async def test_instructions_are_sent_only_of_a_trusted_folder_and_trust_can_be_undone(open_atelier: Opener, project: Path) -> None:
+async def test_instructions_are_sent_only_of_a_trusted_folder_and_trust_can_be_undone(
+    open_atelier: Opener, project: Path
+) -> None:
     model = ScriptedModel(["one", "two", "three"])
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create("W", workspace=(str(project),))
@@ -47,7 +49,9 @@ async def test_instructions_are_sent_only_of_a_trusted_folder_and_trust_can_be_u
         assert await atelier.files.unread((str(project),)) == [], "who said no is not asked again"
 
 
-async def test_the_nearest_decision_above_counts_and_links_are_followed_first(open_atelier: Opener, project: Path) -> None:
+async def test_the_nearest_decision_above_counts_and_links_are_followed_first(
+    open_atelier: Opener, project: Path
+) -> None:
     link = project.parent / "link"
     link.symlink_to(project)
     async with open_atelier([]) as atelier:
@@ -59,8 +63,12 @@ async def test_the_nearest_decision_above_counts_and_links_are_followed_first(op
             await atelier.files.trust("relative", True)
 
 
-async def test_sub_agents_get_what_their_parent_got_and_the_inspector_shows_the_part(open_atelier: Opener, project: Path) -> None:
-    spawn = ToolCall(id="c1", name="SpawnAgentTool", arguments={"operation": "spawn", "name": "Helper", "prompt": "Help"})
+async def test_sub_agents_get_what_their_parent_got_and_the_inspector_shows_the_part(
+    open_atelier: Opener, project: Path
+) -> None:
+    spawn = ToolCall(
+        id="c1", name="SpawnAgentTool", arguments={"operation": "spawn", "name": "Helper", "prompt": "Help"}
+    )
     model = ScriptedModel([[spawn], "helped", "done"])
     async with open_atelier(model) as atelier:
         await atelier.files.trust(str(project), True)

@@ -40,7 +40,11 @@ async def test_code_and_documents_are_found_and_related(open_atelier: Opener, co
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False)
         await read(atelier, project)
-        assert [each.path for each in await atelier.projects.files(project.id)] == ["docs/guide.md", "store.py", "use.py"]
+        assert [each.path for each in await atelier.projects.files(project.id)] == [
+            "docs/guide.md",
+            "store.py",
+            "use.py",
+        ]
         [problem] = await atelier.projects.problems(project.id)
         assert (problem.path, problem.skipped) == ("secrets.json", True)
         first = (await atelier.projects.find("refuse blank rows"))[0]
@@ -59,7 +63,9 @@ async def test_code_and_documents_are_found_and_related(open_atelier: Opener, co
 
 
 @pytest.mark.parametrize("below", [(), ("store.py", "use.py", "docs")])
-async def test_an_emptied_folder_takes_nothing_along_until_somebody_says_so(open_atelier: Opener, code: Path, below: Sequence[str]) -> None:
+async def test_an_emptied_folder_takes_nothing_along_until_somebody_says_so(
+    open_atelier: Opener, code: Path, below: Sequence[str]
+) -> None:
     """The empty place of a drive that was removed looks like one whose files were deleted."""
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False)
@@ -104,7 +110,11 @@ async def test_a_folder_that_the_system_closes_is_named_and_what_is_known_of_it_
         with monkeypatch.context() as closed:
             closed.setattr(ConfinedRoot, "names", denied)
             await read(atelier, project, *below)
-        assert [each.path for each in await atelier.projects.files(project.id)] == ["docs/guide.md", "store.py", "use.py"]
+        assert [each.path for each in await atelier.projects.files(project.id)] == [
+            "docs/guide.md",
+            "store.py",
+            "use.py",
+        ]
         problems = {each.path: each for each in await atelier.projects.problems(project.id)}
         if below != ("docs/guide.md",):  # of the one file that changed there nothing is said
             assert "cannot be read" in problems["docs"].reason
@@ -255,7 +265,9 @@ async def test_a_changed_file_is_read_by_itself(open_atelier: Opener, code: Path
         done = asyncio.Event()
         states = atelier.projects._ingestions.states
         atelier.bus.on_changed(
-            lambda _topic, _key: done.set() if states[project.id].changed and states[project.id].stage == "done" else None
+            lambda _topic, _key: (
+                done.set() if states[project.id].changed and states[project.id].stage == "done" else None
+            )
         )
         states[project.id] = states[project.id].model_copy(update={"changed": 0})
         async with asyncio.timeout(20):
@@ -277,7 +289,14 @@ async def test_what_looks_like_a_secret_is_named_and_not_read(open_atelier: Open
         project = await atelier.projects.create("keys", str(folder), watched=False)
         await read(atelier, project)
         problems = await atelier.projects.problems(project.id)
-        assert [each.path for each in problems] == [".env", ".env.local", ".ssh", "backup.txt", "id_ed25519", "server.pem"]
+        assert [each.path for each in problems] == [
+            ".env",
+            ".env.local",
+            ".ssh",
+            "backup.txt",
+            "id_ed25519",
+            "server.pem",
+        ]
         assert {(each.reason, each.skipped) for each in problems} == {("Skipped: it seems to contain a secret.", True)}
         assert [each.path for each in await atelier.projects.files(project.id)] == ["store.py"]
         (folder / "backup.txt").write_text("No key any more.\n")
@@ -323,7 +342,10 @@ async def test_a_damaged_index_is_made_again_from_the_database(
     async with open_atelier() as atelier:
         assert await atelier.projects.find("check") == before
         again = await atelier.projects.explore(check, depth=5)
-        assert (sorted(again.relations, key=str), len(again.neighbours)) == (sorted(around.relations, key=str), len(around.neighbours))
+        assert (sorted(again.relations, key=str), len(again.neighbours)) == (
+            sorted(around.relations, key=str),
+            len(around.neighbours),
+        )
         found = await atelier.projects.find("kingfisher", project_ids=[project.id], limit=100)
         assert "kingfisher" not in {each.entity.name for each in found}
         (code / "use.py").write_text(USE)

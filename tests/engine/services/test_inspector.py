@@ -35,13 +35,17 @@ async def inspected(atelier: Atelier, workflow_id: str) -> list[SentRequest]:
     """Every request of a workflow, run by run."""
     found = []
     for run in await atelier.repos.runs.list(workflow_id):
-        found += [await atelier.inspector.request(run.id, each.seq) for each in await atelier.inspector.requests(run.id)]
+        found += [
+            await atelier.inspector.request(run.id, each.seq) for each in await atelier.inspector.requests(run.id)
+        ]
     return found
 
 
 def conversation_requests(*models: ScriptedModel) -> list[ChatRequest]:
     """What the models were asked, requests for a summary left out."""
-    return [request for model in models for request in model.requests if request.messages[0].content != SUMMARY_INSTRUCTIONS]
+    return [
+        request for model in models for request in model.requests if request.messages[0].content != SUMMARY_INSTRUCTIONS
+    ]
 
 
 def assert_exact(shown: list[SentRequest], recorded: list[ChatRequest]) -> None:
@@ -50,7 +54,11 @@ def assert_exact(shown: list[SentRequest], recorded: list[ChatRequest]) -> None:
     for request in shown:
         match = next((each for each in left if (each.messages, each.tools) == (request.messages, request.tools)), None)
         assert match is not None, f"no model was sent what is shown of event {request.summary.seq}"
-        assert (request.limit, request.temperature, request.window) == (match.max_tokens, match.temperature, match.context_window)
+        assert (request.limit, request.temperature, request.window) == (
+            match.max_tokens,
+            match.temperature,
+            match.context_window,
+        )
         assert request.exact
         assert request.wire is None
         left.remove(match)
@@ -58,13 +66,19 @@ def assert_exact(shown: list[SentRequest], recorded: list[ChatRequest]) -> None:
 
 
 def spawn(id: str, name: str, prompt: str, **more: Any) -> ToolCall:
-    return ToolCall(id=id, name="SpawnAgentTool", arguments={"operation": "spawn", "name": name, "prompt": prompt, **more})
+    return ToolCall(
+        id=id, name="SpawnAgentTool", arguments={"operation": "spawn", "name": name, "prompt": prompt, **more}
+    )
 
 
 async def test_turns_tools_and_images_are_shown_as_they_were_sent(open_atelier: Opener) -> None:
     image = ImagePart(media_type="image/png", data=base64.b64encode(png()).decode())
-    thought = ChatReply(content="", reasoning="hm", tool_calls=(calculate("c3", "1/0"),), usage=Usage(tokens_input=5, tokens_output=1))
-    model = ScriptedModel([[calculate("c1", "12*7"), calculate("c2", "2+2")], "It is 84.", thought, "Impossible.", "Bye."])
+    thought = ChatReply(
+        content="", reasoning="hm", tool_calls=(calculate("c3", "1/0"),), usage=Usage(tokens_input=5, tokens_output=1)
+    )
+    model = ScriptedModel(
+        [[calculate("c1", "12*7"), calculate("c2", "2+2")], "It is 84.", thought, "Impossible.", "Bye."]
+    )
     async with open_atelier(model) as atelier:
         workflow_id, run_id = await start(atelier, "What is 12*7?")
         await atelier.runs.wait(run_id)
@@ -109,7 +123,9 @@ async def test_a_conversation_that_was_cut_and_summarised_says_what_was_left_out
         atelier.environment.gateway = FactoryGateway(lambda config: model, window=4096)
         workflow = await atelier.workflows.create()
         for turn in range(6):
-            await atelier.runs.wait(await atelier.runs.send(workflow.id, f"{turn} {long}", agent=agent(tools=("CalculatorTool",))))
+            await atelier.runs.wait(
+                await atelier.runs.send(workflow.id, f"{turn} {long}", agent=agent(tools=("CalculatorTool",)))
+            )
         shown = await inspected(atelier, workflow.id)
         assert len(shown) == 12
         assert_exact(shown, conversation_requests(model))
@@ -129,7 +145,9 @@ async def test_a_cut_result_is_shown_before_and_after_and_an_undone_one_as_undon
     def write(id: str) -> ToolCall:
         return ToolCall(id=id, name="ReportTool", arguments={"operation": "read", "name": "long"})
 
-    first = ToolCall(id="w", name="ReportTool", arguments={"operation": "write", "name": "long", "content": "text " * 600})
+    first = ToolCall(
+        id="w", name="ReportTool", arguments={"operation": "write", "name": "long", "content": "text " * 600}
+    )
     model = ScriptedModel([[first], "written", [write("r1")], [write("r2")], [write("r3")], "read", "again", "whole"])
     async with open_atelier(model) as atelier:
         atelier.environment.gateway = FactoryGateway(lambda config: model, window=2000)
@@ -148,10 +166,17 @@ async def test_a_cut_result_is_shown_before_and_after_and_an_undone_one_as_undon
         assert cut.can_undo
         await atelier.runs.editing.undo_compaction(workflow.id, cut.origin)
         atelier.environment.gateway = FactoryGateway(lambda config: model, window=50_000)
-        await atelier.runs.wait(await atelier.runs.send(workflow.id, "and now whole", agent=agent(tools=("ReportTool",))))
+        await atelier.runs.wait(
+            await atelier.runs.send(workflow.id, "and now whole", agent=agent(tools=("ReportTool",)))
+        )
         shown = await inspected(atelier, workflow.id)
         assert_exact(shown, conversation_requests(model))
-        assert all(each.undone and not each.can_undo for request in shown for each in request.left_out if each.origin == cut.origin)
+        assert all(
+            each.undone and not each.can_undo
+            for request in shown
+            for each in request.left_out
+            if each.origin == cut.origin
+        )
         assert entry.before in [message.content for message in shown[-1].messages]
 
 
@@ -214,7 +239,12 @@ class XmlGateway(FactoryGateway):
 
     async def open(self, agent: AgentConfig, language: str) -> OpenModel:
         opened = await super().open(agent, language)
-        return OpenModel(model=with_dialect(opened.model, ToolDialect.XML), plain=opened.plain, info=opened.info, dialect=ToolDialect.XML)
+        return OpenModel(
+            model=with_dialect(opened.model, ToolDialect.XML),
+            plain=opened.plain,
+            info=opened.info,
+            dialect=ToolDialect.XML,
+        )
 
 
 async def test_under_the_xml_dialect_the_text_on_the_wire_is_shown_too(open_atelier: Opener) -> None:
@@ -232,7 +262,9 @@ async def test_under_the_xml_dialect_the_text_on_the_wire_is_shown_too(open_atel
 
 
 async def test_sub_agents_requests_are_exact_too(open_atelier: Opener) -> None:
-    lead = ScriptedModel([[spawn("s1", "Reader", "Add 1 and 1."), spawn("s2", "Writer", "Write a line.")], "Both are done."])
+    lead = ScriptedModel(
+        [[spawn("s1", "Reader", "Add 1 and 1."), spawn("s2", "Writer", "Write a line.")], "Both are done."]
+    )
     models = {
         "Tester": lead,
         "Reader": ScriptedModel([[calculate("c", "1+1")], "It is 2."]),
@@ -249,7 +281,9 @@ async def test_sub_agents_requests_are_exact_too(open_atelier: Opener) -> None:
         assert {request.summary.agent_name for request in shown} == set(models)
 
 
-async def test_a_reply_of_an_older_version_is_made_again_and_marked(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_reply_of_an_older_version_is_made_again_and_marked(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = ScriptedModel([[calculate("c1", "1+1")], "2"])
     async with open_atelier(model) as atelier:
         workflow_id, run_id = await start(atelier, "1+1?")
@@ -274,8 +308,12 @@ async def test_a_reply_of_an_older_version_is_made_again_and_marked(open_atelier
         assert workflow_id
 
 
-async def test_a_request_whose_frame_was_lost_is_made_again_and_marked(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A workflow from a file that lacks what was sent with its conversation; a section of the agent's is gone by now, too."""
+async def test_a_request_whose_frame_was_lost_is_made_again_and_marked(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A workflow from a file that lacks what was sent with its conversation; a section of the agent's is gone by now,
+    too.
+    """
     model = ScriptedModel(["hello"])
     async with open_atelier(model) as atelier:
         config = agent(tools=("CalculatorTool",), sections=("custom_ops",))

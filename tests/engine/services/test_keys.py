@@ -1,4 +1,6 @@
-"""The file of keys: there by choice alone, left out of whatever leaves the data folder, named by the diagnostics, and deleted again."""
+"""The file of keys: there by choice alone, left out of whatever leaves the data folder, named by the diagnostics, and
+deleted again.
+"""
 
 from __future__ import annotations
 
@@ -78,6 +80,8 @@ async def test_a_new_provider_has_no_key_that_was_left_under_its_name(open_ateli
     async with open_atelier() as atelier:
         atelier.vault.set("Mistral", KEY)
         atelier.vault.set_header("Mistral", "X-Team", KEY)
-        config = await atelier.providers.save(ProviderConfig(name="Mistral", kind="mistral", headers={"X-Team": ""}), new=True)
+        config = await atelier.providers.save(
+            ProviderConfig(name="Mistral", kind="mistral", headers={"X-Team": ""}), new=True
+        )
         assert atelier.vault.resolve(config) is None
         assert atelier.vault.get("Mistral/x-team") is None

@@ -1,4 +1,6 @@
-"""What MCP servers ask in the middle of a call: of both eras, over HTTP and standard input, answered, refused, and over a restart."""
+"""What MCP servers ask in the middle of a call: of both eras, over HTTP and standard input, answered, refused, and over
+a restart.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +31,20 @@ from tests.mcp.test_sdk_server import served
 from tests.support.runs import agent
 from tests.support.servers import mcp_asks
 
-# On a busy machine the HTTP client may drop a stream of the older protocol unread when the server of a test ends: its own noise.
+# On a busy machine the HTTP client may drop a stream of the older protocol unread when the server of a test ends: its
+# own noise.
 pytestmark = pytest.mark.filterwarnings("ignore:.*AsyncResponseStream:pytest.PytestUnraisableExceptionWarning")
 
 FREE = agent(tools=(), mcp_servers=("asks",), approval=ApprovalMode.AUTO)
-WHO = {"name": "Ada", "mail": "ada@example.org", "day": "2026-12-01", "seats": 2, "window": False, "class": "1", "extras": ["bike"]}
+WHO = {
+    "name": "Ada",
+    "mail": "ada@example.org",
+    "day": "2026-12-01",
+    "seats": 2,
+    "window": False,
+    "class": "1",
+    "extras": ["bike"],
+}
 
 
 @pytest.fixture(params=["newest", "older"])
@@ -111,7 +122,9 @@ async def test_a_form_is_filled_in_and_only_its_server_gets_the_answers(open_ate
 
 
 @pytest.mark.parametrize(("end", "action"), [("decline", "decline"), ("skip", "cancel")])
-async def test_declining_and_cancelling_are_distinguished(open_atelier: Opener, era: str, end: str, action: str) -> None:
+async def test_declining_and_cancelling_are_distinguished(
+    open_atelier: Opener, era: str, end: str, action: str
+) -> None:
     async with open_atelier(calling("book")) as atelier, at_server(atelier) as seen:
         run_id = await begun(atelier)
         question = await asked(atelier)
@@ -161,7 +174,9 @@ async def test_a_model_answers_for_a_server_once_it_was_allowed_and_it_counts(op
         (answer,) = seen
         answer = answer["thought"] if era == "newest" else answer
         assert (answer["content"]["text"], answer["model"], answer["stopReason"]) == ("Blue.", "scripted", "endTurn")
-        (sampled,) = [event.body for event in await run_events(atelier.repos, run_id) if event.body.type == "sampled_for_server"]
+        (sampled,) = [
+            event.body for event in await run_events(atelier.repos, run_id) if event.body.type == "sampled_for_server"
+        ]
         assert sampled.usage.tokens_input > 0
         usage = (await atelier.repos.runs.get(run_id)).usage
         assert usage.tokens_input > before.tokens_input + sampled.usage.tokens_input
@@ -183,7 +198,13 @@ async def test_what_a_request_cost_counts_when_its_server_goes_away_meanwhile(
             await asyncio.sleep(0)
         await atelier.mcp.stop("asks")
         async with asyncio.timeout(20):
-            while not (found := [each.body for each in await run_events(atelier.repos, run_id) if each.body.type == "sampled_for_server"]):
+            while not (
+                found := [
+                    each.body
+                    for each in await run_events(atelier.repos, run_id)
+                    if each.body.type == "sampled_for_server"
+                ]
+            ):
                 await asyncio.sleep(0.01)
         model.gate.set()
         await result(atelier, run_id)
@@ -205,13 +226,18 @@ async def test_a_model_that_was_not_allowed_is_not_asked(open_atelier: Opener, e
         assert len(model.requests) == 2
 
 
-async def test_caps_of_the_run_hold_for_a_servers_request_too(open_atelier: Opener, era: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_caps_of_the_run_hold_for_a_servers_request_too(
+    open_atelier: Opener, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = calling("think", "Blue.")
     async with open_atelier(model) as atelier, at_server(atelier) as seen:
         run_id = await begun(atelier)
         question = await asked(atelier)
         with monkeypatch.context() as full:
-            full.setattr("atelier_desk.policy.budget.reserve", lambda *_, **__: budget.ReachedLimit(LimitKind.TOKENS, 99.0, 100.0))
+            full.setattr(
+                "atelier_desk.policy.budget.reserve",
+                lambda *_, **__: budget.ReachedLimit(LimitKind.TOKENS, 99.0, 100.0),
+            )
             await atelier.questions.answer_with(question.id, ["accept"])
             async with asyncio.timeout(20):
                 while (await atelier.repos.runs.get(run_id)).status is not RunStatus.PAUSED:
@@ -230,7 +256,9 @@ async def test_folders_are_reported_where_the_owner_allows_it_and_a_run_was_gran
     allowed, other = tmp_path / "allowed", tmp_path / "other"
     (allowed / "site").mkdir(parents=True)
     other.mkdir()
-    model = ScriptedModel([[ToolCall(id=f"c{n}", name="mcp__asks__where", arguments={})] if n % 2 else "Done." for n in (1, 2, 3, 4)])
+    model = ScriptedModel(
+        [[ToolCall(id=f"c{n}", name="mcp__asks__where", arguments={})] if n % 2 else "Done." for n in (1, 2, 3, 4)]
+    )
     async with open_atelier(model) as atelier, at_server(atelier) as seen:
         workflow = await atelier.workflows.create("roots", workspace=[str(allowed / "site"), str(other)])
         await result(atelier, await atelier.runs.send(workflow.id, "Go", agent=FREE))
@@ -250,7 +278,10 @@ async def test_what_a_server_logs_is_stored_for_people(open_atelier: Opener, era
 async def test_several_things_at_once_and_a_call_that_is_put_off(open_atelier: Opener) -> None:
     model = ScriptedModel(
         [
-            [ToolCall(id="c1", name="mcp__asks__both", arguments={}), ToolCall(id="c2", name="mcp__asks__later", arguments={})],
+            [
+                ToolCall(id="c1", name="mcp__asks__both", arguments={}),
+                ToolCall(id="c2", name="mcp__asks__later", arguments={}),
+            ],
             "Green.",
             "Done.",
         ]
@@ -267,14 +298,18 @@ async def test_several_things_at_once_and_a_call_that_is_put_off(open_atelier: O
         assert sorted(answers) == ["roots", "thought", "who"]
         entries = await atelier.workflows.transcript(first.workflow_id)
         shown = [question for entry in entries for question in entry.questions]
-        assert [question.id for question in shown] == [first.id, second.id], "what was asked is shown after a reload, too"
+        assert [question.id for question in shown] == [first.id, second.id], (
+            "what was asked is shown after a reload, too"
+        )
         assert "Window" in shown[0].answer
         events = [event.body for event in await run_events(atelier.repos, run_id)]
         texts = [body.result["text"] for body in events if body.type == "tool_call_finished"]
         assert sorted(texts) == ["both: done", "ready after 2"]
 
 
-async def test_a_server_that_asks_without_end_is_abandoned(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_asks_without_end_is_abandoned(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("atelier_desk.engine.run.server_requests.MOST_ROUNDS", 2)
     async with open_atelier(calling("endless")) as atelier, at_server(atelier):
         run_id = await begun(atelier)
@@ -284,7 +319,12 @@ async def test_a_server_that_asks_without_end_is_abandoned(open_atelier: Opener,
 
 
 def stdio(notes: Path) -> McpServer:
-    return McpServer(name="asks", command=sys.executable, args=("-m", "tests.support.servers.mcp_asks", str(notes)), folder=str(Path.cwd()))
+    return McpServer(
+        name="asks",
+        command=sys.executable,
+        args=("-m", "tests.support.servers.mcp_asks", str(notes)),
+        folder=str(Path.cwd()),
+    )
 
 
 async def test_input_is_given_after_the_program_ended_and_its_server_too(open_atelier: Opener, tmp_path: Path) -> None:
@@ -298,7 +338,9 @@ async def test_input_is_given_after_the_program_ended_and_its_server_too(open_at
         assert (await asked(atelier)).id == question.id
         await atelier.questions.answer(question.id, form_answer(WHO))
         assert (await result(atelier, run_id))["text"] == "book: done"
-    assert [json.loads(line) for line in notes.read_text().splitlines()] == [{"who": {"action": "accept", "content": WHO}}]
+    assert [json.loads(line) for line in notes.read_text().splitlines()] == [
+        {"who": {"action": "accept", "content": WHO}}
+    ]
 
 
 async def test_a_session_that_waited_no_longer_exists_with_the_program_and_the_call_says_so(
@@ -322,7 +364,9 @@ async def test_a_session_that_waited_no_longer_exists_with_the_program_and_the_c
         assert "MCP server asks" in given["error"]
 
 
-async def test_waiting_for_a_person_is_no_time_of_the_call(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiting_for_a_person_is_no_time_of_the_call(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Connection, "mode", "legacy")
     async with open_atelier(calling("book")) as atelier, at_server(atelier):
         run_id = await begun(atelier)

@@ -33,7 +33,10 @@ PLAIN = {"prompts": [{"name": "poem", "arguments": [{"name": "topic", "required"
 
 
 def gives(text: str) -> dict[str, object]:
-    return {"prompts/list": PLAIN, "prompts/get": {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}}
+    return {
+        "prompts/list": PLAIN,
+        "prompts/get": {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]},
+    }
 
 
 async def refused(atelier: Atelier, text: str) -> AtelierError:
@@ -45,14 +48,21 @@ async def refused(atelier: Atelier, text: str) -> AtelierError:
     return caught.value
 
 
-async def test_the_sdks_own_server_makes_a_prompt_and_the_run_has_read_from_outside(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_the_sdks_own_server_makes_a_prompt_and_the_run_has_read_from_outside(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     (tmp_path / "server.py").write_text(SERVER)
     model = ScriptedModel(["The sea is wide.", "Tidy."])
     async with open_atelier(model) as atelier:
-        await atelier.mcp.save(McpServer(name="made", command=sys.executable, args=(str(tmp_path / "server.py"),)), new=True)
+        await atelier.mcp.save(
+            McpServer(name="made", command=sys.executable, args=(str(tmp_path / "server.py"),)), new=True
+        )
         assert (await atelier.mcp.test("made")).prompts
         listed = await atelier.mcp.content.prompts()
-        assert [(server, each.call, each.title) for server, each in listed] == [("made", "poem", "A poem"), ("made", "tidy_up", "")]
+        assert [(server, each.call, each.title) for server, each in listed] == [
+            ("made", "poem", "A poem"),
+            ("made", "tidy_up", ""),
+        ]
         assert [(each.name, each.required) for each in listed[0][1].arguments] == [("topic", True), ("style", False)]
         said = await refused(atelier, "/made:poem style=haiku")
         assert isinstance(said, UsageError)
@@ -88,7 +98,9 @@ async def test_a_server_that_no_longer_exists_or_gives_nothing_is_named(open_ate
         await atelier.mcp.stop("plain")
         assert [each.call for _server, each in await atelier.mcp.content.prompts()] == ["poem"]
         assert isinstance(await refused(atelier, "/plain:poem"), UsageError)
-        assert (await atelier.mcp.get("plain")).state is McpState.IDLE, "looking, and what cannot be right, start nothing"
+        assert (await atelier.mcp.get("plain")).state is McpState.IDLE, (
+            "looking, and what cannot be right, start nothing"
+        )
         server.say(mode="dies")
         gone = await refused(atelier, "/plain:poem sea")
         assert isinstance(gone, McpError)

@@ -59,9 +59,13 @@ async def test_types_and_scopes_decide_where_a_memory_lives(open_atelier: Opener
 async def test_editing_and_deleting_with_undo(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         memory = await atelier.memories.add("The server is called heron")
-        changed = await atelier.memories.update(memory.id, content="The server is called egret", tags=["infra"], importance=1.0)
+        changed = await atelier.memories.update(
+            memory.id, content="The server is called egret", tags=["infra"], importance=1.0
+        )
         assert (changed.content, changed.tags, changed.importance) == ("The server is called egret", ("infra",), 1.0)
-        assert [hit.memory.content for hit in (await atelier.memories.search("egret")).hits] == ["The server is called egret"]
+        assert [hit.memory.content for hit in (await atelier.memories.search("egret")).hits] == [
+            "The server is called egret"
+        ]
         await atelier.memories.delete(memory.id)
         assert (await atelier.memories.search("egret")).hits == []
         assert (await atelier.memories.undo_delete(memory.id)).content == "The server is called egret"
@@ -70,7 +74,9 @@ async def test_editing_and_deleting_with_undo(open_atelier: Opener) -> None:
             await atelier.memories.undo_delete(memory.id)
 
 
-async def test_what_was_deleted_comes_back_after_a_restart_until_its_time_has_ended(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_what_was_deleted_comes_back_after_a_restart_until_its_time_has_ended(
+    open_atelier: Opener, clock: ManualClock
+) -> None:
     async with open_atelier(clock=clock) as atelier:
         workflow = await atelier.workflows.create("x")
         first = await atelier.memories.add("The server is called heron", tags=["infra"])
@@ -124,7 +130,12 @@ async def test_bad_memories_are_refused(open_atelier: Opener, wrong: dict[str, A
 
 async def test_bad_searches_are_refused(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
-        for wrong in ({"query": " "}, {"query": "x", "limit": 101}, {"query": "x", "limit": 0}, {"query": "x", "threshold": 1.5}):
+        for wrong in (
+            {"query": " "},
+            {"query": "x", "limit": 101},
+            {"query": "x", "limit": 0},
+            {"query": "x", "threshold": 1.5},
+        ):
             with pytest.raises(UsageError):
                 await atelier.memories.search(**wrong)  # type: ignore[arg-type]
         with pytest.raises(UsageError):
@@ -196,7 +207,9 @@ async def test_another_type_brings_its_own_expiry(open_atelier: Opener, clock: M
         assert (await atelier.memories.update(memory.id, type="context")).expires_at is None
 
 
-async def test_a_switched_embedder_computes_the_vectors_again(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_switched_embedder_computes_the_vectors_again(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def made(*_given: Any) -> OtherEmbedder:
         return OtherEmbedder()
 

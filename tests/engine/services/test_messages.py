@@ -108,7 +108,9 @@ async def test_without_another_version_the_turn_and_all_after_it_go(open_atelier
             await atelier.workflows.delete_branch(workflow.id, "missing")
 
 
-async def test_a_deleted_branch_no_longer_exists_for_good_after_the_time_for_undo(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_a_deleted_branch_no_longer_exists_for_good_after_the_time_for_undo(
+    open_atelier: Opener, clock: ManualClock
+) -> None:
     async with open_atelier(["One.", "Two."], clock=clock) as atelier:
         workflow = await atelier.workflows.create("x")
         first, second = [await turn(atelier, workflow.id, text) for text in ("first", "second")]
@@ -136,7 +138,9 @@ async def test_another_model_answers_once_and_the_workflow_keeps_its_own(open_at
         assert (await atelier.workflows.get(workflow.id)).agent_id == agent
 
 
-async def test_a_message_sent_while_its_branch_is_deleted_follows_nothing_that_goes(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_a_message_sent_while_its_branch_is_deleted_follows_nothing_that_goes(
+    open_atelier: Opener, clock: ManualClock
+) -> None:
     for ticks in (0, 1, 3, 9):
         async with open_atelier(["One.", "Two.", "Three.", "Four."], clock=clock) as atelier:
             workflow = await atelier.workflows.create("x")
@@ -165,7 +169,9 @@ async def test_a_deleted_turn_is_not_answered_again(open_atelier: Opener) -> Non
             await atelier.runs.regenerate(workflow.id, runs[1])
 
 
-async def test_what_was_spent_stays_when_branch_and_workflow_no_longer_exist_for_good(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_what_was_spent_stays_when_branch_and_workflow_no_longer_exist_for_good(
+    open_atelier: Opener, clock: ManualClock
+) -> None:
     async with open_atelier(["One.", "Two.", "Three."], clock=clock) as atelier:
         workflow = await atelier.workflows.create("x")
         _first, second = [await turn(atelier, workflow.id, text) for text in ("first", "second")]

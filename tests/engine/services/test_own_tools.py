@@ -1,4 +1,6 @@
-"""Own tools: a dropped file is used by an agent once its hash was confirmed, and nothing in the folder keeps Atelier from opening."""
+"""Own tools: a dropped file is used by an agent once its hash was confirmed, and nothing in the folder keeps Atelier
+from opening.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +129,9 @@ async def test_a_broken_file_does_not_keep_the_others_from_loading(open_atelier:
         assert (good.state, good.tools) == (OwnToolState.CONFIRMED, ("greet",))
 
 
-async def test_a_file_that_hangs_does_not_keep_atelier_from_opening(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_file_that_hangs_does_not_keep_atelier_from_opening(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(OwnToolService, "load_s", 0.05)
     async with open_atelier() as atelier:
         hangs = "import threading\nthreading.Event().wait(3)"
@@ -160,7 +164,9 @@ async def test_stop_really_stops_an_own_tool(open_atelier: Opener, tmp_path: Pat
     assert not (tmp_path / "effect-0").exists()
 
 
-async def test_closing_ends_an_own_tool_and_the_next_start_knows_that_it_was_cut_off(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_closing_ends_an_own_tool_and_the_next_start_knows_that_it_was_cut_off(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     calls = [[ToolCall(id="c1", name="hang", arguments={"folder": str(tmp_path)})]]
     async with open_atelier(calls) as atelier:
         await atelier.own_tools.confirm("hang.py", drop(atelier, "hang.py", HANGS))
@@ -177,7 +183,9 @@ async def test_closing_ends_an_own_tool_and_the_next_start_knows_that_it_was_cut
     assert not (tmp_path / "effect-0").exists()
 
 
-async def test_a_call_over_its_time_is_journaled_as_failed_and_told_in_both_languages(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_call_over_its_time_is_journaled_as_failed_and_told_in_both_languages(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     calls = [[ToolCall(id="c1", name="hang", arguments={"folder": str(tmp_path)})], "It took too long."]
     async with open_atelier(calls) as atelier:
         text = HANGS.replace("timeout_s=600", "timeout_s=0.5")
@@ -194,8 +202,13 @@ async def test_a_call_over_its_time_is_journaled_as_failed_and_told_in_both_lang
 
 
 async def test_eight_hanging_tools_freeze_nothing(open_atelier: Opener, tmp_path: Path) -> None:
-    hanging = [ToolCall(id=f"c{number}", name="hang", arguments={"folder": str(tmp_path), "number": number}) for number in range(8)]
-    written = ToolCall(id="r", name="ReportTool", arguments={"operation": "write", "name": "Notes", "content": "# Notes"})
+    hanging = [
+        ToolCall(id=f"c{number}", name="hang", arguments={"folder": str(tmp_path), "number": number})
+        for number in range(8)
+    ]
+    written = ToolCall(
+        id="r", name="ReportTool", arguments={"operation": "write", "name": "Notes", "content": "# Notes"}
+    )
 
     def step(request: ChatRequest) -> Step:
         if "hang" in request.messages[-1].content:
@@ -244,7 +257,9 @@ async def test_reload_follows_the_folder(open_atelier: Opener, monkeypatch: pyte
     async with open_atelier() as atelier:
         await atelier.own_tools.confirm("greet.py", drop(atelier, "greet.py", GREET))
         needs = "import wanted_package\n" + GREET.replace("def greet", "def later")
-        assert (await atelier.own_tools.confirm("later.py", drop(atelier, "later.py", needs))).state is OwnToolState.BROKEN
+        assert (
+            await atelier.own_tools.confirm("later.py", drop(atelier, "later.py", needs))
+        ).state is OwnToolState.BROKEN
         heard: list[tuple[str, str]] = []
         atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
         kept = atelier.registry.get_tool("greet")

@@ -1,4 +1,6 @@
-"""Rules as a person keeps them: checked when saved, tried before they hold, imported line by line, marked when nothing needs them."""
+"""Rules as a person keeps them: checked when saved, tried before they hold, imported line by line, marked when nothing
+needs them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from atelier_desk.llm.secrets import KeyVault
 @pytest.fixture
 async def atelier(tmp_path: Path) -> AsyncIterator[Atelier]:
     model = ScriptedModel([])
-    async with Atelier.open(tmp_path / "data", fsync=False, model_factory=lambda _: model, vault=KeyVault(environ={})) as opened:
+    async with Atelier.open(
+        tmp_path / "data", fsync=False, model_factory=lambda _: model, vault=KeyVault(environ={})
+    ) as opened:
         yield opened
 
 
@@ -35,7 +39,9 @@ def rule(text: str, action: Action = Action.ALLOW, **more: Any) -> PermissionRul
 async def test_rules_are_stored_changed_removed_and_restored(atelier: Atelier) -> None:
     changes: list[tuple[str, str]] = []
     atelier.bus.on_changed(lambda topic, id: changes.append((topic, id)))
-    [kept] = await atelier.permissions.add(rule("run_command(git log:*)", match=("git log -1",), not_match=("git push",)))
+    [kept] = await atelier.permissions.add(
+        rule("run_command(git log:*)", match=("git log -1",), not_match=("git push",))
+    )
     assert await atelier.permissions.add(rule("run_command(git log:*)")) == (kept,)
     changed = await atelier.permissions.change(kept.id, action=Action.DENY)
     assert (changed.id, changed.action) == (kept.id, Action.DENY)
@@ -90,7 +96,11 @@ async def test_a_call_is_tried_against_the_rules(atelier: Atelier, tmp_path: Pat
     assert await said("write_file", write, workflow_id=workflow.id) == ("allow", "write_file(docs/**)")
     assert await said("delete_path", {"path": "a"}, workspace=(str(tmp_path),)) == ("ask", "selective")
     assert await said("delete_path", {"path": "a"}, workspace=(str(tmp_path),), agent="Ada") == ("allow", "delete_path")
-    for tool, arguments, where in (("nothing", {}, {}), ("write_file", write, {"agent": "Bob"}), ("write_file", {}, {})):
+    for tool, arguments, where in (
+        ("nothing", {}, {}),
+        ("write_file", write, {"agent": "Bob"}),
+        ("write_file", {}, {}),
+    ):
         with pytest.raises(AtelierError):
             await atelier.permissions.test(tool, arguments, **where)
 
@@ -104,7 +114,9 @@ async def test_rules_of_another_program_are_shown_and_imported(atelier: Atelier,
     assert [bool(line.problem) for line in preview].count(True) == 1
     assert await atelier.permissions.rules() == ()
     added = await atelier.permissions.import_(file)
-    assert {"run_command(npm run test:*)", "read_file", "run_command(git push:*)", "read_file(.env)"} <= {each.text for each in added}
+    assert {"run_command(npm run test:*)", "read_file", "run_command(git push:*)", "read_file(.env)"} <= {
+        each.text for each in added
+    }
     assert await atelier.permissions.import_(file) == ()
     for content in ("no json", "{}", "\xff"):
         file.write_bytes(content.encode("latin-1"))

@@ -1,4 +1,6 @@
-"""What a person is told of a project's reading and decides about it: problems, bounds, what looks like a secret, pauses and deletions."""
+"""What a person is told of a project's reading and decides about it: problems, bounds, what looks like a secret, pauses
+and deletions.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ async def test_problems_are_reported_in_the_language_of_who_reads_them(open_atel
             assert "5,4 Mo" in problems["large.py"].localized(_).replace("\u202f", " ").replace("\u00a0", " ")
 
 
-async def test_more_files_than_are_read_are_reported(open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_files_than_are_read_are_reported(
+    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False)
         with monkeypatch.context() as patch:
@@ -76,7 +80,9 @@ async def test_what_only_looks_like_a_secret_is_read_when_a_person_says_so(open_
         await atelier.projects.allow(project.id, "secrets.py")
         assert await held(atelier) == (plain | {"secrets.py"}, {"secrets"})
         await atelier.projects.allow(project.id, "secrets")
-        assert await held(atelier) == (plain | {"secrets.py", "secrets/vault.py"}, {"secrets/.env"}), "what is inside is judged by its name"
+        assert await held(atelier) == (plain | {"secrets.py", "secrets/vault.py"}, {"secrets/.env"}), (
+            "what is inside is judged by its name"
+        )
         await atelier.projects.allow(project.id, "secrets/.env")
         assert "secrets/.env" in (await held(atelier))[0]
         await read(atelier, project)
@@ -85,7 +91,9 @@ async def test_what_only_looks_like_a_secret_is_read_when_a_person_says_so(open_
             await atelier.projects.allow(project.id, path, yes=False)
             await atelier.projects.wait(project.id)
         assert await held(atelier) == (plain, {"secrets", "secrets.py"})
-        assert not [each for each in await atelier.projects.find("open vault make token") if "secrets" in each.entity.path]
+        assert not [
+            each for each in await atelier.projects.find("open vault make token") if "secrets" in each.entity.path
+        ]
         for path, yes in (("heron.py", True), ("../other", True), ("secrets.py", False)):
             with pytest.raises(UsageError):
                 await atelier.projects.allow(project.id, path, yes=yes)
@@ -102,7 +110,9 @@ async def test_a_private_key_is_read_only_when_a_person_says_so(open_atelier: Op
         assert "sample.txt" in {each.path for each in await atelier.projects.files(project.id)}
 
 
-async def test_a_deletion_that_was_cut_off_is_brought_to_its_end(open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_deletion_that_was_cut_off_is_brought_to_its_end(
+    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_atelier() as atelier:
         before = await atelier.store.counts()
         project = await atelier.projects.create("code", str(code), watched=False)
@@ -189,7 +199,10 @@ async def test_what_is_done_next_to_a_reading_does_not_end_it(open_atelier: Open
         await atelier.projects.ingest(project.id)
         waiting = asyncio.create_task(atelier.projects.wait(project.id))
         await asyncio.sleep(0)
-        pages = [(f"https://herons.example/{name}", name, f"# {name}\n\nAll about the {name}.\n") for name in ("egret", "bittern")]
+        pages = [
+            (f"https://herons.example/{name}", name, f"# {name}\n\nAll about the {name}.\n")
+            for name in ("egret", "bittern")
+        ]
         await asyncio.gather(*(atelier.projects.add_pages(project.id, [page]) for page in pages))
         await atelier.projects.forget_path(project.id, pages[1][0])
         state = await waiting

@@ -48,7 +48,9 @@ async def test_pictures_are_found_by_their_text(open_atelier: Opener, tmp_path: 
         assert (await atelier.projects.states())[project.id].unchanged == 5
 
 
-async def test_previews_are_not_made_where_the_engine_runs(open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_previews_are_not_made_where_the_engine_runs(
+    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     threads = []
 
     def recording(text: str, query: str, width: int) -> str:
@@ -94,4 +96,6 @@ async def test_a_document_that_is_no_text_file_says_what_its_sections_say(open_a
         project = await atelier.projects.create("papers", str(folder))
         await read(atelier, project)
         [found] = await atelier.projects.files(project.id)
-        assert (await atelier.projects.entity(found.id)).text == "Contract\nThe mill delivers rye.\n\nPrices\nSeven a sack."
+        assert (
+            await atelier.projects.entity(found.id)
+        ).text == "Contract\nThe mill delivers rye.\n\nPrices\nSeven a sack."

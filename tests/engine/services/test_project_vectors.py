@@ -27,7 +27,9 @@ class Counting(WordEmbedder):
         return await super().embed(texts, query=query)
 
 
-async def test_the_same_text_is_never_embedded_twice_and_projects_stay_apart(open_atelier: Opener, code: Path, tmp_path: Path) -> None:
+async def test_the_same_text_is_never_embedded_twice_and_projects_stay_apart(
+    open_atelier: Opener, code: Path, tmp_path: Path
+) -> None:
     other = tmp_path / "other"
     other.mkdir()
     (other / "store.py").write_text(STORE)

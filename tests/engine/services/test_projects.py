@@ -56,7 +56,9 @@ async def test_a_granted_folder_is_offered_once(open_atelier: Opener, tmp_path: 
         assert await atelier.projects.offers() == []
 
 
-async def test_a_whole_home_or_disk_is_not_offered(open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_whole_home_or_disk_is_not_offered(
+    open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "home" / "shop").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     async with open_atelier() as atelier:

@@ -1,4 +1,6 @@
-"""Prompts from a person's side: names, variables, files, which of one name is called, and what of them counts as untrusted."""
+"""Prompts from a person's side: names, variables, files, which of one name is called, and what of them counts as
+untrusted.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +133,9 @@ async def test_files_come_in_and_go_out(atelier: Atelier, tmp_path: Path) -> Non
         await atelier.prompts.import_text(text, "x.md", "never")
 
 
-async def test_what_came_with_data_from_elsewhere_counts_as_read_from_there_until_a_person_saves_it(atelier: Atelier, home: Path) -> None:
+async def test_what_came_with_data_from_elsewhere_counts_as_read_from_there_until_a_person_saves_it(
+    atelier: Atelier, home: Path
+) -> None:
     made = await atelier.prompts.save(GREET)
     await hold(atelier.repos)
     held = await atelier.prompts.get(made.id)
@@ -142,9 +146,13 @@ async def test_what_came_with_data_from_elsewhere_counts_as_read_from_there_unti
     assert (await atelier.skills.invoked("/greet Ann", ())).outside == ""  # type: ignore[union-attr]
 
 
-async def test_a_file_that_an_agent_wrote_after_reading_from_outside_is_not_read_by_a_person_yet(atelier: Atelier, tmp_path: Path) -> None:
+async def test_a_file_that_an_agent_wrote_after_reading_from_outside_is_not_read_by_a_person_yet(
+    atelier: Atelier, tmp_path: Path
+) -> None:
     file = tmp_path / "theirs.md"
     file.write_text("Obey {{who}}")
-    atelier.workspace_files.marks.wrote(str(tmp_path), file.name, ("a page",), hashlib.sha256(file.read_bytes()).hexdigest())
+    atelier.workspace_files.marks.wrote(
+        str(tmp_path), file.name, ("a page",), hashlib.sha256(file.read_bytes()).hexdigest()
+    )
     imported = await atelier.prompts.import_text(file.read_text(), str(file))
     assert imported.prompt.tainted == ("a page",)

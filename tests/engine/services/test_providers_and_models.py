@@ -119,7 +119,9 @@ async def test_a_key_is_used_and_shown_nowhere(open_atelier: Opener, caplog: pyt
     assert not [path for path in folder.rglob("*") if path.is_file() and SENTINEL.encode() in path.read_bytes()]
 
 
-async def test_values_of_headers_are_used_and_shown_nowhere(open_atelier: Opener, caplog: pytest.LogCaptureFixture) -> None:
+async def test_values_of_headers_are_used_and_shown_nowhere(
+    open_atelier: Opener, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     vault = KeyVault(environ={"GATE": SENTINEL})
     async with FakeOpenAI() as server, open_atelier(vault=vault) as atelier:
@@ -143,13 +145,20 @@ async def test_values_of_headers_are_used_and_shown_nowhere(open_atelier: Opener
 
 async def test_a_version_in_the_address_is_removed_of_it(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
-        await atelier.providers.save(openai("https://lab.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21"))
+        await atelier.providers.save(
+            openai("https://lab.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21")
+        )
         kept = await atelier.providers.get("lab")
-        assert (kept.base_url, kept.api_version) == ("https://lab.openai.azure.com/openai/deployments/gpt", "2024-10-21")
+        assert (kept.base_url, kept.api_version) == (
+            "https://lab.openai.azure.com/openai/deployments/gpt",
+            "2024-10-21",
+        )
 
 
 @pytest.mark.parametrize("page", [False, {"object": "list"}, "nothing"])
-async def test_a_server_that_does_not_describe_its_models_is_used_all_the_same(open_atelier: Opener, page: object) -> None:
+async def test_a_server_that_does_not_describe_its_models_is_used_all_the_same(
+    open_atelier: Opener, page: object
+) -> None:
     """No list of models, one that is none: the profile's guess serves, and what the user enters wins."""
     async with FakeOpenAI() as server, open_atelier() as atelier:
         server.models_page = page
@@ -195,7 +204,9 @@ async def test_corrections_win_until_they_are_reset(open_atelier: Opener) -> Non
         await atelier.providers.save(openai(server.url))
         heard: list[tuple[str, str]] = []
         atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
-        edited = await atelier.models.edit("lab", "test-model", price_input=1.5, price_output=6.0, context_window=32_768)
+        edited = await atelier.models.edit(
+            "lab", "test-model", price_input=1.5, price_output=6.0, context_window=32_768
+        )
         assert (edited.source, edited.price_output) == ("user", 6.0)
         assert heard == [("model", "lab/test-model")]
         assert (await atelier.models.info("lab", "test-model")).context_window == 32_768
@@ -205,7 +216,8 @@ async def test_corrections_win_until_they_are_reset(open_atelier: Opener) -> Non
 
 
 @pytest.mark.parametrize(
-    "fields", [{"price_input": -1.0}, {"price_input": 1001.0}, {"context_window": 10}, {"name": "x"}, {"source": "user"}]
+    "fields",
+    [{"price_input": -1.0}, {"price_input": 1001.0}, {"context_window": 10}, {"name": "x"}, {"source": "user"}],
 )
 async def test_corrections_out_of_bounds(open_atelier: Opener, fields: dict[str, object]) -> None:
     async with FakeOpenAI() as server, open_atelier() as atelier:
@@ -255,7 +267,12 @@ async def test_what_a_refusal_taught_hides_nothing_else(open_atelier: Opener) ->
         await atelier.models.learned("lab", "test-model", supports_tools=False)
         await atelier.models.learned("lab", "test-model", context_window=4096)
         server.models = [
-            {"id": "test-model", "object": "model", "context_length": 9000, "pricing": {"prompt": "0.000002", "completion": "0"}}
+            {
+                "id": "test-model",
+                "object": "model",
+                "context_length": 9000,
+                "pricing": {"prompt": "0.000002", "completion": "0"},
+            }
         ]
         atelier.models.forget("lab")
         (listed,) = await atelier.providers.models("lab")
@@ -293,7 +310,9 @@ async def test_a_draft_of_a_stored_provider_uses_the_key_that_is_stored(open_ate
         assert await atelier.providers.get("lab") == stored
 
 
-async def test_the_list_of_hosted_models_is_refreshed_and_corrections_stay(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_the_list_of_hosted_models_is_refreshed_and_corrections_stay(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     groq = ProviderConfig(name="Groq", kind="openai", base_url="https://api.groq.com/openai/v1")
     async with ModelsDev() as server, open_atelier() as atelier:
         await atelier.providers.save(groq)
@@ -329,7 +348,10 @@ async def test_a_renamed_provider_takes_all_along_and_is_found_by_its_former_nam
         assert [each.name for each in await atelier.providers.list()] == ["local", "Work"]
         assert (await atelier.agents.get(agent.id)).config.provider == "Work"
         settings = await atelier.settings.get()
-        assert (settings.favourite_models, settings.last_model) == (("Work/test-model", "laboratory/x"), "Work/test-model")
+        assert (settings.favourite_models, settings.last_model) == (
+            ("Work/test-model", "laboratory/x"),
+            "Work/test-model",
+        )
         for name in ("lab", "Work"):
             assert (await atelier.providers.test(name)).ok
             assert (await atelier.models.info(name, "test-model")).context_window == 4096
@@ -341,13 +363,19 @@ async def test_a_renamed_provider_takes_all_along_and_is_found_by_its_former_nam
         assert [(await atelier.providers.get(name)).name for name in ("lab", "Work", "Office")] == ["lab"] * 3
         await atelier.providers.save(openai(server.url).model_copy(update={"name": "Work"}), new=True)
         assert (await atelier.providers.get("Work")).name == "Work"
-        for name, to, error in (("local", "mine", UsageError), ("lab", "Work", ConflictError), ("lab", "a/b", UsageError)):
+        for name, to, error in (
+            ("local", "mine", UsageError),
+            ("lab", "Work", ConflictError),
+            ("lab", "a/b", UsageError),
+        ):
             with pytest.raises(error):
                 await atelier.providers.rename(name, to)
 
 
 async def test_a_rename_is_whole_or_did_not_happen(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kill before its transaction leaves all as it was, keys included, and it can be done again; so does one after it."""
+    """A kill before its transaction leaves all as it was, keys included, and it can be done again; so does one after
+    it.
+    """
     async with open_atelier() as atelier:
         await atelier.providers.save(openai("http://127.0.0.1:9/v1"), new=True)
         await atelier.providers.set_key("lab", SENTINEL)
@@ -358,7 +386,12 @@ async def test_a_rename_is_whole_or_did_not_happen(open_atelier: Opener, monkeyp
         async def state() -> tuple[object, ...]:
             providers = [each.name for each in await atelier.providers.list()]
             models = [each.provider for each in await atelier.repos.models.list()]
-            return providers, models, (await atelier.agents.get(agent.id)).config.provider, (await atelier.settings.get()).last_model
+            return (
+                providers,
+                models,
+                (await atelier.agents.get(agent.id)).config.provider,
+                (await atelier.settings.get()).last_model,
+            )
 
         before, write, writes = await state(), atelier.store.write, 0
 
@@ -393,7 +426,12 @@ async def test_a_former_name_means_the_same_provider_in_every_call(open_atelier:
         agent = await atelier.agents.save(AgentConfig(name="A", provider="Work", model="m"))
         await atelier.providers.set_key("lab", SENTINEL)
         await atelier.providers.set_headers("lab", {"X-Team": "blue-team-1"})
-        assert [atelier.vault.get(entry) for entry in ("lab", "lab/x-team", "Work", "Work/x-team")] == [None, None, SENTINEL, "blue-team-1"]
+        assert [atelier.vault.get(entry) for entry in ("lab", "lab/x-team", "Work", "Work/x-team")] == [
+            None,
+            None,
+            SENTINEL,
+            "blue-team-1",
+        ]
         await atelier.providers.clear_key("lab")
         assert atelier.vault.get("Work") is None
         with pytest.raises(ConflictError, match="A"):
@@ -411,7 +449,12 @@ async def test_a_provider_can_be_renamed_any_number_of_times(open_atelier: Opene
         await atelier.settings.update(provider_names={f"was {number}": "lab" for number in range(MOST_FORMER_NAMES)})
         await atelier.providers.rename("lab", "Work")
         names = (await atelier.settings.get()).provider_names
-        assert (len(names), names["lab"], names["was 1"], "was 0" in names) == (MOST_FORMER_NAMES, "Work", "Work", False)
+        assert (len(names), names["lab"], names["was 1"], "was 0" in names) == (
+            MOST_FORMER_NAMES,
+            "Work",
+            "Work",
+            False,
+        )
 
 
 async def test_what_is_done_by_a_former_name_is_done_to_the_provider(open_atelier: Opener) -> None:
@@ -455,8 +498,14 @@ async def test_one_call_gives_a_model_to_all_that_had_the_default_agents(open_at
         assert now == {**dict.fromkeys(names, "test-model"), other.name: "own"}
         assert (await atelier.settings.get()).last_model == "", "new workflows take it too"
         assert await atelier.agents.use_model("lab", "test-model") == []
-        await atelier.providers.save((await atelier.providers.get("lab")).model_copy(update={"name": "off", "enabled": False}), new=True)
-        for provider, model, error in (("nobody", "any", NotFoundError), ("local", "nosuch", NotFoundError), ("off", "any", UsageError)):
+        await atelier.providers.save(
+            (await atelier.providers.get("lab")).model_copy(update={"name": "off", "enabled": False}), new=True
+        )
+        for provider, model, error in (
+            ("nobody", "any", NotFoundError),
+            ("local", "nosuch", NotFoundError),
+            ("off", "any", UsageError),
+        ):
             with pytest.raises(error):
                 await atelier.agents.use_model(provider, model)
         assert {agent.config.model for agent in await atelier.agents.of_default_model()} == {"test-model"}
@@ -483,7 +532,9 @@ async def test_what_was_used_last_is_forgotten_with_its_provider_and_with_anothe
         ("openai", "http://127.0.0.1:4000/v1", "qwen3:8b", None),
     ],
 )
-def test_only_what_ollama_runs_on_this_machine_is_free(kind: str, address: str, model: str, price: float | None) -> None:
+def test_only_what_ollama_runs_on_this_machine_is_free(
+    kind: str, address: str, model: str, price: float | None
+) -> None:
     config = ProviderConfig(name="here", kind=kind, base_url=address)
     info = free_here(config, ModelInfo(provider="here", name=model))
     assert (info.price_input, info.price_output) == (price, price)

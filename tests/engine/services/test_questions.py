@@ -34,7 +34,9 @@ async def asked_in(atelier: Atelier) -> UserQuestion:
     return asked
 
 
-async def test_an_answer_that_was_faster_than_the_timeout_stands(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_that_was_faster_than_the_timeout_stands(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_atelier(ScriptedModel([ask("checkbox"), "ok"])) as atelier:
         asked = await asked_in(atelier)
         add_seen = atelier.repos.questions.add_seen

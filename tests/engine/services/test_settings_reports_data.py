@@ -23,7 +23,9 @@ async def test_settings_take_effect_and_stay(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         heard: list[tuple[str, str]] = []
         atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
-        await atelier.settings.update(language="fr", font_scale=150, workflows_running=5, theme="system", inactivity_s=40)
+        await atelier.settings.update(
+            language="fr", font_scale=150, workflows_running=5, theme="system", inactivity_s=40
+        )
         assert i18n.language() == "fr"
         assert atelier.runs.live.slots.limit == 5
         assert atelier.environment.inactivity_s == 40
@@ -38,7 +40,14 @@ async def test_settings_take_effect_and_stay(open_atelier: Opener) -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{"font_scale": 20}, {"language": "de"}, {"colour": "red"}, {"workflows_running": 0}, {"embedder": {"kind": "magic"}}]
+    "fields",
+    [
+        {"font_scale": 20},
+        {"language": "de"},
+        {"colour": "red"},
+        {"workflows_running": 0},
+        {"embedder": {"kind": "magic"}},
+    ],
 )
 async def test_settings_out_of_bounds_change_nothing(open_atelier: Opener, fields: dict[str, Any]) -> None:
     async with open_atelier() as atelier:
@@ -72,7 +81,9 @@ async def test_one_setting_is_set_by_its_key_also_inside_another(open_atelier: O
         ("fsync.deeper", 1, "deeper"),
     ],
 )
-async def test_a_key_or_value_that_is_none_changes_nothing(open_atelier: Opener, key: str, value: object, said: str) -> None:
+async def test_a_key_or_value_that_is_none_changes_nothing(
+    open_atelier: Opener, key: str, value: object, said: str
+) -> None:
     async with open_atelier() as atelier:
         before = await atelier.settings.get()
         with pytest.raises(UsageError, match=said):
@@ -122,7 +133,9 @@ async def test_a_report_another_program_changed_is_refused_until_it_is_accepted(
         with pytest.raises(StorageError) as caught:
             await atelier.reports.read(workflow.id, "Plan")
         assert caught.value.code == "damaged_file"
-        assert json.loads(await atelier.workflows.export(workflow.id, "json"))["reports"][0]["text"] == "# Plan, by hand"
+        assert (
+            json.loads(await atelier.workflows.export(workflow.id, "json"))["reports"][0]["text"] == "# Plan, by hand"
+        )
         copy = await atelier.workflows.duplicate(workflow.id)
         assert await atelier.reports.read(copy.id, "Plan") == "# Plan, by hand"
         assert await atelier.workflows.exporting.changed_reports(workflow.id) == ["Plan"]
@@ -178,7 +191,10 @@ async def test_an_export_is_read_into_an_empty_folder_alone(open_atelier: Opener
         await atelier.memories.add("a fact")
         written = await atelier.data.export_jsonl(tmp_path / "export")
         assert written.counts["workflow"] == 1
-        names = [json.loads(line)["name"] for line in (tmp_path / "export" / "workflow.jsonl").read_text("utf-8").splitlines()]
+        names = [
+            json.loads(line)["name"]
+            for line in (tmp_path / "export" / "workflow.jsonl").read_text("utf-8").splitlines()
+        ]
         assert names == ["Exporté"]
         with pytest.raises(ConflictError):
             await atelier.data.import_jsonl(tmp_path / "export")
@@ -192,7 +208,9 @@ async def test_an_export_is_read_into_an_empty_folder_alone(open_atelier: Opener
         assert "workflow" in heard
 
 
-async def test_a_data_folder_that_is_moved_is_reported_once_and_its_return_too(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_data_folder_that_is_moved_is_reported_once_and_its_return_too(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     clock = ManualClock()
     async with open_atelier(clock=clock) as atelier:
         root = Path(atelier.datadir.root)
@@ -214,7 +232,9 @@ async def test_a_data_folder_that_is_moved_is_reported_once_and_its_return_too(o
         assert problem.code == "moved"
 
 
-async def test_settings_are_read_once_and_again_after_each_change(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_settings_are_read_once_and_again_after_each_change(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_atelier() as atelier:
         reads: list[int] = []
         load = atelier.repos.settings.load

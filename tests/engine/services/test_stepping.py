@@ -24,7 +24,9 @@ async def test_the_next_step_is_named_also_after_a_restart(tmp_path: Path) -> No
         await engine.runs.steering.step(run_id)
         await engine.runs.wait(run_id)
     async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
-        assert await engine.stepping.waiting(made.id) == (WaitingStep(run_id, run_id, "Tester", 0, ("CalculatorTool",), ("Calculator",)),)
+        assert await engine.stepping.waiting(made.id) == (
+            WaitingStep(run_id, run_id, "Tester", 0, ("CalculatorTool",), ("Calculator",)),
+        )
 
 
 async def test_nothing_waits_in_a_workflow_at_rest_or_in_another(tmp_path: Path) -> None:

@@ -61,7 +61,11 @@ async def test_the_tree_of_a_team_that_has_ended_is_the_same_live_and_from_the_d
         assert (reader.parent_call_id, writer.parent_call_id) == ("s1", "s2")
         assert reader.call_kind == "spawn"
         assert reader.title == "Add."
-        assert (reader.tool_calls, reader.total.tool_calls, tree.total.tool_calls) == (1, 1, sum(n.tool_calls for n in tree.walk()))
+        assert (reader.tool_calls, reader.total.tool_calls, tree.total.tool_calls) == (
+            1,
+            1,
+            sum(n.tool_calls for n in tree.walk()),
+        )
         assert tree.total.usage.tokens_output == 8 * 7
         assert writer.total.usage.tokens_output == 8 * 3
         assert all(node.over and node.counting_since is None and node.ended_at is not None for node in tree.walk())
@@ -124,7 +128,10 @@ async def test_planned_sub_agents_and_those_never_run_are_nodes_without_a_run(op
         arguments={
             "goal": "Two steps",
             "strategy": "sequential",
-            "actions": [{"description": "first thing", "complexity": "simple"}, {"description": "second thing", "complexity": "simple"}],
+            "actions": [
+                {"description": "first thing", "complexity": "simple"},
+                {"description": "second thing", "complexity": "simple"},
+            ],
         },
     )
     broken = RuntimeError("the model is gone")
@@ -195,18 +202,29 @@ async def test_approvals_stand_at_their_call_pending_and_decided(open_atelier: O
         assert {call: [r.status for r in entry.approvals[call]] for call in entry.approvals} == {
             "c1": [ApprovalStatus.PENDING], "c2": [ApprovalStatus.PENDING],
         }  # fmt: skip
-        await atelier.runs.answering.decide_approval(entry.approvals["c1"][0].id, Decision(status=ApprovalStatus.APPROVED))
-        await atelier.runs.answering.decide_approval(entry.approvals["c2"][0].id, Decision(status=ApprovalStatus.REJECTED, note="no"))
+        await atelier.runs.answering.decide_approval(
+            entry.approvals["c1"][0].id, Decision(status=ApprovalStatus.APPROVED)
+        )
+        await atelier.runs.answering.decide_approval(
+            entry.approvals["c2"][0].id, Decision(status=ApprovalStatus.REJECTED, note="no")
+        )
         await seen.until(ChunkType.WORKFLOW_COMPLETE)
         tree = await atelier.teams.tree(workflow_id)
         assert (tree.approvals.pending, tree.approvals.approved, tree.approvals.rejected) == (0, 1, 1)
         entry = next(e for e in await atelier.workflows.transcript(workflow_id) if e.message.call_ids)
-        assert [entry.approvals[call][0].status for call in ("c1", "c2")] == [ApprovalStatus.APPROVED, ApprovalStatus.REJECTED]
+        assert [entry.approvals[call][0].status for call in ("c1", "c2")] == [
+            ApprovalStatus.APPROVED,
+            ApprovalStatus.REJECTED,
+        ]
 
 
 def shape(node: AgentNode | None) -> object:
     """A tree without what only memory knows."""
-    return None if node is None else (node.run_id, node.status, node.usage, node.report, [shape(child) for child in node.children])
+    return (
+        None
+        if node is None
+        else (node.run_id, node.status, node.usage, node.report, [shape(child) for child in node.children])
+    )
 
 
 async def test_every_moment_of_a_team_can_be_shown_and_the_last_is_how_it_is(open_atelier: Opener) -> None:

@@ -57,7 +57,9 @@ events = st.one_of(
     ),
     st.builds(ReplyCutOff, content=st.sampled_from(["", "half"]), usage=usages),
     st.builds(MemoryExtractionDone, provider=st.just("q"), model=st.sampled_from(["", "m1"]), usage=usages),
-    st.builds(PictureDescribed, call_id=st.just("c"), provider=st.just("q"), model=st.sampled_from(["", "m1"]), usage=usages),
+    st.builds(
+        PictureDescribed, call_id=st.just("c"), provider=st.just("q"), model=st.sampled_from(["", "m1"]), usage=usages
+    ),
     st.builds(TitleGenerated, provider=st.just("q"), model=st.sampled_from(["", "m1"]), usage=usages),
     st.builds(ContextCompacted, method=st.just("digest"), usage=usages),
 )
@@ -87,7 +89,9 @@ def plain(sums: dict[tuple[Any, ...], UsageSum]) -> dict[tuple[Any, ...], tuple[
 async def compare_with_the_journal(atelier: Atelier) -> None:
     """What the page shows is what the events say, one by one, wherever the days begin."""
     repos = atelier.repos
-    runs = {run.id: run for run in await repos.used.runs(await repos.store.query("SELECT VALUE record::id(id) FROM run"))}
+    runs = {
+        run.id: run for run in await repos.used.runs(await repos.store.query("SELECT VALUE record::id(id) FROM run"))
+    }
     requests = await requests_of(repos, list(runs))
     for zone in (UTC, ZoneInfo("Asia/Kathmandu"), ZoneInfo("America/St_Johns")):
         for days in (0, 1, 3):
@@ -126,7 +130,8 @@ async def test_the_sums_are_those_of_the_headers_whatever_ran(open_atelier: Open
                     for hours, body in said:
                         await clock.advance(hours * 3600)
                         await atelier.journal.append(
-                            handle, body.model_copy(update={"message_id": new_id()}) if hasattr(body, "message_id") else body
+                            handle,
+                            body.model_copy(update={"message_id": new_id()}) if hasattr(body, "message_id") else body,
                         )
             rows = await atelier.usage.rows()
             by_workflow = {group.key: group.total for group in grouped(rows, UsageBy.WORKFLOW)}
@@ -168,7 +173,10 @@ async def test_rows_tell_day_model_agent_and_workflow(open_atelier: Opener) -> N
         await atelier.journal.append(handle, ReplyCutOff(content="half", usage=used))
         await begin(atelier, second.id, "Bob", reply.model_copy(update={"message_id": new_id()}))
         rows = await atelier.usage.rows(zone=UTC)
-        told = {(row.day.day, row.workflow, row.agent, row.provider, row.model, row.total.requests, row.total.duration_ms) for row in rows}
+        told = {
+            (row.day.day, row.workflow, row.agent, row.provider, row.model, row.total.requests, row.total.duration_ms)
+            for row in rows
+        }
         assert told == {
             (1, "First", "Ada", "q", "m1", 1, 700),
             (2, "First", "Ada", "p", "chosen", 1, 0),
@@ -199,7 +207,9 @@ def test_what_has_no_price_is_unknown_and_not_nothing() -> None:
 
 def test_what_the_cache_saved_is_in_the_spreadsheet() -> None:
     usage = Usage(tokens_input=4250, tokens_cached=4000, tokens_stored=200, cost=0.0017, saved=0.0071)
-    lines = as_csv([row(UsageSum(usage, 1)), row(UsageSum(Usage(saved=-0.00012), 1)), row(UsageSum(Usage(saved=-1e-12), 1))]).splitlines()
+    lines = as_csv(
+        [row(UsageSum(usage, 1)), row(UsageSum(Usage(saved=-0.00012), 1)), row(UsageSum(Usage(saved=-1e-12), 1))]
+    ).splitlines()
     found = [dict(zip(lines[0].split(","), line.split(","), strict=True)) for line in lines[1:]]
     assert [each["saved_usd"] for each in found] == ["0.0071", "-0.00012", "0"]
     assert (found[0]["tokens_cached"], found[0]["tokens_stored"], found[0]["cost_usd"]) == ("4000", "200", "0.0017")
@@ -211,11 +221,15 @@ def test_a_name_in_the_spreadsheet_is_no_formula() -> None:
 
 async def test_the_sums_are_the_same_when_the_index_is_made_again(open_atelier: Opener) -> None:
     clock = ManualClock(DAY_ONE)
-    reply = ModelReplied(reply=ChatReply(content="x", model="m1"), provider="q", usage=Usage(tokens_input=9, cost=0.5), duration_ms=7)
+    reply = ModelReplied(
+        reply=ChatReply(content="x", model="m1"), provider="q", usage=Usage(tokens_input=9, cost=0.5), duration_ms=7
+    )
     async with open_atelier(clock=clock) as atelier:
         workflow = await atelier.workflows.create("w")
         for run in range(7):
-            handle = await begin(atelier, workflow.id, f"Agent {run % 2}", reply.model_copy(update={"message_id": new_id()}))
+            handle = await begin(
+                atelier, workflow.id, f"Agent {run % 2}", reply.model_copy(update={"message_id": new_id()})
+            )
             await clock.advance(9 * 3600)
             await atelier.journal.append(handle, ReplyCutOff(content="half", usage=Usage(tokens_input=run)))
         before = await atelier.usage.rows(zone=UTC)

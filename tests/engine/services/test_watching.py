@@ -29,7 +29,9 @@ async def until_found(atelier: Atelier, project: Project, name: str, *, there: b
             await heard.wait()
 
 
-async def test_a_folder_that_was_away_is_followed_again(open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_folder_that_was_away_is_followed_again(
+    open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ingestions, "POLL_MS", 50)
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code))
@@ -38,7 +40,9 @@ async def test_a_folder_that_was_away_is_followed_again(open_atelier: Opener, co
         with pytest.raises(UsageError, match="is not there"):
             await atelier.projects.ingest(project.id)
         state = (await atelier.projects.states())[project.id]
-        assert (state.stage, "is not there" in state.error) == (IngestStage.FAILED, True), "it is not told as up to date"
+        assert (state.stage, "is not there" in state.error) == (IngestStage.FAILED, True), (
+            "it is not told as up to date"
+        )
         shutil.copytree(code.with_name("away"), code)  # another folder of the same name, as after a restored backup
         (code / "back.py").write_text("def back(): pass\n")
         await until_found(atelier, project, "back")

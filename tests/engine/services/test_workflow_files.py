@@ -28,7 +28,11 @@ from tests.engine.services.worked_workflow import AGENT, STEPS, full_workflow, t
 
 def as_told_here(file: dict[str, Any]) -> dict[str, Any]:
     """An exported file without what the import made of it: whatever was said in it came from outside."""
-    for each in (file["workflow"], *file["runs"], *(event["body"] for event in file["events"] if event["body"]["type"] == "run_started")):
+    for each in (
+        file["workflow"],
+        *file["runs"],
+        *(event["body"] for event in file["events"] if event["body"]["type"] == "run_started"),
+    ):
         assert [name.endswith(" (imported)") for name in each["tainted"]] == [True]
         each["tainted"] = []
     return file
@@ -43,7 +47,9 @@ async def test_an_exported_workflow_comes_back_the_same(open_atelier: Opener, tm
         await atelier.workflows.purge(workflow_id)
         imported = await atelier.workflows.import_(text)
         assert (imported.action, imported.workflow.id) == ("created", workflow_id)
-        assert await atelier.store.counts() == rows | {"audit": 0}, "what was decided elsewhere is not told of as decided here"
+        assert await atelier.store.counts() == rows | {"audit": 0}, (
+            "what was decided elsewhere is not told of as decided here"
+        )
         assert [event.wire() async for event in atelier.runs.replay(workflow_id)] == replayed
         assert await atelier.reports.read(workflow_id, "Findings") == "# Findings\n\nétude"
         again = as_told_here(json.loads(await atelier.workflows.export(workflow_id)))
@@ -57,7 +63,9 @@ async def test_an_exported_workflow_comes_back_the_same(open_atelier: Opener, tm
         assert entries[-1].message.content == "and more"
 
 
-@pytest.mark.parametrize(("rule", "action", "count"), [("skip", "skipped", 1), ("overwrite", "overwritten", 1), ("rename", "renamed", 2)])
+@pytest.mark.parametrize(
+    ("rule", "action", "count"), [("skip", "skipped", 1), ("overwrite", "overwritten", 1), ("rename", "renamed", 2)]
+)
 async def test_what_is_there_already(open_atelier: Opener, rule: str, action: str, count: int) -> None:
     async with open_atelier(ScriptedModel(STEPS)) as atelier:
         workflow_id = await full_workflow(atelier)
@@ -80,7 +88,9 @@ async def test_a_copy_shares_no_row_with_its_original(open_atelier: Opener) -> N
         tasks = {task.name: task for task in await atelier.tasks.list(copy.id)}
         assert tasks["Second"].dependencies == (tasks["First"].id,)
         entries = await atelier.workflows.transcript(copy.id)
-        assert [entry.message.content for entry in entries if entry.message.role is MessageRole.USER] == ["What is 6*7?"]
+        assert [entry.message.content for entry in entries if entry.message.role is MessageRole.USER] == [
+            "What is 6*7?"
+        ]
         assert any(entry.calls for entry in entries)
         before = await atelier.store.counts()
         await atelier.workflows.purge(copy.id)
@@ -102,11 +112,15 @@ async def test_a_run_that_worked_comes_back_paused(open_atelier: Opener) -> None
         await atelier.workflows.purge(workflow.id)
         await atelier.workflows.import_(text)
         assert (await atelier.repos.runs.get(run_id)).status is RunStatus.PAUSED
-        statuses = [e.data.get("status") async for e in atelier.runs.replay(workflow.id) if e.chunk_type is ChunkType.RUN_STATUS]
+        statuses = [
+            e.data.get("status") async for e in atelier.runs.replay(workflow.id) if e.chunk_type is ChunkType.RUN_STATUS
+        ]
         assert statuses[-1] == "paused"
 
 
-async def test_what_is_written_during_an_export_does_not_tear_the_file(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_written_during_an_export_does_not_tear_the_file(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_atelier(ScriptedModel([*STEPS, "again", "and again"])) as atelier:
         workflow_id = await full_workflow(atelier)
         listed, busy = atelier.repos.messages.page, 1
@@ -139,7 +153,17 @@ async def test_an_export_has_every_memory(open_atelier: Opener, monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "[]", "not json", '{"format": "other"}', '{"format": "atelier-workflow", "version": 9}', "\x00", '"' + "x" * 100]
+    "text",
+    [
+        "",
+        "{}",
+        "[]",
+        "not json",
+        '{"format": "other"}',
+        '{"format": "atelier-workflow", "version": 9}',
+        "\x00",
+        '"' + "x" * 100,
+    ],
 )
 async def test_other_files_are_refused(open_atelier: Opener, text: str) -> None:
     async with open_atelier() as atelier:
@@ -181,7 +205,9 @@ async def workflow_with_every_row(atelier: Atelier) -> str:
     """As ``full_workflow``, with a question and an approval too."""
     workflow_id = await full_workflow(atelier)
     of_run = {"workflow_id": workflow_id, "run_id": (await atelier.workflows.get(workflow_id)).head_run_id or ""}
-    question = UserQuestion(**of_run, call_id="c8", spec=QuestionSpec(question="Which?", question_type=QuestionType.TEXT))
+    question = UserQuestion(
+        **of_run, call_id="c8", spec=QuestionSpec(question="Which?", question_type=QuestionType.TEXT)
+    )
     request = ApprovalRequest(**of_run, root_run_id=of_run["run_id"], call_id="c9", tool="TodoTool")
     await atelier.repos.journal.commit(Commit(questions=(question,), approvals=(request,)))
     file = json.loads(await atelier.workflows.export(workflow_id))
@@ -190,7 +216,9 @@ async def workflow_with_every_row(atelier: Atelier) -> str:
 
 
 @pytest.mark.parametrize("id", ["..", ".", "../..", "x/../..", "", "short", "0" * 33, "A" * 32, "C:" + "0" * 30])
-async def test_a_file_with_an_identifier_that_could_be_a_path_changes_nothing(open_atelier: Opener, tmp_path: Path, id: str) -> None:
+async def test_a_file_with_an_identifier_that_could_be_a_path_changes_nothing(
+    open_atelier: Opener, tmp_path: Path, id: str
+) -> None:
     async with open_atelier() as atelier:
         await atelier.reports.write((await atelier.workflows.create("Precious")).id, "Plan", "keep me")
         (tmp_path / "data" / "precious.txt").write_text("x")
@@ -269,14 +297,18 @@ async def test_what_an_import_would_take_is_not_overwritten(open_atelier: Opener
     async with open_atelier(ScriptedModel([*STEPS, *STEPS])) as atelier:
         first, second = await workflow_with_every_row(atelier), await workflow_with_every_row(atelier)
         before = [await everything(atelier, first), await everything(atelier, second)]
-        mine, yours = ((row["report"] if kind == "reports" else row)["id"] for row in (before[0][kind][0], before[1][kind][0]))
+        mine, yours = (
+            (row["report"] if kind == "reports" else row)["id"] for row in (before[0][kind][0], before[1][kind][0])
+        )
         with pytest.raises(ConflictError, match=f"{yours}.*another workflow"):
             await atelier.workflows.import_(json.dumps(before[0]).replace(mine, yours), "overwrite")
         assert [await everything(atelier, first), await everything(atelier, second)] == before
         assert not list(Path(atelier.datadir.reports).rglob("*.new"))
 
 
-async def test_an_overwrite_that_fails_leaves_what_was_there(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_overwrite_that_fails_leaves_what_was_there(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_atelier(ScriptedModel([*STEPS, "and more"])) as atelier:
         workflow_id = await workflow_with_every_row(atelier)
         older = await everything(atelier, workflow_id)
@@ -302,4 +334,6 @@ async def test_an_overwrite_that_fails_leaves_what_was_there(open_atelier: Opene
         }
         assert await atelier.reports.read(workflow_id, "Findings") == "# Findings\n\nétude"
         assert [path.name for path in (Path(atelier.datadir.reports) / workflow_id).iterdir()] == ["Findings.md"]
-        assert (await atelier.memories.search("deadline", workflow_id=workflow_id)).hits[0].memory.id == older["memories"][0]["id"]
+        assert (await atelier.memories.search("deadline", workflow_id=workflow_id)).hits[0].memory.id == older[
+            "memories"
+        ][0]["id"]

@@ -157,7 +157,9 @@ async def test_deleting_stops_the_run(open_atelier: Opener) -> None:
 
 
 async def test_a_transcript_pages_backwards_with_calls_and_questions(open_atelier: Opener) -> None:
-    ask = ToolCall(id="q1", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"})
+    ask = ToolCall(
+        id="q1", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"}
+    )
     async with open_atelier(ScriptedModel([[calculate("c1")], "42", [ask], "fine"])) as atelier:
         workflow = await atelier.workflows.create("x")
         await turn(atelier, workflow.id, "first")
@@ -166,7 +168,11 @@ async def test_a_transcript_pages_backwards_with_calls_and_questions(open_atelie
         await atelier.questions.answer_with(asked.id, text="red")
         await atelier.runs.wait(asked.run_id)
         whole = await atelier.workflows.transcript(workflow.id)
-        said = [(entry.message.role, entry.message.content) for entry in whole if entry.message.role is not MessageRole.NOTICE]
+        said = [
+            (entry.message.role, entry.message.content)
+            for entry in whole
+            if entry.message.role is not MessageRole.NOTICE
+        ]
         assert said[0] == (MessageRole.USER, "first")
         assert said[-1] == (MessageRole.ASSISTANT, "fine")
         calling = [entry for entry in whole if entry.calls]

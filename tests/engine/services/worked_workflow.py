@@ -8,7 +8,10 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 
 AGENT = AgentConfig(
-    name="Tester", provider="test", model="scripted", tools=("CalculatorTool", "TodoTool", "UserQuestionTool", "ReportTool")
+    name="Tester",
+    provider="test",
+    model="scripted",
+    tools=("CalculatorTool", "TodoTool", "UserQuestionTool", "ReportTool"),
 )
 
 

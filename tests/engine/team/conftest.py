@@ -1,4 +1,6 @@
-"""Teams through a whole engine: a script for each agent, calls spelled out, and a stream that says whether it was closed."""
+"""Teams through a whole engine: a script for each agent, calls spelled out, and a stream that says whether it was
+closed.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ class Cast:
 
     def __init__(self, **scripts: Sequence[Step] | Any) -> None:
         self.models: dict[str, Any] = {
-            name: ScriptedModel(script) if isinstance(script, list | tuple) else script for name, script in scripts.items()
+            name: ScriptedModel(script) if isinstance(script, list | tuple) else script
+            for name, script in scripts.items()
         }
 
     def __call__(self, config: AgentConfig) -> Any:
@@ -70,7 +73,9 @@ class Cast:
 
 
 class Stuck:
-    """A model that says some words and then nothing until it is stopped, as a server that hangs; it tells when its stream is closed."""
+    """A model that says some words and then nothing until it is stopped, as a server that hangs; it tells when its
+    stream is closed.
+    """
 
     def __init__(self, words: Sequence[str] = ("Half ", "a report")) -> None:
         self._words = words
@@ -134,7 +139,11 @@ def answering(message: str) -> Step:
 
     def step(request: ChatRequest) -> Step:
         text = request.messages[-1].content
-        found = json.loads(text)["questions"][0]["child_id"] if text.startswith("{") else text.split("child_id ")[1].split(")")[0]
+        found = (
+            json.loads(text)["questions"][0]["child_id"]
+            if text.startswith("{")
+            else text.split("child_id ")[1].split(")")[0]
+        )
         return [call("answer_child", "answer", child_id=found, message=message)]
 
     return step

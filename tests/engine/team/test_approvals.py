@@ -17,7 +17,19 @@ from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.team.conftest import Cast, batch, begin, bodies, calculate, call, delegate, lead, spawn, team_rows, worker
+from tests.engine.team.conftest import (
+    Cast,
+    batch,
+    begin,
+    bodies,
+    calculate,
+    call,
+    delegate,
+    lead,
+    spawn,
+    team_rows,
+    worker,
+)
 
 ALL = ApprovalSettings(auto_approve_low=False, flags=ApprovalFlags(tools=True))
 """Everything is asked about."""
@@ -42,8 +54,10 @@ async def test_the_request_says_what_by_whom_and_why(open_atelier: Opener) -> No
         row = await atelier.runs.wait(run_id)
         assert row.status is RunStatus.AWAITING_APPROVAL
         assert set(await team_rows(atelier, workflow_id)) == {"Lead"}
-        assert {key: event.data[key] for key in ("type", "tool", "operation", "risk_level", "reason", "call_id", "pending", "round")} == {
-            "type": "sub_agent", "tool": "SpawnAgentTool", "operation": "spawn", "risk_level": "medium", "reason": "selective",
+        assert {key: event.data[key] for key in ("type", "tool", "operation", "risk_level", "reason", "call_id",
+        "pending", "round")} == {
+            "type": "sub_agent", "tool": "SpawnAgentTool", "operation": "spawn", "risk_level": "medium",
+            "reason": "selective",
             "call_id": "s", "pending": 1, "round": 1,
         }  # fmt: skip
         assert event.data["arguments"]["prompt"] == "Rhyme on tea."
@@ -54,7 +68,11 @@ async def test_the_request_says_what_by_whom_and_why(open_atelier: Opener) -> No
         await atelier.approvals.approve(event.data["validation_id"])
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         response = await seen.until(ChunkType.VALIDATION_RESPONSE)
-        assert (response.data["status"], response.data["decided_by"], response.data["edited"]) == ("approved", "user", False)
+        assert (response.data["status"], response.data["decided_by"], response.data["edited"]) == (
+            "approved",
+            "user",
+            False,
+        )
         assert (await atelier.repos.workflows.get(workflow_id)).pending_approvals == 0
         with pytest.raises(ConflictError):
             await atelier.approvals.approve(event.data["validation_id"])
@@ -80,7 +98,9 @@ async def test_the_request_names_agents_that_the_model_called_by_their_ids(open_
 
 @pytest.mark.parametrize("mode", ApprovalMode)
 async def test_sub_agents_work_under_every_mode(open_atelier: Opener, mode: ApprovalMode) -> None:
-    """In ``selective`` a sub-agent's start is asked about and its sums are not; in ``manual`` both; in ``auto`` and ``plan`` nothing."""
+    """In ``selective`` a sub-agent's start is asked about and its sums are not; in ``manual`` both; in ``auto`` and
+    ``plan`` nothing.
+    """
     cast = Cast(Lead=[[spawn()], "done"], Helper=[[calculate()], "It is 42."])
     expected = {
         ApprovalMode.AUTO: [],
@@ -95,15 +115,21 @@ async def test_sub_agents_work_under_every_mode(open_atelier: Opener, mode: Appr
         for tool in expected[mode]:
             request = await asked(atelier, "Lead" if tool == "SpawnAgentTool" else "Helper")
             assert (request.tool, request.root_run_id) == (tool, run_id)
-            assert [ancestor.agent_name for ancestor in request.lineage] == ([] if request.agent_name == "Lead" else ["Lead"])
+            assert [ancestor.agent_name for ancestor in request.lineage] == (
+                [] if request.agent_name == "Lead" else ["Lead"]
+            )
             await atelier.approvals.approve(request.id)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         assert [request.tool for request in await atelier.approvals.list(workflow_id)] == expected[mode]
     assert cast.result()["report"] == "It is 42."
 
 
-@pytest.mark.parametrize(("own", "parents", "asks"), [("auto", "manual", True), ("manual", "auto", True), ("auto", "auto", False)])
-async def test_a_delegated_agents_mode_is_the_stricter_one(open_atelier: Opener, own: str, parents: str, asks: bool) -> None:
+@pytest.mark.parametrize(
+    ("own", "parents", "asks"), [("auto", "manual", True), ("manual", "auto", True), ("auto", "auto", False)]
+)
+async def test_a_delegated_agents_mode_is_the_stricter_one(
+    open_atelier: Opener, own: str, parents: str, asks: bool
+) -> None:
     cast = Cast(Lead=[[delegate("d", "Poet")], "done"], Poet=[[calculate()], "42"])
     async with open_atelier(model_factory=cast) as atelier:
         await atelier.settings.update(approvals=ALL)
@@ -186,7 +212,9 @@ async def test_calls_before_the_asked_one_run_and_those_after_it_wait(open_ateli
         assert [body.call_id for body in await bodies(atelier, run_id, "tool_call_started")] == ["a", "b", "c"]
 
 
-async def test_an_approval_for_the_run_reaches_later_calls_and_later_sub_agents_and_no_other_run(open_atelier: Opener) -> None:
+async def test_an_approval_for_the_run_reaches_later_calls_and_later_sub_agents_and_no_other_run(
+    open_atelier: Opener,
+) -> None:
     cast = Cast(
         Lead=[[calculate("a")], [calculate("b")], [spawn()], "done", [calculate("d")], "again"],
         Helper=[[calculate("c")], "r"],
@@ -269,7 +297,9 @@ async def test_an_approval_that_was_given_before_a_restart_still_holds(open_atel
     async with open_atelier(model_factory=Cast(Lead=[[spawn()]], Helper=["r"]), fault=fault) as atelier:
         workflow_id, run_id = await begin(atelier, approval="manual")
         request = await asked(atelier)
-        deciding = asyncio.create_task(atelier.runs.answering.decide_approval(request.id, Decision(status=ApprovalStatus.APPROVED)))
+        deciding = asyncio.create_task(
+            atelier.runs.answering.decide_approval(request.id, Decision(status=ApprovalStatus.APPROVED))
+        )
         await reached.wait()
         await atelier.runs.close()
         await asyncio.gather(deciding, return_exceptions=True)
@@ -307,7 +337,13 @@ async def test_looking_waiting_and_talking_are_never_asked_about(open_atelier: O
         return [call("task_complete", "t", summary="done")]
 
     cast = Cast(
-        Lead=[[call("SpawnAgentTool", "l", operation="list_children"), call("DelegateTaskTool", "a", operation="list_agents")], end],
+        Lead=[
+            [
+                call("SpawnAgentTool", "l", operation="list_children"),
+                call("DelegateTaskTool", "a", operation="list_agents"),
+            ],
+            end,
+        ],
     )
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier, approval="manual")
@@ -354,7 +390,9 @@ async def test_one_sub_agent_that_waits_for_an_approval_does_not_hold_the_others
         (spawn(tools=["Hammer"]), "unknown_tool"),
     ],
 )
-async def test_nobody_is_asked_about_sub_agents_that_cannot_be_started(open_atelier: Opener, wrong: Any, code: str) -> None:
+async def test_nobody_is_asked_about_sub_agents_that_cannot_be_started(
+    open_atelier: Opener, wrong: Any, code: str
+) -> None:
     cast = Cast(Lead=[[wrong], "Then not."])
     async with open_atelier(model_factory=cast) as atelier:
         await atelier.agents.save(worker("Ada"))

@@ -31,7 +31,9 @@ async def test_a_sub_agent_and_its_own_read_what_was_attached_to_the_first_messa
         assert "'notes.txt' (16 characters)" in asked.messages[0].content
         assert "The sea is blue." not in "".join(message.content for message in asked.messages)
         assert "read_attachment" in [tool.name for tool in asked.tools]
-        [read, *_] = (json.loads(message.content) for message in model.requests[-1].messages if message.role.value == "tool")
+        [read, *_] = (
+            json.loads(message.content) for message in model.requests[-1].messages if message.role.value == "tool"
+        )
         assert read["content"] == "The sea is blue."
     refused = [json.loads(message.content) for message in deep.requests[-1].messages if message.role.value == "tool"][1]
     assert "No text of the name other.txt" in refused["error"]

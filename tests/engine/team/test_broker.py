@@ -1,4 +1,6 @@
-"""The planning desk with a real registry: whatever chain of agents asks for whatever, nobody gets a right the root lacks."""
+"""The planning desk with a real registry: whatever chain of agents asks for whatever, nobody gets a right the root
+lacks.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ from tests.support.runs import Script, agent
 
 REGISTRY = create_default_tool_registry()
 NAMES = tuple(
-    tool.name for tool in map(REGISTRY.get_tool, REGISTRY.get_all_tool_names()) if tool and tool.category is not ToolCategory.CONTROL
+    tool.name
+    for tool in map(REGISTRY.get_tool, REGISTRY.get_all_tool_names())
+    if tool and tool.category is not ToolCategory.CONTROL
 )
 SECTIONS = tuple(section.id for section in REGISTRY.sections.all())
 
@@ -88,13 +92,21 @@ class Agents:
 
 def world(stored: list[Agent]) -> tuple[Any, Any]:
     """As much of an engine as the desk looks at."""
-    env = SimpleNamespace(registry=REGISTRY, repos=SimpleNamespace(agents=Agents(stored)), gateway=None, default_agent=anyone)
+    env = SimpleNamespace(
+        registry=REGISTRY, repos=SimpleNamespace(agents=Agents(stored)), gateway=None, default_agent=anyone
+    )
     teams = SimpleNamespace(free_slots=lambda root: 15, breakers=AgentBreakers(ManualClock()))
     return env, teams
 
 
 def root_of(config: AgentConfig, depth: int, max_depth: int) -> RunState:
-    script = Script(config=config, depth=depth, max_depth=max_depth, workspace=("/w",), approvals=ApprovalPolicy(mode=config.approval))
+    script = Script(
+        config=config,
+        depth=depth,
+        max_depth=max_depth,
+        workspace=("/w",),
+        approvals=ApprovalPolicy(mode=config.approval),
+    )
     return script.state
 
 
@@ -184,13 +196,19 @@ async def planned(config: AgentConfig, request: ChildRequest, *stored: Agent, de
     return plan
 
 
-LEAD = agent(name="Lead", tools=("CalculatorTool", "TodoTool", "SpawnAgentTool"), mcp_servers=("files",), approval="auto")
+LEAD = agent(
+    name="Lead", tools=("CalculatorTool", "TodoTool", "SpawnAgentTool"), mcp_servers=("files",), approval="auto"
+)
 
 
 async def test_what_is_skipped_comes_from_the_parent() -> None:
     plan = await planned(LEAD, ChildRequest(name="Child", prompt="x"))
     assert plan.agent.tools == LEAD.tools
-    assert (plan.agent.provider, plan.agent.model, plan.agent.temperature) == (LEAD.provider, LEAD.model, LEAD.temperature)
+    assert (plan.agent.provider, plan.agent.model, plan.agent.temperature) == (
+        LEAD.provider,
+        LEAD.model,
+        LEAD.temperature,
+    )
     assert plan.agent.mcp_servers == ("files",)
     assert plan.withheld == ()
     assert plan.agent.lifecycle == "temporary"
@@ -198,7 +216,10 @@ async def test_what_is_skipped_comes_from_the_parent() -> None:
 
 async def test_a_stored_agent_keeps_what_its_parent_has_too_and_is_reported_what_not() -> None:
     poet = Agent(
-        id="poet", config=agent(name="Poet", tools=("MemoryTool", "CalculatorTool"), mcp_servers=("web", "files"), approval="manual")
+        id="poet",
+        config=agent(
+            name="Poet", tools=("MemoryTool", "CalculatorTool"), mcp_servers=("web", "files"), approval="manual"
+        ),
     )
     plan = await planned(LEAD, ChildRequest(name="Poet", prompt="x", agent_id="Poet"), poet)
     assert (plan.agent_id, plan.agent.tools, plan.withheld) == ("poet", ("CalculatorTool",), ("MemoryTool",))

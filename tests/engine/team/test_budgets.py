@@ -1,4 +1,6 @@
-"""Budgets as a tree: a share is taken from the parent and given back, a cap holds for its own branch, and sums count everybody."""
+"""Budgets as a tree: a share is taken from the parent and given back, a cap holds for its own branch, and sums count
+everybody.
+"""
 
 # judges: app/atelier_desk/engine/run/driver.py
 from __future__ import annotations
@@ -35,11 +37,15 @@ def shares(events: list[Any]) -> list[Budget]:
 
 @pytest.fixture(autouse=True)
 def prompts_cost_nothing(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Shares are reckoned with small numbers here: what a request is estimated to send is left out, and a reply may be one token long."""
+    """Shares are reckoned with small numbers here: what a request is estimated to send is left out, and a reply may be
+    one token long.
+    """
     if "reserved" not in request.keywords:
         real = budget.reserve
         monkeypatch.setattr(budget, "LEAST_REPLY", 1)
-        monkeypatch.setattr(budget, "reserve", lambda *args, prompt_tokens, **more: real(*args, prompt_tokens=0, **more))
+        monkeypatch.setattr(
+            budget, "reserve", lambda *args, prompt_tokens, **more: real(*args, prompt_tokens=0, **more)
+        )
 
 
 async def test_a_share_is_set_aside_and_what_was_not_used_comes_back(open_atelier: Opener) -> None:
@@ -58,7 +64,9 @@ async def test_a_share_is_set_aside_and_what_was_not_used_comes_back(open_atelie
 
 
 async def test_a_batch_divides_what_is_left(open_atelier: Opener) -> None:
-    cast = Cast(Lead=[says("", batch("b", *(("Poet", "x"),) * 4), tokens=100), says("done")], Poet=[says("v", tokens=10)] * 4)
+    cast = Cast(
+        Lead=[says("", batch("b", *(("Poet", "x"),) * 4), tokens=100), says("done")], Poet=[says("v", tokens=10)] * 4
+    )
     async with open_atelier(model_factory=cast) as atelier:
         await atelier.agents.save(worker("Poet", budget=Budget(max_seconds=30)))
         _, run_id = await begin(atelier, budget=Budget(max_tokens=1000, max_cost=2.0, max_tool_calls=9))
@@ -69,7 +77,10 @@ async def test_a_batch_divides_what_is_left(open_atelier: Opener) -> None:
 
 
 async def test_one_in_the_background_leaves_its_parent_a_part(open_atelier: Opener) -> None:
-    cast = Cast(Lead=[says("", spawn(wait=False), tokens=100), says("", calculate(), tokens=100), says("done"), says("all")], Helper=["r"])
+    cast = Cast(
+        Lead=[says("", spawn(wait=False), tokens=100), says("", calculate(), tokens=100), says("done"), says("all")],
+        Helper=["r"],
+    )
     async with open_atelier(model_factory=cast) as atelier:
         _, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
@@ -78,7 +89,11 @@ async def test_one_in_the_background_leaves_its_parent_a_part(open_atelier: Open
 
 async def test_less_that_is_asked_for_is_what_is_given_and_more_is_not(open_atelier: Opener) -> None:
     cast = Cast(
-        Lead=[says("", spawn("a", budget={"max_tokens": 20}), tokens=100), says("", spawn("b", budget={"max_tokens": 5000})), says("done")],
+        Lead=[
+            says("", spawn("a", budget={"max_tokens": 20}), tokens=100),
+            says("", spawn("b", budget={"max_tokens": 5000})),
+            says("done"),
+        ],
         Helper=[says("1", tokens=5), says("2", tokens=5)],
     )
     async with open_atelier(model_factory=cast) as atelier:
@@ -130,7 +145,11 @@ async def test_a_cap_pauses_its_own_sub_agent_and_more_lets_it_continue(open_ate
         seen = Recorder(atelier)
         _, run_id, poor = await start_capped(atelier)
         reached = await seen.until(ChunkType.LIMIT_REACHED)
-        assert (reached.run_id, reached.data["reason"], reached.data["details"]) == (poor, "tokens", {"value": 40.0, "cap": 40.0})
+        assert (reached.run_id, reached.data["reason"], reached.data["details"]) == (
+            poor,
+            "tokens",
+            {"value": 40.0, "cap": 40.0},
+        )
         await atelier.runs.steering.resume(poor, raise_limits={LimitKind.TOKENS: 100})
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         (raised,) = await bodies(atelier, run_id, "limits_raised")
@@ -179,7 +198,9 @@ async def test_at_its_cap_a_sub_agent_can_be_stopped(open_atelier: Opener, cappe
 
 async def test_a_root_at_its_cap_finishes_with_the_reports_there_are(open_atelier: Opener) -> None:
     stuck = Stuck(("half of it",))
-    cast = Cast(Lead=[says("", spawn(wait=False), tokens=90), says("", calculate(), tokens=10), says("in short")], Helper=stuck)
+    cast = Cast(
+        Lead=[says("", spawn(wait=False), tokens=90), says("", calculate(), tokens=10), says("in short")], Helper=stuck
+    )
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=101))
         async with asyncio.timeout(20):
@@ -196,15 +217,24 @@ async def test_a_root_at_its_cap_finishes_with_the_reports_there_are(open_atelie
 
 
 async def test_time_is_the_sub_agents_own_and_no_tokens_count_against_the_root_twice(open_atelier: Opener) -> None:
-    cast = Cast(Lead=[says("", spawn("s", "Middle")), says("done")], Middle=[says("", spawn("t", "Deep")), says("m")], Deep=[says("d")])
+    cast = Cast(
+        Lead=[says("", spawn("s", "Middle")), says("done")],
+        Middle=[says("", spawn("t", "Deep")), says("m")],
+        Deep=[says("d")],
+    )
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=1000, max_tool_calls=10))
         await atelier.runs.wait(run_id)
         state = atelier.runs.state_of(run_id)
         assert state is not None
         assert (state.current.spent.tokens, state.current.spent.tool_calls) == (50, 2)
-        ends = {name: (await bodies(atelier, row.id, "child_finished")) for name, row in (await team_rows(atelier, workflow_id)).items()}
-        assert [end.spent.usage.tokens_input + end.spent.usage.tokens_output for end in (*ends["Lead"], *ends["Middle"])] == [30, 10]
+        ends = {
+            name: (await bodies(atelier, row.id, "child_finished"))
+            for name, row in (await team_rows(atelier, workflow_id)).items()
+        }
+        assert [
+            end.spent.usage.tokens_input + end.spent.usage.tokens_output for end in (*ends["Lead"], *ends["Middle"])
+        ] == [30, 10]
 
 
 async def test_sums_count_everybody_while_they_work(open_atelier: Opener) -> None:

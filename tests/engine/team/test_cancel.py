@@ -14,7 +14,20 @@ from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.team.conftest import TOOLS, Cast, Stuck, ask_parent, ask_user, begin, bodies, calculate, call, lead, spawn, team_rows
+from tests.engine.team.conftest import (
+    TOOLS,
+    Cast,
+    Stuck,
+    ask_parent,
+    ask_user,
+    begin,
+    bodies,
+    calculate,
+    call,
+    lead,
+    spawn,
+    team_rows,
+)
 
 
 class Nothing(Input):
@@ -52,9 +65,14 @@ async def until_begun(*models: Stuck) -> None:
 
 
 def deep_team() -> tuple[Cast, list[Stuck]]:
-    """A root with 3 sub-agents that each have 4 of their own: 15 below it, the 12 at the bottom in the middle of a reply."""
+    """A root with 3 sub-agents that each have 4 of their own: 15 below it, the 12 at the bottom in the middle of a
+    reply.
+    """
     bottom = {f"Leaf_{n}_{m}": Stuck(("So ", "far")) for n in range(3) for m in range(4)}
-    middle = {f"Middle_{n}": [[spawn(f"m{m}", f"Leaf {n} {m}", wait=False) for m in range(4)], [calculate()], "no"] for n in range(3)}
+    middle = {
+        f"Middle_{n}": [[spawn(f"m{m}", f"Leaf {n} {m}", wait=False) for m in range(4)], [calculate()], "no"]
+        for n in range(3)
+    }
     stuck = {f"Middle_{n}": Stuck(("Mid",)) for n in range(3)}
 
     class Turns:
@@ -134,14 +152,21 @@ async def test_what_those_below_used_counts_for_the_one_that_was_stopped(open_at
 
 @pytest.mark.parametrize("waits", ["user", "parent", "approval", "paused"])
 async def test_one_that_waits_is_stopped_like_one_that_works(open_atelier: Opener, waits: str) -> None:
-    asked = {"user": [ask_user()], "parent": [ask_parent()], "approval": [spawn("deep", "Deep")], "paused": [calculate()]}[waits]
+    asked = {
+        "user": [ask_user()],
+        "parent": [ask_parent()],
+        "approval": [spawn("deep", "Deep")],
+        "paused": [calculate()],
+    }[waits]
     cast = Cast(Lead=[[spawn()], "no"], Helper=[asked, "no"])
     mode = {"approval": "manual"}.get(waits, "auto")
     async with open_atelier(model_factory=cast) as atelier:
         seen = Recorder(atelier)
         config = lead(approval=mode) if waits != "paused" else lead()
         workflow = await atelier.workflows.create()
-        run_id = await atelier.runs.send(workflow.id, "Work.", agent=config, mode="stepping" if waits == "paused" else "auto")
+        run_id = await atelier.runs.send(
+            workflow.id, "Work.", agent=config, mode="stepping" if waits == "paused" else "auto"
+        )
         if waits == "approval":
             await seen.until(ChunkType.VALIDATION_REQUIRED)
             await atelier.approvals.approve((await atelier.approvals.pending())[0].id)
@@ -197,7 +222,9 @@ async def test_a_message_that_ends_the_turn_ends_the_team(open_atelier: Opener) 
 
 
 async def test_an_end_stops_the_whole_background_together(open_atelier: Opener) -> None:
-    """Each stream takes its time to close, here until the other one closes too: nobody works on until its turn to be stopped comes."""
+    """Each stream takes its time to close, here until the other one closes too: nobody works on until its turn to be
+    stopped comes.
+    """
     both = asyncio.Barrier(2)
 
     class Lingering(Stuck):
@@ -233,7 +260,9 @@ async def test_task_complete_stops_what_works_in_the_background(open_atelier: Op
     assert stuck.open == 0
 
 
-async def test_a_sub_agent_that_ends_at_that_moment_it_is_stopped_is_reported_to_its_parent(open_atelier: Opener) -> None:
+async def test_a_sub_agent_that_ends_at_that_moment_it_is_stopped_is_reported_to_its_parent(
+    open_atelier: Opener,
+) -> None:
     """The commit of its end is under way when the stop arrives: the end stands, and its parent continues."""
     cast = Cast(Lead=[[spawn()], "done"], Helper=["report"])
     caught: list[asyncio.Task[None]] = []
@@ -241,7 +270,9 @@ async def test_a_sub_agent_that_ends_at_that_moment_it_is_stopped_is_reported_to
 
     def fault(point: str) -> None:
         if point == "before_commit:child_finished" and not caught:
-            run_id = next(row for row in atelier.runs.live._runs.values() if row.handle.current.depth == 1).handle.run_id
+            run_id = next(
+                row for row in atelier.runs.live._runs.values() if row.handle.current.depth == 1
+            ).handle.run_id
             caught.append(asyncio.ensure_future(atelier.runs.cancel(run_id)))
 
     async with open_atelier(model_factory=cast, fault=fault) as atelier:
@@ -256,7 +287,11 @@ async def test_a_sub_agent_that_ends_at_that_moment_it_is_stopped_is_reported_to
 
 async def test_a_failed_sub_agents_own_background_work_is_stopped(open_atelier: Opener) -> None:
     stuck = Stuck()
-    cast = Cast(Lead=[[spawn("s", "Middle")], "done"], Middle=[[spawn("t", "Deep", wait=False)], RuntimeError("it fell over")], Deep=stuck)
+    cast = Cast(
+        Lead=[[spawn("s", "Middle")], "done"],
+        Middle=[[spawn("t", "Deep", wait=False)], RuntimeError("it fell over")],
+        Deep=stuck,
+    )
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier)
         async with asyncio.timeout(20):
@@ -273,12 +308,21 @@ async def test_a_failed_sub_agents_own_background_work_is_stopped(open_atelier: 
 async def test_one_that_begins_at_that_moment_everybody_is_stopped_is_stopped_too(open_atelier: Opener) -> None:
     """Three generations down a start is being written when the root is stopped, so nobody knows of it yet."""
     stuck = Stuck()
-    cast = Cast(Lead=[[spawn("s", "Middle")], "no"], Middle=[[spawn("t", "Deep")], "no"], Deep=[[spawn("u", "Leaf")], "no"], Leaf=stuck)
+    cast = Cast(
+        Lead=[[spawn("s", "Middle")], "no"],
+        Middle=[[spawn("t", "Deep")], "no"],
+        Deep=[[spawn("u", "Leaf")], "no"],
+        Leaf=stuck,
+    )
     stopping: list[asyncio.Task[None]] = []
     atelier: Atelier
 
     def fault(point: str) -> None:
-        root = next((run for run in atelier.runs.live._runs.values() if run.handle.current.depth == 0), None) if starts else None
+        root = (
+            next((run for run in atelier.runs.live._runs.values() if run.handle.current.depth == 0), None)
+            if starts
+            else None
+        )
         if point == "before_commit:user_message":
             starts.append(point)
             if len(starts) == 4 and root is not None:
@@ -291,6 +335,8 @@ async def test_one_that_begins_at_that_moment_everybody_is_stopped_is_stopped_to
             await atelier.runs.wait(run_id)
             await stopping[0]
         rows = await team_rows(atelier, workflow_id)
-        assert {name: row.status.value for name, row in rows.items()} == dict.fromkeys(("Lead", "Middle", "Deep", "Leaf"), "cancelled")
+        assert {name: row.status.value for name, row in rows.items()} == dict.fromkeys(
+            ("Lead", "Middle", "Deep", "Leaf"), "cancelled"
+        )
         assert atelier.runs.teams.alive == {}
     assert stuck.open == 0

@@ -65,7 +65,9 @@ def small_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway.FactoryGateway, "__init__", smaller)
 
 
-async def test_what_is_pinned_stays_through_compactions_and_later_turns(open_atelier: Opener, small_window: None) -> None:
+async def test_what_is_pinned_stays_through_compactions_and_later_turns(
+    open_atelier: Opener, small_window: None
+) -> None:
     model = answers()
     async with open_atelier(model) as atelier:
         seen = Recorder(atelier)
@@ -73,7 +75,11 @@ async def test_what_is_pinned_stays_through_compactions_and_later_turns(open_ate
         await talk.say("My name is Ada, never forget it.")
         origin = talk.entries()[0].origin
         await atelier.runs.editing.pin(talk.workflow_id, origin)
-        assert (await seen.until(ChunkType.CONTEXT_CHANGED)).data == {"reason": "pinned", "origin": origin, "message_id": ANY}
+        assert (await seen.until(ChunkType.CONTEXT_CHANGED)).data == {
+            "reason": "pinned",
+            "origin": origin,
+            "message_id": ANY,
+        }
         for number in range(6):
             await talk.say(f"{number}: {LONG}")
         assert any(event.chunk_type is ChunkType.CONTEXT_COMPACTED for event in seen.events)
@@ -111,11 +117,15 @@ async def test_an_undone_compaction_is_whole_in_the_following_run(open_atelier: 
             await atelier.runs.editing.undo_compaction(talk.workflow_id, summary.origin)
         workflow_id = talk.workflow_id
     async with open_atelier(answers()) as atelier:
-        handle = await atelier.runs.live.conversations.before((await atelier.repos.workflows.get(workflow_id)).head_run_id)
+        handle = await atelier.runs.live.conversations.before(
+            (await atelier.repos.workflows.get(workflow_id)).head_run_id
+        )
         assert [entry.text for entry in handle.history if entry.kind is EntryKind.USER] == [*said, "short"]
 
 
-async def test_what_is_pinned_while_a_summary_is_written_is_not_taken_by_it(open_atelier: Opener, small_window: None) -> None:
+async def test_what_is_pinned_while_a_summary_is_written_is_not_taken_by_it(
+    open_atelier: Opener, small_window: None
+) -> None:
     pins: list[str] = []
     model = answers()
     async with open_atelier(model) as atelier:

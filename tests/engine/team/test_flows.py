@@ -73,9 +73,15 @@ async def test_delegated_work_is_done_with_the_agents_own_words(open_atelier: Op
 
 async def test_the_same_agent_takes_several_tasks_of_a_batch_and_a_failure_is_one_of_them(open_atelier: Opener) -> None:
     def by_prompt(request: Any) -> Step:
-        return RuntimeError("no verse left") if request.messages[-1].content == "Two." else f"To {request.messages[-1].content}"
+        return (
+            RuntimeError("no verse left")
+            if request.messages[-1].content == "Two."
+            else f"To {request.messages[-1].content}"
+        )
 
-    cast = Cast(Lead=[[batch("b", ("Poet", "One."), ("Poet", "Two."), ("Poet", "Three."))], "done"], Poet=[by_prompt] * 3)
+    cast = Cast(
+        Lead=[[batch("b", ("Poet", "One."), ("Poet", "Two."), ("Poet", "Three."))], "done"], Poet=[by_prompt] * 3
+    )
     assert await led(open_atelier, cast, worker("Poet")) == "completed"
     result = cast.result()
     assert (result["success"], result["completed"], result["failed"]) == (False, 2, 1)
@@ -98,7 +104,11 @@ async def test_fifteen_tasks_are_done_and_sixteen_refused(open_atelier: Opener) 
 
 async def test_a_sequential_plan_stops_at_the_first_failure_and_says_what_was_not_run(open_atelier: Opener) -> None:
     actions = [{"description": text} for text in ("Begin", "Break", "Never", "Nor this")]
-    cast = Cast(Lead=[[plan("p", *actions, strategy="sequential")], "done"], Action_1=["fine"], Action_2=[RuntimeError("broken")])
+    cast = Cast(
+        Lead=[[plan("p", *actions, strategy="sequential")], "done"],
+        Action_1=["fine"],
+        Action_2=[RuntimeError("broken")],
+    )
     assert await led(open_atelier, cast) == "completed"
     result = cast.result()
     assert [entry.get("code", "ok") for entry in result["results"]] == ["ok", "child_failed", "not_run", "not_run"]
@@ -107,12 +117,17 @@ async def test_a_sequential_plan_stops_at_the_first_failure_and_says_what_was_no
 
 async def test_a_failed_call_stops_a_sequential_plan_too(open_atelier: Opener) -> None:
     wrong = {"description": "Divide", "tool": "CalculatorTool", "arguments": {"operation": "eval", "expression": "1/0"}}
-    cast = Cast(Lead=[[plan("p", wrong, {"description": "Build on it"}, strategy="sequential")], "done"], Action_2=["I built on it"])
+    cast = Cast(
+        Lead=[[plan("p", wrong, {"description": "Build on it"}, strategy="sequential")], "done"],
+        Action_2=["I built on it"],
+    )
     assert await led(open_atelier, cast) == "completed"
     assert [entry.get("code", "ok") for entry in cast.result()["results"]] == ["call_failed", "not_run"]
 
 
-async def test_a_batch_plan_runs_what_is_independent_together_and_continues_after_a_failure(open_atelier: Opener) -> None:
+async def test_a_batch_plan_runs_what_is_independent_together_and_continues_after_a_failure(
+    open_atelier: Opener,
+) -> None:
     first, second = Stuck(()), Stuck(())
     actions = [{"description": "a"}, {"description": "b"}, {"description": "c", "depends_on": [0, 1]}]
     cast = Cast(Lead=[[plan("p", *actions)], "done"], Action_1=first, Action_2=second, Action_3=["made do"])
@@ -164,7 +179,11 @@ async def test_one_in_the_background_works_while_its_parent_continues(open_ateli
 
 async def test_reports_nobody_fetched_are_reported_before_the_end(open_atelier: Opener) -> None:
     cast = Cast(
-        Lead=[[spawn("a", "Helper", wait=False), spawn("b", "Other", wait=False)], "That is all I know.", "Now I know it all."],
+        Lead=[
+            [spawn("a", "Helper", wait=False), spawn("b", "Other", wait=False)],
+            "That is all I know.",
+            "Now I know it all.",
+        ],
         Helper=["Report A."],
         Other=[RuntimeError("lost")],
     )
@@ -211,7 +230,10 @@ async def test_terminating_one_that_has_ended_or_unknown_says_so(open_atelier: O
     def again(request: Any) -> Step:
         return [call("SpawnAgentTool", "t", operation="terminate", child_id=cast.result()["child_id"])]
 
-    cast = Cast(Lead=[[spawn()], again, [call("SpawnAgentTool", "u", operation="terminate", child_id="nobody")], "done"], Helper=["r"])
+    cast = Cast(
+        Lead=[[spawn()], again, [call("SpawnAgentTool", "u", operation="terminate", child_id="nobody")], "done"],
+        Helper=["r"],
+    )
     await led(open_atelier, cast)
     spawned, over, unknown = cast.results()
     assert over["code"] == "not_running"
@@ -233,7 +255,13 @@ async def test_at_the_greatest_depth_nobody_is_offered_or_given_sub_agents(open_
         assert {name: row.depth for name, row in rows.items()} == {"Lead": 0, "One": 1, "Two": 2, "Three": 3}
         assert {row.correlation_id for row in rows.values()} == {run_id}
     offered = {tool.name for tool in cast.models["Three"].requests[0].tools}
-    assert not offered & {"SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "plan_actions", "list_tool_sections"}
+    assert not offered & {
+        "SpawnAgentTool",
+        "DelegateTaskTool",
+        "ParallelTasksTool",
+        "plan_actions",
+        "list_tool_sections",
+    }
     assert {"SpawnAgentTool", "wait_parent"} <= {tool.name for tool in cast.models["Two"].requests[0].tools}
     assert cast.result("Three")["success"] is False
     cast.complete()
@@ -273,8 +301,12 @@ REFUSED: list[tuple[Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "code", "named"), REFUSED, ids=[f"{n}-{code}" for n, (_, code, _named) in enumerate(REFUSED)])
-async def test_what_cannot_be_had_is_refused_with_what_can(open_atelier: Opener, asked: Any, code: str, named: str) -> None:
+@pytest.mark.parametrize(
+    ("asked", "code", "named"), REFUSED, ids=[f"{n}-{code}" for n, (_, code, _named) in enumerate(REFUSED)]
+)
+async def test_what_cannot_be_had_is_refused_with_what_can(
+    open_atelier: Opener, asked: Any, code: str, named: str
+) -> None:
     cast = Cast(Lead=[[asked], "done"])
     async with open_atelier(model_factory=cast) as atelier:
         await atelier.agents.save(worker("Poet"))
@@ -303,7 +335,11 @@ async def test_sixteen_at_work_are_too_many_and_an_end_frees_a_slot(open_atelier
     fifteen = [spawn(f"s{n}", f"Helper {n}", wait=False) for n in range(15)]
     models = {f"Helper_{n}": stuck if n else ["short"] for n in range(15)}
     late = spawn("late", "Late", wait=False)
-    cast = Cast(Lead=[[*fifteen], "Waiting.", [late], "It is full?", [spawn("again", "Late", wait=False)], "Done."], Late=stuck, **models)
+    cast = Cast(
+        Lead=[[*fifteen], "Waiting.", [late], "It is full?", [spawn("again", "Late", wait=False)], "Done."],
+        Late=stuck,
+        **models,
+    )
     gate = asyncio.Event()
     cast.models["Helper_0"].gate = gate
     async with open_atelier(model_factory=cast) as atelier:
@@ -336,7 +372,10 @@ async def test_the_users_message_reaches_one_sub_agent_alone(open_atelier: Opene
         await atelier.runs.steering.message(child.id, "Think again.")
         gate.set()
         await atelier.runs.wait(run_id)
-    assert [m.content for m in cast.models["Helper"].requests[-1].messages if m.role is Role.USER] == ["Do it.", "Think again."]
+    assert [m.content for m in cast.models["Helper"].requests[-1].messages if m.role is Role.USER] == [
+        "Do it.",
+        "Think again.",
+    ]
     assert cast.result()["report"] == "second thought"
     assert "Think again." not in str(cast.models["Lead"].requests[-1].messages)
 
@@ -350,14 +389,21 @@ async def test_the_stream_tells_of_a_sub_agent_in_its_parents_name(open_atelier:
         child = (await team_rows(atelier, workflow_id))["Helper"]
         started = await seen.until(ChunkType.SUB_AGENT_START)
         done = await seen.until(ChunkType.SUB_AGENT_COMPLETE)
-        assert (started.run_id, started.depth, started.data["sub_agent_id"], started.data["call_id"]) == (run_id, 0, child.id, "s")
+        assert (started.run_id, started.depth, started.data["sub_agent_id"], started.data["call_id"]) == (
+            run_id,
+            0,
+            child.id,
+            "s",
+        )
         assert (started.data["sub_agent_name"], started.data["task_description"], started.data["kind"]) == (
             "Helper",
             "Count to two.",
             "spawn",
         )
         assert (done.run_id, done.data["report"], done.data["metrics"]["tokens_output"]) == (run_id, "two", 16)
-        ids = {event.run_id: (event.parent_run_id, event.depth, event.agent_name) for event in seen.events if event.durable}
+        ids = {
+            event.run_id: (event.parent_run_id, event.depth, event.agent_name) for event in seen.events if event.durable
+        }
         assert ids == {run_id: (None, 0, "Lead"), child.id: (run_id, 1, "Helper")}
         assert {event.correlation_id for event in seen.events} == {run_id}
         assert [event.chunk_type for event in seen.events].count(ChunkType.WORKFLOW_COMPLETE) == 1
@@ -373,7 +419,11 @@ async def test_what_a_sub_agent_hands_over_reaches_its_parents_model_with_its_re
     cast = Cast(
         Lead=[[spawn()], "done"],
         Helper=[
-            [hand_over("# Dates\n\n1 May", "report", "a"), hand_over("42", "result", "b"), hand_over("half way", "progress", "c")],
+            [
+                hand_over("# Dates\n\n1 May", "report", "a"),
+                hand_over("42", "result", "b"),
+                hand_over("half way", "progress", "c"),
+            ],
             "All found. 42",
         ],
     )
@@ -404,7 +454,9 @@ async def test_what_was_handed_over_outlives_a_bad_end(open_atelier: Opener, end
         workflow_id, run_id = await begin(atelier)
         if ends == "terminate":
             async with asyncio.timeout(20):
-                while (rows := await team_rows(atelier, workflow_id)).get("Helper", rows["Lead"]).status is not RunStatus.AWAITING_USER:
+                while (rows := await team_rows(atelier, workflow_id)).get(
+                    "Helper", rows["Lead"]
+                ).status is not RunStatus.AWAITING_USER:
                     await asyncio.sleep(0.01)
             await atelier.runs.cancel(rows["Helper"].id)
         await atelier.runs.wait(run_id)

@@ -175,7 +175,9 @@ async def test_who_waits_for_a_silent_tool_is_not_idle(open_atelier: Opener) -> 
 
 
 async def test_who_waits_for_a_slot_is_not_idle(open_atelier: Opener) -> None:
-    """A team gives its slot back while nobody of it works; another takes it, and an answer then has to wait for its turn."""
+    """A team gives its slot back while nobody of it works; another takes it, and an answer then has to wait for its
+    turn.
+    """
     clock, stuck = ManualClock(), Stuck()
     cast = Cast(Lead=[[spawn()], "done"], Helper=[[ask_user()], "blue it is"], Busy=stuck)
 
@@ -228,7 +230,9 @@ async def test_one_that_hangs_ends_with_everything_below_it(open_atelier: Opener
         assert (rows["Middle"].status, rows["Deep"].status) == (RunStatus.ERROR, RunStatus.CANCELLED)
 
 
-async def test_one_that_cannot_be_ended_now_is_ended_later(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_that_cannot_be_ended_now_is_ended_later(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock, stuck = ManualClock(), Stuck()
     cast = Cast(Lead=[[spawn()], "Without it."], Helper=stuck)
     async with open_atelier(model_factory=cast, clock=clock) as atelier:

@@ -1,4 +1,6 @@
-"""A file that was written after reading from outside carries that on: whoever reads it in another workflow has read from there, too."""
+"""A file that was written after reading from outside carries that on: whoever reads it in another workflow has read
+from there, too.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from tests.engine.team.conftest import Cast, call, lead
 from tests.engine.team.test_taint import OUTSIDE, Sends, finish, sends, waiting
 
 TOOLS = (
-    "Sends", "read_file", "write_file", "edit_file", "copy_file", "move_file", "delete_path", "search_files", "list_directory",
+    "Sends", "read_file", "write_file", "edit_file", "copy_file", "move_file", "delete_path", "search_files",
+    "list_directory",
     "glob_files", "run_command", "git_diff", "activate_skill", "list_commands", "keep",
 )  # fmt: skip
 LEAD = lead(approval="selective", tools=TOOLS)
@@ -75,7 +78,12 @@ READS: dict[str, tuple[ToolCall, ...]] = {
 }
 QUIET: dict[str, tuple[ToolCall, ...]] = {
     "another file": (call("read_file", "r", path="clean.md"),),
-    "names": (call("list_directory", "r", path="."), call("glob_files", "r", pattern="*.md"), run("ls -l"), run("find . -name '*.md'")),
+    "names": (
+        call("list_directory", "r", path="."),
+        call("glob_files", "r", pattern="*.md"),
+        run("ls -l"),
+        run("find . -name '*.md'"),
+    ),
     "other matches": (call("search_files", "r", pattern="clean"),),
     "cat another": (run("cat clean.md | head -1"),),
     "state": (run("git status"), run("git branch"), run("pwd")),
@@ -107,13 +115,18 @@ class Team:
 
     async def turn(self, *calls: ToolCall) -> list[tuple[str, str, str]]:
         """Who is asked about at the end of a turn that makes these calls, one after another."""
-        placed = [each.model_copy(update={"arguments": json.loads(json.dumps(each.arguments).replace("{root}", str(self.root)))})
+        placed = [each.model_copy(update={"arguments": json.loads(json.dumps(each.arguments).replace("{root}",
+        str(self.root)))})
                   for each in calls]  # fmt: skip
         self._cast.models["Lead"] = ScriptedModel([*([each] for each in placed), "Done."])
         workflow = await self.atelier.workflows.create(workspace=(str(self.root),))
         run_id = await self.atelier.runs.send(workflow.id, "Work.", agent=LEAD)
         await self.atelier.runs.wait(run_id)
-        while other := [each for each in await self.atelier.approvals.pending() if each.reason in ("unparsed", "opaque", "protected")]:
+        while other := [
+            each
+            for each in await self.atelier.approvals.pending()
+            if each.reason in ("unparsed", "opaque", "protected")
+        ]:
             await self.atelier.approvals.approve(other[0].id)
             await self.atelier.runs.wait(run_id)
         asked = await waiting(self.atelier)
@@ -121,7 +134,9 @@ class Team:
         return asked
 
     async def reads(self, *calls: ToolCall) -> str:
-        """What the question says that follows when a turn sends something out after these calls; empty where nobody is asked."""
+        """What the question says that follows when a turn sends something out after these calls; empty where nobody is
+        asked.
+        """
         asked = await self.turn(*calls, sends("later", "other.example"))
         assert [(who, why) for who, why, _about in asked] in ([], [("Lead", "tainted")]), asked
         return asked[0][2] if asked else ""
@@ -145,7 +160,9 @@ async def prepare(atelier: Atelier, root: Path) -> None:
 @pytest.mark.parametrize("way", WRITES)
 async def test_whatever_way_it_was_written_the_file_is_marked(team: Team, way: str) -> None:
     assert await team.turn(sends(), *WRITES[way]) == []
-    holding = [path for path in team.root.rglob("*") if path.is_file() and not path.is_symlink() and ".git" not in path.parts]
+    holding = [
+        path for path in team.root.rglob("*") if path.is_file() and not path.is_symlink() and ".git" not in path.parts
+    ]
     holding = [path for path in holding if SECRET in path.read_text()]
     assert len(holding) == 1
     marked = {mark.path: mark.sources for mark in await team.atelier.files.marked([str(team.root)])}
@@ -168,7 +185,9 @@ async def test_what_tells_nothing_of_a_marked_file_asks_nothing(team: Team) -> N
 
 
 async def test_what_was_written_before_anything_was_read_is_not_marked(team: Team) -> None:
-    assert await team.turn(call("write_file", "w", path="notes.md", content="mine"), run("touch other.md"), sends()) == []
+    assert (
+        await team.turn(call("write_file", "w", path="notes.md", content="mine"), run("touch other.md"), sends()) == []
+    )
     assert await team.atelier.files.marked() == []
 
 
@@ -252,7 +271,9 @@ async def test_files_of_a_folder_nobody_trusts_mark_nothing_in_it(team: Team) ->
 
 
 async def test_what_was_committed_is_known_though_the_file_no_longer_exists(team: Team) -> None:
-    await team.turn(sends(), run(f"echo {SECRET} > notes.md"), run("git add notes.md"), call("delete_path", "d", path="notes.md"))
+    await team.turn(
+        sends(), run(f"echo {SECRET} > notes.md"), run("git add notes.md"), call("delete_path", "d", path="notes.md")
+    )
     assert [mark.path for mark in await team.atelier.files.marked()] == [str(team.root / ".git")]
     assert await team.reads(run("git status")) == ""
     for command in ("git show :notes.md", "git diff --cached", "git checkout -- notes.md"):
@@ -284,7 +305,9 @@ async def test_an_own_tool_marks_what_it_writes_as_every_tool_does(team: Team) -
     assert [mark.path for mark in await team.atelier.files.marked()] == [str(team.root / "notes.md")]
 
 
-async def test_a_command_in_the_background_marks_its_folder_until_it_has_ended_and_then_what_it_wrote(team: Team) -> None:
+async def test_a_command_in_the_background_marks_its_folder_until_it_has_ended_and_then_what_it_wrote(
+    team: Team,
+) -> None:
     (team.root / "gate").mkdir()
     wait = "while not os.path.exists('gate/open'): time.sleep(0.01)"
     (team.root / "wait.py").write_text(f"import os, time\n{wait}\nopen('notes.md', 'w').write('{SECRET}')\n")

@@ -41,7 +41,9 @@ class Team:
         return self.models[config.name.replace(" ", "_")]
 
 
-async def led(open_atelier: Opener, team: Team, config: AgentConfig | None = None, *others: AgentConfig) -> list[dict[str, Any]]:
+async def led(
+    open_atelier: Opener, team: Team, config: AgentConfig | None = None, *others: AgentConfig
+) -> list[dict[str, Any]]:
     """What the leading agent's calls gave."""
     async with open_atelier(model_factory=team) as atelier:
         for other in others:
@@ -54,11 +56,15 @@ async def led(open_atelier: Opener, team: Team, config: AgentConfig | None = Non
 
 
 async def test_a_spawned_agent_reports(open_atelier: Opener) -> None:
-    team = Team(Lead=[call("SpawnAgentTool", operation="spawn", name="Poet", prompt="Rhyme."), "done"], Poet=["A rhyme."])
+    team = Team(
+        Lead=[call("SpawnAgentTool", operation="spawn", name="Poet", prompt="Rhyme."), "done"], Poet=["A rhyme."]
+    )
     (result,) = await led(open_atelier, team)
     assert (result["success"], result["name"], result["report"]) == (True, "Poet", "A rhyme.")
     assert result["metrics"]["tokens_output"] == 8
-    assert [message.content for message in team.models["Poet"].requests[0].messages if message.role is Role.USER] == ["Rhyme."]
+    assert [message.content for message in team.models["Poet"].requests[0].messages if message.role is Role.USER] == [
+        "Rhyme."
+    ]
 
 
 async def test_one_in_the_background_is_joined_later(open_atelier: Opener) -> None:
@@ -71,7 +77,9 @@ async def test_one_in_the_background_is_joined_later(open_atelier: Opener) -> No
 
 async def test_a_batch_gives_its_results_in_order(open_atelier: Opener) -> None:
     tasks = [{"agent_id": "Poet", "prompt": "One."}, {"agent_id": "Painter", "prompt": "Two."}]
-    team = Team(Lead=[call("ParallelTasksTool", operation="execute_batch", tasks=tasks), "done"], Poet=["1"], Painter=["2"])
+    team = Team(
+        Lead=[call("ParallelTasksTool", operation="execute_batch", tasks=tasks), "done"], Poet=["1"], Painter=["2"]
+    )
     (result,) = await led(open_atelier, team, None, agent(name="Poet", tools=()), agent(name="Painter", tools=()))
     assert (result["success"], result["completed"], result["failed"]) == (True, 2, 0)
     assert [(entry["name"], entry["report"]) for entry in result["results"]] == [("Poet", "1"), ("Painter", "2")]
@@ -95,8 +103,14 @@ async def test_a_plan_of_calls_and_agents(open_atelier: Opener) -> None:
     assert 'RESULTS OF EARLIER ACTIONS:\n\n## Sum\n\n{"success": true, "result": 42' in told
 
 
-async def test_a_call_that_comes_back_without_success_stops_a_sequential_plan_and_blames_nobody(open_atelier: Opener) -> None:
-    divide = {"description": "Divide", "tool": "CalculatorTool", "arguments": {"operation": "eval", "expression": "1/0"}}
+async def test_a_call_that_comes_back_without_success_stops_a_sequential_plan_and_blames_nobody(
+    open_atelier: Opener,
+) -> None:
+    divide = {
+        "description": "Divide",
+        "tool": "CalculatorTool",
+        "arguments": {"operation": "eval", "expression": "1/0"},
+    }
     plan = {"goal": "Know", "actions": [divide, {"description": "Never"}], "strategy": "sequential"}
     team = Team(Lead=[call("plan_actions", f"p{number}", **plan) for number in range(4)] + ["done"])
     for result in await led(open_atelier, team):
@@ -123,7 +137,9 @@ async def test_sections_mode_reaches_its_tools_by_planning(open_atelier: Opener)
         Lead=[call("list_tool_sections"), plan, "done"],
         Action_1=[call("CalculatorTool", operation="eval", expression="6+7"), "13"],
     )
-    sections, planned = await led(open_atelier, team, lead(tool_mode=ToolMode.SECTIONS, tools=("CalculatorTool", "TodoTool")))
+    sections, planned = await led(
+        open_atelier, team, lead(tool_mode=ToolMode.SECTIONS, tools=("CalculatorTool", "TodoTool"))
+    )
     assert [section["id"] for section in sections["sections"]] == ["core_ops"]
     assert planned["results"][0]["result"] == "13"
     sent = [tool.name for tool in team.models["Lead"].requests[0].tools]
@@ -133,7 +149,9 @@ async def test_sections_mode_reaches_its_tools_by_planning(open_atelier: Opener)
     assert below == ["CalculatorTool", "TodoTool", "list_tool_sections", "plan_actions", *control, "wait_parent"]
 
 
-async def test_planned_sub_agents_plan_as_deep_as_the_depth_allows_whatever_else_the_agent_has(open_atelier: Opener) -> None:
+async def test_planned_sub_agents_plan_as_deep_as_the_depth_allows_whatever_else_the_agent_has(
+    open_atelier: Opener,
+) -> None:
     def planned(sections: list[str]) -> Step:
         return call("plan_actions", goal="Know", sections=sections, actions=[{"description": "Go deeper"}])
 

@@ -21,9 +21,14 @@ class Stage:
     def __init__(self) -> None:
         self.clock, self.bus = ManualClock(), EventBus()
         self.told: list[dict[str, Any]] = []
-        states = {"parent": Script(config=agent(), run_id="parent").state, "child": Script(config=agent(name="Dot"), run_id="child").state}
+        states = {
+            "parent": Script(config=agent(), run_id="parent").state,
+            "child": Script(config=agent(name="Dot"), run_id="child").state,
+        }
         self.live = {run_id: SimpleNamespace(handle=SimpleNamespace(state=state)) for run_id, state in states.items()}
-        env = SimpleNamespace(bus=self.bus, clock=self.clock, publish=lambda state, told: self.told.append(told.json_fields()))
+        env = SimpleNamespace(
+            bus=self.bus, clock=self.clock, publish=lambda state, told: self.told.append(told.json_fields())
+        )
         self.reporter = ProgressReporter(cast(Any, env), cast(Any, self.live))
 
     def say(self, kind: ChunkType, **data: Any) -> None:

@@ -17,7 +17,9 @@ from tests.engine.team.conftest import Cast, batch, begin, bodies, calculate, te
 def greedy(request: ChatRequest) -> Step:
     """As long a reply as it is allowed to be, and a call, so that it is asked again."""
     used = Usage(tokens_input=estimate_request(request), tokens_output=request.max_tokens)
-    return ChatReply(content="word", tool_calls=(calculate(f"k{len(request.messages)}", f"1+{len(request.messages)}"),), usage=used)
+    return ChatReply(
+        content="word", tool_calls=(calculate(f"k{len(request.messages)}", f"1+{len(request.messages)}"),), usage=used
+    )
 
 
 async def test_greedy_sub_agents_side_by_side_stay_within_the_cap_of_all(open_atelier: Opener) -> None:

@@ -1,4 +1,6 @@
-"""Sub-agents that crash: what is tried again, what is not, when their agent is left alone, and whose trouble it was in every line."""
+"""Sub-agents that crash: what is tried again, what is not, when their agent is left alone, and whose trouble it was in
+every line.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,20 @@ from atelier_desk.policy.circuit_breaker import BreakerState
 from atelier_desk.support import logs
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.team.conftest import TOOLS, Cast, Stuck, begin, bodies, calculate, call, delegate, lead, spawn, team_rows, worker
+from tests.engine.team.conftest import (
+    TOOLS,
+    Cast,
+    Stuck,
+    begin,
+    bodies,
+    calculate,
+    call,
+    delegate,
+    lead,
+    spawn,
+    team_rows,
+    worker,
+)
 from tests.support.clock import ManualClock
 
 
@@ -159,14 +174,18 @@ def test_pauses_double_up_to_two_seconds_and_never_come_at_once() -> None:
 
 
 def test_who_may_try_again() -> None:
-    """Whatever may get better, for a root run what its provider does not try: a reply that broke off, and silence; nobody here a model
-    that loads."""
+    """Whatever may get better, for a root run what its provider does not try: a reply that broke off, and silence;
+    nobody here a model that loads."""
 
     def tries(code: str, *, child: bool, begun: bool, recoverable: bool = True, status: int | None = None) -> bool:
         error = ProviderError("no", code=code, recoverable=recoverable, status=status)
         return run_delay(error, 2, child=child, begun=begun, rng=lambda: 0.0) is not None
 
-    assert all(tries(code, child=True, begun=begun) for code in ("overloaded", "timeout", "truncated") for begun in (True, False))
+    assert all(
+        tries(code, child=True, begun=begun)
+        for code in ("overloaded", "timeout", "truncated")
+        for begun in (True, False)
+    )
     assert [tries(code, child=False, begun=True) for code in ("truncated", "unreachable", "timeout", "loading")] == [
         True,
         True,
@@ -181,7 +200,8 @@ def test_who_may_try_again() -> None:
 
 
 async def test_after_three_failures_an_agent_is_left_alone_for_a_minute(open_atelier: Opener) -> None:
-    """Closed, open after three, half open after a minute with one test: a failure opens it again, a success closes it."""
+    """Closed, open after three, half open after a minute with one test: a failure opens it again, a success closes
+    it."""
     clock = ManualClock()
     answers: list[Step] = [ValueError("down")] * 4 + ["It works."] * 2
     steps: list[Step] = []
@@ -199,7 +219,11 @@ async def test_after_three_failures_an_agent_is_left_alone_for_a_minute(open_ate
             return str(cast.result().get("code", "ok")), breakers._breakers[poet.id].state
 
         closed, open_ = BreakerState.CLOSED, BreakerState.OPEN
-        assert [await ask() for _ in range(3)] == [("child_failed", closed), ("child_failed", closed), ("child_failed", open_)]
+        assert [await ask() for _ in range(3)] == [
+            ("child_failed", closed),
+            ("child_failed", closed),
+            ("child_failed", open_),
+        ]
         assert await ask() == ("circuit_open", open_)
         assert "60 seconds" in cast.result()["error"]
         assert "Poet" in cast.result()["error"]
@@ -216,7 +240,12 @@ async def test_after_three_failures_an_agent_is_left_alone_for_a_minute(open_ate
 
 async def test_one_agents_trouble_is_not_anothers(open_atelier: Opener) -> None:
     cast = Cast(
-        Lead=[[delegate(f"d{n}", "Poet") for n in range(3)], [delegate("e", "Painter")], [spawn("f", "Helper")], "done"],
+        Lead=[
+            [delegate(f"d{n}", "Poet") for n in range(3)],
+            [delegate("e", "Painter")],
+            [spawn("f", "Helper")],
+            "done",
+        ],
         Poet=[ValueError("down")] * 3,
         Painter=["fine"],
         Helper=["fine"],

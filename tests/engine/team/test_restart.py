@@ -57,7 +57,12 @@ async def finish(atelier: Atelier, workflow_id: str) -> None:
 
 async def test_a_batch_cut_off_at_work_is_done_again_from_where_it_was(open_atelier: Opener) -> None:
     poet, painter = Stuck(("Half a verse",)), Stuck(("Half a picture",))
-    cast = Cast(Lead=[[batch("b", ("Poet", "One."), ("Painter", "Two."), ("Quick", "Three."))]], Poet=poet, Painter=painter, Quick=["fast"])
+    cast = Cast(
+        Lead=[[batch("b", ("Poet", "One."), ("Painter", "Two."), ("Quick", "Three."))]],
+        Poet=poet,
+        Painter=painter,
+        Quick=["fast"],
+    )
     async with open_atelier(model_factory=cast) as atelier:
         seen = Recorder(atelier)
         for name in ("Poet", "Painter", "Quick"):
@@ -104,7 +109,9 @@ async def test_every_kind_of_wait_survives(open_atelier: Opener, waits: str) -> 
                     await asyncio.sleep(0)
         else:
             await reached[waits](seen)
-    again = Cast(Lead=[answering("Blue."), "done"] if waits == "parent" else ["done"], Helper=after, Deep=["deep report"])
+    again = Cast(
+        Lead=[answering("Blue."), "done"] if waits == "parent" else ["done"], Helper=after, Deep=["deep report"]
+    )
     async with open_atelier(model_factory=again) as atelier:
         await atelier.runs.recovery.resume_all()
         if waits == "user":
@@ -137,7 +144,9 @@ async def test_a_plan_continues_with_the_stage_it_was_at(open_atelier: Opener) -
     assert [entry["result"] for entry in again.result()["results"]] == ["first", "second", "third"]
 
 
-async def test_what_was_said_until_the_end_is_stored_and_the_pause_between_is_no_working_time(open_atelier: Opener) -> None:
+async def test_what_was_said_until_the_end_is_stored_and_the_pause_between_is_no_working_time(
+    open_atelier: Opener,
+) -> None:
     clock = ManualClock()
     stuck = Stuck(("Half ", "a verse"))
     cast = Cast(Lead=[[spawn(budget={"max_seconds": 100})]], Helper=stuck)

@@ -32,7 +32,10 @@ from tests.engine.team.conftest import (
 
 
 async def test_the_parent_answers_in_its_own_turn(open_atelier: Opener) -> None:
-    cast = Cast(Lead=[[spawn()], answering("The blue one."), "done"], Helper=[[ask_parent(message="Red or blue?")], "Blue, then."])
+    cast = Cast(
+        Lead=[[spawn()], answering("The blue one."), "done"],
+        Helper=[[ask_parent(message="Red or blue?")], "Blue, then."],
+    )
     async with open_atelier(model_factory=cast) as atelier:
         seen = Recorder(atelier)
         workflow_id, run_id = await begin(atelier)
@@ -40,9 +43,15 @@ async def test_the_parent_answers_in_its_own_turn(open_atelier: Opener) -> None:
         child = (await team_rows(atelier, workflow_id))["Helper"]
         question = await seen.until(ChunkType.SUB_AGENT_QUESTION)
         answer = await seen.until(ChunkType.SUB_AGENT_ANSWER)
-        assert (question.run_id, question.data["sub_agent_id"], question.data["question"]) == (run_id, child.id, "Red or blue?")
+        assert (question.run_id, question.data["sub_agent_id"], question.data["question"]) == (
+            run_id,
+            child.id,
+            "Red or blue?",
+        )
         assert (answer.data["content"], answer.data["by"]) == ("The blue one.", "parent")
-        statuses = [e.data["status"] for e in seen.events if e.chunk_type is ChunkType.RUN_STATUS and e.run_id == child.id]
+        statuses = [
+            e.data["status"] for e in seen.events if e.chunk_type is ChunkType.RUN_STATUS and e.run_id == child.id
+        ]
         assert statuses == ["processing", "awaiting_parent", "processing", "completed"]
     waiting, report = cast.results()
     assert waiting["status"] == "waiting_for_you"
@@ -110,10 +119,15 @@ async def test_two_that_ask_are_answered_in_one_reply(open_atelier: Opener) -> N
     def both(request: Any) -> Step:
         asked = cast.result()["questions"]
         assert [entry["question"] for entry in asked] == ["Which?", "Which?"]
-        return [call("answer_child", f"a{n}", child_id=entry["child_id"], message=f"Number {n}.") for n, entry in enumerate(asked)]
+        return [
+            call("answer_child", f"a{n}", child_id=entry["child_id"], message=f"Number {n}.")
+            for n, entry in enumerate(asked)
+        ]
 
     cast = Cast(
-        Lead=[[batch("b", ("Poet", "One."), ("Painter", "Two."))], both, "done"], Poet=[[ask_parent()], "p"], Painter=[[ask_parent()], "q"]
+        Lead=[[batch("b", ("Poet", "One."), ("Painter", "Two."))], both, "done"],
+        Poet=[[ask_parent()], "p"],
+        Painter=[[ask_parent()], "q"],
     )
     async with open_atelier(model_factory=cast) as atelier:
         for name in ("Poet", "Painter"):
@@ -159,7 +173,12 @@ async def test_waiting_for_one_that_waits_for_the_answer_is_refused(open_atelier
 async def test_a_question_through_two_generations_reaches_each_parent_alone(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[[spawn("s", "Middle")], answering("From the top."), "done"],
-        Middle=[[spawn("t", "Deep")], lambda request: [ask_parent("up", "Deep wants to know.")], answering_from_middle, "middle done"],
+        Middle=[
+            [spawn("t", "Deep")],
+            lambda request: [ask_parent("up", "Deep wants to know.")],
+            answering_from_middle,
+            "middle done",
+        ],
         Deep=[[ask_parent("p", "What now?")], "deep done"],
     )
     async with open_atelier(model_factory=cast) as atelier:
@@ -177,7 +196,8 @@ def answering_from_middle(request: Any) -> Step:
 
 
 async def test_one_that_was_reported_something_else_no_longer_asks(open_atelier: Opener) -> None:
-    """The user interrupts a sub-agent that waits for its parent: the parent must not wait for a question nobody asks."""
+    """The user interrupts a sub-agent that waits for its parent: the parent must not wait for a question nobody
+    asks."""
     stuck = Stuck(("still ", "at it"))
     scripts: list[Any] = [ScriptedModel([[ask_parent()]]), stuck]
 

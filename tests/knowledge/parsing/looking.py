@@ -42,7 +42,10 @@ def references(parsed: Parsed, kind: str = "calls") -> set[tuple[str, str]]:
 
 
 def bindings(parsed: Parsed) -> set[tuple[str, str, str]]:
-    return {(parsed.scopes[each.scope].qualified if each.scope >= 0 else "", each.name, ".".join(each.chain)) for each in parsed.bindings}
+    return {
+        (parsed.scopes[each.scope].qualified if each.scope >= 0 else "", each.name, ".".join(each.chain))
+        for each in parsed.bindings
+    }
 
 
 def project(files: dict[str, str]) -> Resolver:

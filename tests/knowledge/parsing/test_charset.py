@@ -25,7 +25,9 @@ RUSSIAN = "Съешь же ещё этих мягких французских �
         (RUSSIAN, "cp1251", b""),
     ],
 )
-def test_text_is_read_by_its_mark_then_as_utf8_then_as_windows_then_guessed(text: str, encoding: str, mark: bytes) -> None:
+def test_text_is_read_by_its_mark_then_as_utf8_then_as_windows_then_guessed(
+    text: str, encoding: str, mark: bytes
+) -> None:
     assert decode(mark + text.encode(encoding)) == text
 
 

@@ -17,9 +17,12 @@ from atelier_desk.knowledge.parsing.symbols import symbols
 
 EXTENSIONS = sorted({f"a{each}" for each in registry.by_extension()} | {"a.md", "a.txt", "a.rst"})
 WORDS = [
-    "class ", "def f(", "(", ")", "{", "}", "[", "]", "<", ">", ";", ":", "\n", "\n    ", "\"", "'", "\"\"\"", "import a",
-    "from . import *", "x = ", "a.b.c(", "fn ", "func ", "struct ", "impl ", "#", "//", "/*", "*/", "é", "\0", "\\", "=> ",
-    "function ", "use a::{b, c};", "namespace ", "CREATE TABLE t", "<h1>", "</h1>", "# T", "self.", "::", "->", "$x", "@", "lambda",
+    "class ", "def f(", "(", ")", "{", "}", "[", "]", "<", ">", ";", ":", "\n", "\n    ", "\"", "'", "\"\"\"",
+    "import a",
+    "from . import *", "x = ", "a.b.c(", "fn ", "func ", "struct ", "impl ", "#", "//", "/*", "*/", "é", "\0", "\\",
+    "=> ",
+    "function ", "use a::{b, c};", "namespace ", "CREATE TABLE t", "<h1>", "</h1>", "# T", "self.", "::", "->", "$x",
+    "@", "lambda",
     "```", "[a](b)", "return ", "#include <a>",
 ]  # fmt: skip
 
@@ -91,7 +94,10 @@ def test_bombs_end(data: bytes) -> None:
 
 
 def test_depth_is_distinguished_from_width() -> None:
-    assert parse("a.py", b"x = " + b"[" * 100 + b"]" * 100 + b"\ndef f(): ...\n" + b"a = (1,)\n" * 2_000).scopes[1].name == "f"
+    assert (
+        parse("a.py", b"x = " + b"[" * 100 + b"]" * 100 + b"\ndef f(): ...\n" + b"a = (1,)\n" * 2_000).scopes[1].name
+        == "f"
+    )
     deep = b"(" * (DEEPEST + 20) + b"a" + b")" * (DEEPEST + 20)
     assert parse("a.py", b"def f(): ...\n" + deep + b"\n" * 100).scopes == []
 

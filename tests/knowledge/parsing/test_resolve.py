@@ -57,13 +57,21 @@ def test_documents_link_to_files_and_headings_and_mention_code() -> None:
 
 def test_the_standard_library_is_not_a_file_of_the_same_name_elsewhere() -> None:
     found = project(
-        {"tools/json.py": "def dumps(): ...\n", "main.py": "import json\njson.dumps()\n", "tools/use.py": "import json\njson.dumps()\n"}
+        {
+            "tools/json.py": "def dumps(): ...\n",
+            "main.py": "import json\njson.dumps()\n",
+            "tools/use.py": "import json\njson.dumps()\n",
+        }
     )
     assert relations(found, "imports") == {("main.py", "json"): 1.0, ("tools/use.py", "tools/json.py"): 1.0}
 
 
 def test_relative_imports_and_packages_without_init() -> None:
-    files = {"a/b/c.py": "from ..d import x\nfrom . import e\nx(); e.y()\n", "a/d.py": "def x(): ...\n", "a/b/e.py": "def y(): ...\n"}
+    files = {
+        "a/b/c.py": "from ..d import x\nfrom . import e\nx(); e.y()\n",
+        "a/d.py": "def x(): ...\n",
+        "a/b/e.py": "def y(): ...\n",
+    }
     assert set(relations(project(files), "calls")) == {("a/b/c.py", "a/d.py:x"), ("a/b/c.py", "a/b/e.py:y")}
 
 
@@ -91,7 +99,9 @@ def test_a_change_touches_the_file_and_those_that_use_its_names() -> None:
     resolver.remove("shop/base.py")
     resolution = resolver.resolution()
     assert "shop/core.py" in resolution.sources
-    assert {each.package for each in resolution.relations if each.kind == "imports" and each.source_path == "shop/core.py"} == {
+    assert {
+        each.package for each in resolution.relations if each.kind == "imports" and each.source_path == "shop/core.py"
+    } == {
         "shop",
         "numpy",
     }
@@ -103,7 +113,10 @@ def test_after_changes_the_relations_are_those_of_a_new_start() -> None:
         ("alone.py", "class Core: ...\ndef ping(): ...\n"),
         (
             "shop/core.py",
-            "from shop.base import Base\nfrom alone import ping\nclass Core(Base):\n    def go(self):\n        ping(); self.pong()\n",
+            (
+                "from shop.base import Base\nfrom alone import ping\nclass Core(Base):\n    def go(self):\n        "
+                "ping(); self.pong()\n"
+            ),
         ),
         ("shop/base.py", None),
         ("docs/guide.md", "# Other\n`ping` and [x](../README.md#shop)\n"),

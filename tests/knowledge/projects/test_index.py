@@ -22,14 +22,27 @@ HOME = file_key_of("0" * 8, "a.py")
 def scope(name: str, line: int = 1, said: str = "") -> LightRow:
     own = entity_id(HOME, "scope", name)
     return LightRow(
-        own, "scope", "function", name, name, "a.py", "python", line, line + 4, file_entity(HOME), name, terms(name, "", said, ())
+        own,
+        "scope",
+        "function",
+        name,
+        name,
+        "a.py",
+        "python",
+        line,
+        line + 4,
+        file_entity(HOME),
+        name,
+        terms(name, "", said, ()),
     )
 
 
 def chain(count: int) -> ProjectIndex:
     """Functions, each of which calls the next."""
     index = ProjectIndex()
-    file = LightRow(file_entity(HOME), "file", "code", "a.py", "a.py", "a.py", "python", 1, 99, "", "", terms("a.py", "", "", ()))
+    file = LightRow(
+        file_entity(HOME), "file", "code", "a.py", "a.py", "a.py", "python", 1, 99, "", "", terms("a.py", "", "", ())
+    )
     entries = [scope(f"step_{number}") for number in range(count)]
     index.put([file, *entries])
     edges = [Edge(first.id, second.id, "calls", 0.5, 3) for first, second in itertools.pairwise(entries)]
@@ -79,7 +92,13 @@ def test_filters_are_data() -> None:
     entries = [scope("one", 1), scope("two", 20)]
     assert [each.name for each in filtered(entries, {"start_line": {"gt": 5}}, "")] == ["two"]
     assert [each.name for each in filtered(entries, {"name": ["one", "two"]}, "-start_line")] == ["two", "one"]
-    for wrong in ({"nom": "x"}, {"name": {"matches": "x"}}, {"start_line": "x"}, {"name": {"in": "one"}}, {"lines": {"contains": "1"}}):
+    for wrong in (
+        {"nom": "x"},
+        {"name": {"matches": "x"}},
+        {"start_line": "x"},
+        {"name": {"in": "one"}},
+        {"lines": {"contains": "1"}},
+    ):
         with pytest.raises(UsageError):
             filtered(entries, wrong, "")
 

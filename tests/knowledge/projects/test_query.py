@@ -14,7 +14,10 @@ from atelier_desk.knowledge.projects.query import OPERATORS, filtered
     ("where", "said"),
     [
         ({"name": {}}, "name eq cannot be compared with {}"),
-        ({name: dict.fromkeys(OPERATORS, "x") for name in ("name", "path", "type")}, "There are 30 conditions; at most 20"),
+        (
+            {name: dict.fromkeys(OPERATORS, "x") for name in ("name", "path", "type")},
+            "There are 30 conditions; at most 20",
+        ),
     ],
 )
 def test_a_condition_that_is_not_compared_is_reported_and_not_left_out(where: dict[str, Any], said: str) -> None:

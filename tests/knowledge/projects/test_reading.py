@@ -51,5 +51,8 @@ def test_a_function_keeps_the_words_of_the_functions_in_it() -> None:
 
 
 def test_the_name_of_a_section_is_one_line_without_tabs() -> None:
-    rows = [entity_row(values) for values in read(file_key_of("0" * 8, "a.md"), "a.md", b"# Invoice\t4711:\ttwo  loaves\n")["entities"]]
+    rows = [
+        entity_row(values)
+        for values in read(file_key_of("0" * 8, "a.md"), "a.md", b"# Invoice\t4711:\ttwo  loaves\n")["entities"]
+    ]
     assert [row.name for row in rows if row.kind == "section"] == ["Invoice 4711: two loaves"]

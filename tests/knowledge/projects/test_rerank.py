@@ -14,7 +14,8 @@ def scope(name: str, path: str, body: str) -> LightRow:
     key = file_key_of("0" * 8, path)
     own = entity_id(key, "scope", name)
     return LightRow(
-        own, "scope", "function", name, name, path, "python", 1, 9, file_entity(key), "", terms(name, path, "", body.split(), name)
+        own, "scope", "function", name, name, path, "python", 1, 9, file_entity(key), "",
+        terms(name, path, "", body.split(), name)
     )  # fmt: skip
 
 
@@ -28,9 +29,11 @@ def found(entries: list[LightRow], query: str) -> list[str]:
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("tests/a.py", True), ("src/tests/a.py", True), ("a/test_b.py", True), ("pkg/b_test.go", True), ("web/c.spec.ts", True),
+        ("tests/a.py", True), ("src/tests/a.py", True), ("a/test_b.py", True), ("pkg/b_test.go", True),
+        ("web/c.spec.ts", True),
         ("src/FooTests.cs", True), ("examples/hello.js", True), ("conftest.py", True),
-        ("src/a.py", False), ("src/latest.py", False), ("contest/a.py", False), ("src/attest_b.py", False), ("specific/a.py", False),
+        ("src/a.py", False), ("src/latest.py", False), ("contest/a.py", False), ("src/attest_b.py", False),
+        ("specific/a.py", False),
     ],
 )  # fmt: skip
 def test_paths_of_tests(path: str, expected: bool) -> None:
@@ -49,8 +52,12 @@ def test_tests_lose_unless_they_are_asked_for() -> None:
     found = 0.5 + COVERED
     assert QueryTerms("merge cookies").weighed(0.5, "scope", "merge", "tests/a.py") == pytest.approx(found - TESTED)
     assert QueryTerms("merge cookies").weighed(0.5, "scope", "merge", "src/a.py") == pytest.approx(found)
-    assert QueryTerms("the test that can merge cookies").weighed(0.5, "scope", "merge", "tests/a.py") == pytest.approx(found)
-    assert QueryTerms("merge cookies").weighed(0.5, "section", "Merge", "docs/a.md") == pytest.approx(found), "a manual is no test"
+    assert QueryTerms("the test that can merge cookies").weighed(0.5, "scope", "merge", "tests/a.py") == pytest.approx(
+        found
+    )
+    assert QueryTerms("merge cookies").weighed(0.5, "section", "Merge", "docs/a.md") == pytest.approx(found), (
+        "a manual is no test"
+    )
     assert QueryTerms("nothing").weighed(0.06, "scope", "merge", "tests/a.py") == pytest.approx(0.03), "half is left"
 
 
@@ -64,5 +71,8 @@ def test_what_is_tried_comes_before_what_tries_it() -> None:
 
 
 def test_a_name_that_the_query_says_comes_before_a_body_that_says_as_much() -> None:
-    entries = [scope("run", "a.py", "proxy bypass proxy bypass host url"), scope("proxy_bypass", "b.py", "host url name")]
+    entries = [
+        scope("run", "a.py", "proxy bypass proxy bypass host url"),
+        scope("proxy_bypass", "b.py", "host url name"),
+    ]
     assert found(entries, "proxy bypass of a host")[0] == "b.py:proxy_bypass"

@@ -33,13 +33,19 @@ def stream_bytes(**fields: Any) -> bytes:
     server = FakeAnthropic()
     server.redacts = server.interleaves = True
     calls = [Call("a", {"é": 1}, id="toolu_1"), Call("b", {}, id="toolu_2")]
-    return b"".join(server.events(Reply(text="Où ? 3 € 🙂", reasoning="d'abord", calls=calls, pieces=2, **fields), "claude-sonnet-5"))
+    return b"".join(
+        server.events(
+            Reply(text="Où ? 3 € 🙂", reasoning="d'abord", calls=calls, pieces=2, **fields), "claude-sonnet-5"
+        )
+    )
 
 
 STREAM = stream_bytes()
 WHOLE = parsed(STREAM)
 START = event("message_start", {"message": {"model": "m", "usage": {"input_tokens": 3, "output_tokens": 1}}})
-END = event("message_delta", {"delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}) + event("message_stop", {})
+END = event("message_delta", {"delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}) + event(
+    "message_stop", {}
+)
 
 
 @given(st.sets(st.integers(0, len(STREAM)), max_size=40))
@@ -56,7 +62,9 @@ def test_what_comes_out() -> None:
 
 
 def test_a_stream_cut_at_any_byte_is_an_error_or_whole() -> None:
-    """Never a reply that looks whole and is not. From the event with the reason of the end on nothing is missing but the end mark."""
+    """Never a reply that looks whole and is not. From the event with the reason of the end on nothing is missing but
+    the end mark.
+    """
     decided = STREAM.index(b"event: message_delta")
     for place in range(len(STREAM)):
         if place <= decided:
@@ -83,19 +91,27 @@ def test_what_is_unknown_is_passed_over() -> None:
         return event("content_block_delta", {"index": index, "delta": {"type": kind, **fields}})
 
     reply = parsed(
-        b": comment\n\n", START, event("ping", {}), event("content_block_glow", {"index": 0}), b"event: vertex_event\ndata: {}\n\n",
-        block(0, "server_tool_use", id="s", name="web_search", input={"q": 1}), piece(0, "input_json_delta", partial_json="{"),
-        block(1, "text", text=""), piece(1, "text_delta", text="a"), piece(1, "citations_delta", citation={}), piece(1, "text_delta"),
-        piece(7, "text_delta", text="of no block"), block(2, "text", text="b", citations=None), piece(2, "thinking_delta", thinking="no"),
+        b": comment\n\n", START, event("ping", {}), event("content_block_glow", {"index": 0}),
+        b"event: vertex_event\ndata: {}\n\n",
+        block(0, "server_tool_use", id="s", name="web_search", input={"q": 1}),
+        piece(0, "input_json_delta", partial_json="{"),
+        block(1, "text", text=""), piece(1, "text_delta", text="a"), piece(1, "citations_delta", citation={}),
+        piece(1, "text_delta"),
+        piece(7, "text_delta", text="of no block"), block(2, "text", text="b", citations=None),
+        piece(2, "thinking_delta", thinking="no"),
         event("content_block_stop", {"index": 1}), event("content_block_stop", {"index": 9}), END, event("late", {}),
     )  # fmt: skip
     assert (reply.content, reply.tool_calls, reply.finish_reason, reply.model) == ("ab", (), FinishReason.STOP, "m")
     assert (reply.usage.tokens_input, reply.usage.tokens_output, reply.provider_data) == (3, 2, None)
 
 
-@pytest.mark.parametrize(("between", "said"), [(None, "It is, they say, so."), ("server_tool_use", "It is\n\n, they say, so.")])
+@pytest.mark.parametrize(
+    ("between", "said"), [(None, "It is, they say, so."), ("server_tool_use", "It is\n\n, they say, so.")]
+)
 def test_a_text_that_is_split_where_a_source_is_named_is_one_text(between: str | None, said: str) -> None:
-    """Seen in recordings with citations: nothing comes between the blocks, and their texts go on in the middle of a sentence."""
+    """Seen in recordings with citations: nothing comes between the blocks, and their texts go on in the middle of a
+    sentence.
+    """
     blocks: list[dict[str, Any]] = [{"type": "text", "text": "It is"}]
     blocks += [{"type": between, "id": "s", "name": "web_search", "input": {}}] if between else []
     blocks += [{"type": "text", "text": ", they say"}, {"type": "text", "text": ", so."}]
@@ -104,7 +120,9 @@ def test_a_text_that_is_split_where_a_source_is_named_is_one_text(between: str |
 
 
 def test_a_call_whose_arguments_are_broken_says_so() -> None:
-    opened = event("content_block_start", {"index": 0, "content_block": {"type": "tool_use", "id": "t", "name": "n", "input": {}}})
+    opened = event(
+        "content_block_start", {"index": 0, "content_block": {"type": "tool_use", "id": "t", "name": "n", "input": {}}}
+    )
     broken = event("content_block_delta", {"index": 0, "delta": {"type": "input_json_delta", "partial_json": '{"a": '}})
     (call,) = parsed(START, opened, broken, END).tool_calls
     assert call.error
@@ -118,7 +136,10 @@ def test_a_call_whose_arguments_are_broken_says_so() -> None:
         (b"data: no json\n\n", "bad_response"),
         (b'{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}', "overloaded"),
         (b'event: error\ndata: {"message": "it broke"}\n\n', "server_error"),
-        (b'event: error\ndata: {"type": "error", "error": {"type": "api_error", "message": "Internal"}}\n\n', "server_error"),
+        (
+            b'event: error\ndata: {"type": "error", "error": {"type": "api_error", "message": "Internal"}}\n\n',
+            "server_error",
+        ),
         (b"", "truncated"),
         (b'{"type": "message", "content": []}', "truncated"),
         (b"data: [DONE]\n\n", None),
@@ -133,7 +154,9 @@ def test_other_answers(body: bytes, code: str | None) -> None:
     assert caught.value.code == code
 
 
-NAMES = st.sampled_from(["message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "ping", "?"])
+NAMES = st.sampled_from(
+    ["message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "ping", "?"]
+)
 
 
 @given(st.lists(st.tuples(NAMES, JSON, JSON, JSON), max_size=8), st.booleans())
@@ -149,5 +172,8 @@ def test_strange_events_do_no_harm(events: list[tuple[str, Any, Any, Any]], ends
 
 @pytest.mark.parametrize("kind", ["text", "thinking"])
 def test_thousands_of_empty_blocks_are_not_looked_through_at_each_one(kind: str) -> None:
-    blocks = [event("content_block_start", {"index": number, "content_block": {"type": kind, kind: ""}}) for number in range(50_000)]
+    blocks = [
+        event("content_block_start", {"index": number, "content_block": {"type": kind, kind: ""}})
+        for number in range(50_000)
+    ]
     assert parsed(START, *blocks, END).content == ""

@@ -1,4 +1,6 @@
-"""Anthropic's API over real HTTP: requests that its rules let pass, streams, thoughts that go back, what models take, lists, errors."""
+"""Anthropic's API over real HTTP: requests that its rules let pass, streams, thoughts that go back, what models take,
+lists, errors.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,16 @@ async def test_a_reply_with_everything(
     anthropic_server.script(reply)
     deltas = await collect(chat.stream(ask(tools=(ADD,), model=MODEL)))
     got = reply_of(deltas)
-    assert (got.content, got.reasoning, got.finish_reason, got.model) == ("Voilà 🙂", "réfléchir", FinishReason.TOOL_CALLS, MODEL)
-    assert [(call.id, call.arguments) for call in got.tool_calls] == [("toolu_1", {"expression": "1+1 é"}), ("toolu_2", {})]
+    assert (got.content, got.reasoning, got.finish_reason, got.model) == (
+        "Voilà 🙂",
+        "réfléchir",
+        FinishReason.TOOL_CALLS,
+        MODEL,
+    )
+    assert [(call.id, call.arguments) for call in got.tool_calls] == [
+        ("toolu_1", {"expression": "1+1 é"}),
+        ("toolu_2", {}),
+    ]
     assert json.loads(arguments(deltas)[0]) == {"expression": "1+1 é"}
     assert got.usage == Usage(tokens_input=11, tokens_output=7)
 
@@ -53,8 +63,15 @@ async def test_a_reply_with_everything(
 async def test_the_request(anthropic_server: FakeAnthropic, chat: Any) -> None:
     anthropic_server.script(Reply(text="ok"))
     image = ImagePart(media_type="image/png", data="aGk=")
-    messages = (ChatMessage(role=Role.SYSTEM, content="Be brief."), ChatMessage(role=Role.USER, content="Look", images=(image,)))
-    await collect(chat.stream(ask(*messages, model=MODEL, tools=(ADD,), temperature=0.3, max_tokens=300, stop=("END", " "), seed=4)))
+    messages = (
+        ChatMessage(role=Role.SYSTEM, content="Be brief."),
+        ChatMessage(role=Role.USER, content="Look", images=(image,)),
+    )
+    await collect(
+        chat.stream(
+            ask(*messages, model=MODEL, tools=(ADD,), temperature=0.3, max_tokens=300, stop=("END", " "), seed=4)
+        )
+    )
     mark = {"cache_control": {"type": "ephemeral"}}
     assert sent(anthropic_server) == [
         {
@@ -66,7 +83,11 @@ async def test_the_request(anthropic_server: FakeAnthropic, chat: Any) -> None:
                     "role": "user",
                     "content": [
                         {"type": "text", "text": "Look"},
-                        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}, **mark},
+                        {
+                            "type": "image",
+                            "source": {"type": "base64", "media_type": "image/png", "data": "aGk="},
+                            **mark,
+                        },
                     ],
                 }
             ],
@@ -91,20 +112,46 @@ async def test_the_request(anthropic_server: FakeAnthropic, chat: Any) -> None:
         ("claude-sonnet-4-6", {"enable_thinking": False}, {"type": "disabled"}, None, 0.7, 4096),
         ("claude-opus-4-5", {"effort": "high"}, {"type": "enabled", "budget_tokens": 3072}, "high", None, 4096),
         ("claude-haiku-4-5", {}, {"type": "enabled", "budget_tokens": 2048}, None, None, 4096),
-        ("claude-haiku-4-5", {"effort": "low", "max_tokens": 1300}, {"type": "enabled", "budget_tokens": 1024}, None, None, 1300),
+        (
+            "claude-haiku-4-5",
+            {"effort": "low", "max_tokens": 1300},
+            {"type": "enabled", "budget_tokens": 1024},
+            None,
+            None,
+            1300,
+        ),
         ("claude-haiku-4-5", {"max_tokens": 1200}, None, None, 0.7, 1200),
         ("claude-haiku-4-5", {"enable_thinking": False, "temperature": 1.7}, None, None, 1.0, 4096),
-        ("claude-haiku-4-5", {"max_tokens": 128_000, "effort": "high"}, {"type": "enabled", "budget_tokens": 48_000}, None, None, 64_000),
+        (
+            "claude-haiku-4-5",
+            {"max_tokens": 128_000, "effort": "high"},
+            {"type": "enabled", "budget_tokens": 48_000},
+            None,
+            None,
+            64_000,
+        ),
         ("claude-3-haiku-20240307", {"effort": "high", "max_tokens": 8000}, None, None, 0.7, 4096),
     ],
 )
 async def test_what_each_model_takes(
-    anthropic_server: FakeAnthropic, chat: Any, model: str, fields: Any, thinking: Any, effort: Any, temperature: Any, max_tokens: int
+    anthropic_server: FakeAnthropic,
+    chat: Any,
+    model: str,
+    fields: Any,
+    thinking: Any,
+    effort: Any,
+    temperature: Any,
+    max_tokens: int,
 ) -> None:
     anthropic_server.script(Reply(text="ok"))
     await collect(chat.stream(ask(model=model, **fields)))
     (body,) = sent(anthropic_server)
-    found = (body.get("thinking"), body.get("output_config", {}).get("effort"), body.get("temperature"), body["max_tokens"])
+    found = (
+        body.get("thinking"),
+        body.get("output_config", {}).get("effort"),
+        body.get("temperature"),
+        body["max_tokens"],
+    )
     assert found == (thinking, effort, temperature, max_tokens)
 
 
@@ -116,7 +163,10 @@ async def test_seventy_conversations(anthropic_server: FakeAnthropic, chat: Any,
     anthropic_server.script(*[Reply(text="ok")] * len(SHAPES))
     for kinds in SHAPES:
         messages = conversation(kinds, model, {"blocks": [thought, {"type": "text", "length": 1}]})
-        assert reply_of(await collect(chat.stream(ask(*messages, model=model, tools=(ADD,) if tools else ())))).content == "ok", kinds
+        assert (
+            reply_of(await collect(chat.stream(ask(*messages, model=model, tools=(ADD,) if tools else ())))).content
+            == "ok"
+        ), kinds
     assert anthropic_server.refusals == []
 
 
@@ -127,7 +177,9 @@ async def test_thoughts_go_back_unchanged_and_in_their_places(
 ) -> None:
     anthropic_server.redacts, anthropic_server.interleaves = redacts, interleaves
     calls = [Call("CalculatorTool", {"expression": str(number)}, id=f"toolu_{number}") for number in range(2)]
-    anthropic_server.script(Reply(text="Je regarde", reasoning="12 × 7 🙂", calls=calls, chunk_size=3), Reply(text="84", reasoning="fini"))
+    anthropic_server.script(
+        Reply(text="Je regarde", reasoning="12 × 7 🙂", calls=calls, chunk_size=3), Reply(text="84", reasoning="fini")
+    )
     messages: list[Any] = ["12*7?"]
     one = reply_of(await collect(chat.stream(ask(*messages, tools=(ADD,), model=model))))
     messages += [said(one), result("toolu_0"), result("toolu_1")]
@@ -144,9 +196,17 @@ async def test_thoughts_go_back_unchanged_and_in_their_places(
 async def test_thoughts_go_to_nobody_else(anthropic_server: FakeAnthropic, chat: Any) -> None:
     anthropic_server.script(Reply(reasoning="hm", calls=[Call("CalculatorTool", {}, id="c")]), *[Reply(text="ok")] * 3)
     one = reply_of(await collect(chat.stream(ask("u", tools=(ADD,), model=MODEL))))
-    other = called("d").model_copy(update={"provider_data": ProviderData.pack("Elsewhere", MODEL, {"blocks": [{"type": "thinking"}]})})
-    for message, fields in ((said(one), {"model": "claude-fable-5"}), (other, {}), (said(one), {"enable_thinking": False})):
-        await collect(chat.stream(ask("u", message, result(message.tool_calls[0].id), tools=(ADD,), **{"model": MODEL, **fields})))
+    other = called("d").model_copy(
+        update={"provider_data": ProviderData.pack("Elsewhere", MODEL, {"blocks": [{"type": "thinking"}]})}
+    )
+    for message, fields in (
+        (said(one), {"model": "claude-fable-5"}),
+        (other, {}),
+        (said(one), {"enable_thinking": False}),
+    ):
+        await collect(
+            chat.stream(ask("u", message, result(message.tool_calls[0].id), tools=(ADD,), **{"model": MODEL, **fields}))
+        )
     assert ["thinking" in json.dumps(body["messages"]) for body in sent(anthropic_server)] == [False] * 4
     assert anthropic_server.refusals == []
 
@@ -156,17 +216,28 @@ async def test_a_turn_that_began_without_thoughts_continues_without(anthropic_se
     anthropic_server.script(Reply(text="2"), Reply(text="ok", reasoning="hm"))
     messages: list[Any] = ["1+1?", called("c", expression="1+1"), result("c")]
     await collect(chat.stream(ask(*messages, tools=(ADD,), model="claude-haiku-4-5")))
-    await collect(chat.stream(ask(*messages, "and?", ChatMessage(role=Role.ASSISTANT, content="2"), "so?", model="claude-haiku-4-5")))
+    await collect(
+        chat.stream(
+            ask(*messages, "and?", ChatMessage(role=Role.ASSISTANT, content="2"), "so?", model="claude-haiku-4-5")
+        )
+    )
     assert ["thinking" in body for body in sent(anthropic_server)] == [False, True]
     assert anthropic_server.refusals == []
 
 
 @pytest.mark.parametrize("model", ["claude-sonnet-5", "claude-haiku-4-5"])
-async def test_a_server_that_no_longer_takes_its_signatures(anthropic_server: FakeAnthropic, chat: Any, model: str) -> None:
-    anthropic_server.script(Reply(reasoning="hm", calls=[Call("CalculatorTool", {"expression": "1"}, id="c")]), Reply(text="ok"))
+async def test_a_server_that_no_longer_takes_its_signatures(
+    anthropic_server: FakeAnthropic, chat: Any, model: str
+) -> None:
+    anthropic_server.script(
+        Reply(reasoning="hm", calls=[Call("CalculatorTool", {"expression": "1"}, id="c")]), Reply(text="ok")
+    )
     one = reply_of(await collect(chat.stream(ask("u", tools=(ADD,), model=model))))
     anthropic_server.forgets = True
-    assert reply_of(await collect(chat.stream(ask("u", said(one), result("c"), tools=(ADD,), model=model)))).content == "ok"
+    assert (
+        reply_of(await collect(chat.stream(ask("u", said(one), result("c"), tools=(ADD,), model=model)))).content
+        == "ok"
+    )
     assert 1 <= len(anthropic_server.refusals) <= 2
     assert "CalculatorTool with" in json.dumps(sent(anthropic_server)[-1]["messages"])
 
@@ -182,10 +253,19 @@ def refusing(message: str) -> Failure:
         ("claude-sonnet-4-6", ["adaptive thinking is not supported on this model"], ["adaptive", "enabled"]),
         (
             "other",
-            ['"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control'],
+            [
+                (
+                    '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and '
+                    '"output_config.effort" to control'
+                )
+            ],
             ["enabled", "adaptive"],
         ),
-        ("other", ["thinking: Extra inputs are not permitted", "thinking: Extra inputs are not permitted"], ["enabled", "adaptive", None]),
+        (
+            "other",
+            ["thinking: Extra inputs are not permitted", "thinking: Extra inputs are not permitted"],
+            ["enabled", "adaptive", None],
+        ),
     ],
 )
 async def test_another_kind_of_thinking_is_tried(
@@ -206,8 +286,12 @@ async def test_another_kind_of_thinking_is_tried(
         ("output_config.format: structured outputs are not supported by this model", "output_config"),
     ],
 )
-async def test_a_refused_field_is_skipped_and_remembered(anthropic_server: FakeAnthropic, chat: Any, message: str, field: str) -> None:
-    fields: Any = {"enable_thinking": False} if field == "temperature" else {"effort": "low"} if "effort" in message else {}
+async def test_a_refused_field_is_skipped_and_remembered(
+    anthropic_server: FakeAnthropic, chat: Any, message: str, field: str
+) -> None:
+    fields: Any = (
+        {"enable_thinking": False} if field == "temperature" else {"effort": "low"} if "effort" in message else {}
+    )
     fields |= {"response_schema": {"type": "object", "properties": {}}} if "format" in message else {}
     anthropic_server.script(refusing(message), Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
@@ -226,20 +310,39 @@ async def test_the_longest_reply_is_learned_from_the_refusal(anthropic_server: F
 async def test_the_form_of_an_answer(anthropic_server: FakeAnthropic, chat: Any) -> None:
     inner = {"type": "object", "properties": {"minimum": {"type": "integer", "minimum": 1, "enum": [1, 2]}}}
     anthropic_server.script(Reply(text="{}"))
-    await collect(chat.stream(ask(model=MODEL, response_schema={"type": "object", "properties": {"a": {"type": "array", "items": inner}}})))
-    closed = {"type": "object", "properties": {"minimum": {"type": "integer", "enum": [1, 2]}}, "additionalProperties": False}
+    await collect(
+        chat.stream(
+            ask(model=MODEL, response_schema={"type": "object", "properties": {"a": {"type": "array", "items": inner}}})
+        )
+    )
+    closed = {
+        "type": "object",
+        "properties": {"minimum": {"type": "integer", "enum": [1, 2]}},
+        "additionalProperties": False,
+    }
     assert sent(anthropic_server)[0]["output_config"]["format"] == {
         "type": "json_schema",
-        "schema": {"type": "object", "properties": {"a": {"type": "array", "items": closed}}, "additionalProperties": False},
+        "schema": {
+            "type": "object",
+            "properties": {"a": {"type": "array", "items": closed}},
+            "additionalProperties": False,
+        },
     }
 
 
 async def test_usage_counts_what_was_read_and_written_in_the_cache(anthropic_server: FakeAnthropic, chat: Any) -> None:
-    usage: dict[str, Any] = {"input_tokens": 5, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 1000, "output_tokens": 30}
+    usage: dict[str, Any] = {
+        "input_tokens": 5,
+        "cache_creation_input_tokens": 20,
+        "cache_read_input_tokens": 1000,
+        "output_tokens": 30,
+    }
     usage["output_tokens_details"] = {"thinking_tokens": 12}
     anthropic_server.script(Reply(text="ok", usage=usage), Reply(text="ok", usage=None))
     counted = reply_of(await collect(chat.stream(ask(model=MODEL)))).usage
-    assert counted == Usage(tokens_input=1025, tokens_output=30, tokens_cached=1000, tokens_stored=20, tokens_reasoning=12)
+    assert counted == Usage(
+        tokens_input=1025, tokens_output=30, tokens_cached=1000, tokens_stored=20, tokens_reasoning=12
+    )
     assert reply_of(await collect(chat.stream(ask(model=MODEL)))).usage is None
 
 
@@ -258,13 +361,23 @@ async def test_how_a_reply_ended(anthropic_server: FakeAnthropic, chat: Any, sto
 
 async def test_models_of_all_pages(anthropic_server: FakeAnthropic, chat: Any) -> None:
     old = model_entry("claude-2.1", "Claude 2.1", lifecycle="retired")
-    bare = {"type": "model", "id": "claude-opus-4-1", "display_name": "Claude Opus 4.1", "created_at": "2025-08-05T00:00:00Z"}
+    bare = {
+        "type": "model",
+        "id": "claude-opus-4-1",
+        "display_name": "Claude Opus 4.1",
+        "created_at": "2025-08-05T00:00:00Z",
+    }
     anthropic_server.models += [old, bare]
     anthropic_server.page_size = 1
     models = {info.name: info for info in await chat.list_models()}
     assert list(models) == ["claude-sonnet-5", "claude-haiku-4-5", "claude-opus-4-1"], "retired ones are left out"
     first, last = models["claude-sonnet-5"], models["claude-opus-4-1"]
-    assert (first.label, first.context_window, first.max_output_tokens, first.source) == ("Claude Sonnet 5", 1_000_000, 128_000, "server")
+    assert (first.label, first.context_window, first.max_output_tokens, first.source) == (
+        "Claude Sonnet 5",
+        1_000_000,
+        128_000,
+        "server",
+    )
     assert (first.supports_tools, first.supports_vision, first.supports_thinking) == (True, True, True)
     assert (last.context_window, last.max_output_tokens, last.source) == (200_000, 32_000, "profile")
     assert [request.query for request in anthropic_server.requests][1] == "limit=1000&after_id=claude-sonnet-5"
@@ -272,7 +385,9 @@ async def test_models_of_all_pages(anthropic_server: FakeAnthropic, chat: Any) -
     assert (health.ok, health.models) == (True, 3)
 
 
-async def test_pages_that_never_end_are_left(anthropic_server: FakeAnthropic, chat: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pages_that_never_end_are_left(
+    anthropic_server: FakeAnthropic, chat: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def always_more(request: Any, out: Any) -> None:
         await out.json({"data": anthropic_server.models, "has_more": True, "last_id": "claude-haiku-4-5"})
 
@@ -299,7 +414,9 @@ async def test_a_wrong_key(anthropic_server: FakeAnthropic, clock: ManualClock) 
     assert (health.ok, health.code) == (False, "auth")
     assert "sk-ant-wrong" not in health.message
     with pytest.raises(ProviderError, match="refused the API key"):
-        await collect(provider("anthropic", anthropic_server.root, clock, key="sk-ant-wrong-key-99").stream(ask(model=MODEL)))
+        await collect(
+            provider("anthropic", anthropic_server.root, clock, key="sk-ant-wrong-key-99").stream(ask(model=MODEL))
+        )
     assert anthropic_server.of("/v1/messages") != [], "the version was added to the address"
 
 
@@ -317,7 +434,12 @@ ERRORS = [
     (402, "billing_error", "Payment required", "quota"),
     (403, "permission_error", "Your API key does not have permission to use the specified resource.", "auth"),
     (404, "not_found_error", "model: claude-nope", "not_found"),
-    (400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.", "quota"),
+    (
+        400,
+        "invalid_request_error",
+        "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.",
+        "quota",
+    ),
     (400, "invalid_request_error", "messages.3: something else", "bad_request"),
     (429, "rate_limit_error", "This request would exceed your organization's rate limit", "rate_limited"),
     (500, "api_error", "Internal server error", "server_error"),
@@ -326,7 +448,9 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("status", "kind", "message", "code"), ERRORS)
-async def test_refusals(anthropic_server: FakeAnthropic, chat: Any, status: int, kind: str, message: str, code: str) -> None:
+async def test_refusals(
+    anthropic_server: FakeAnthropic, chat: Any, status: int, kind: str, message: str, code: str
+) -> None:
     anthropic_server.script(Failure(status, error_body(kind, message)))
     with pytest.raises(ProviderError) as caught:
         await collect(chat.stream(ask(model=MODEL, retry=False)))
@@ -335,8 +459,12 @@ async def test_refusals(anthropic_server: FakeAnthropic, chat: Any, status: int,
 
 
 @pytest.mark.parametrize(("status", "kind", "message", "code"), ERRORS)
-async def test_errors_in_the_middle(anthropic_server: FakeAnthropic, chat: Any, status: int, kind: str, message: str, code: str) -> None:
-    anthropic_server.script(Reply(text="a long reply", midway_error={"error": {"type": kind, "message": message}}, error_after=3))
+async def test_errors_in_the_middle(
+    anthropic_server: FakeAnthropic, chat: Any, status: int, kind: str, message: str, code: str
+) -> None:
+    anthropic_server.script(
+        Reply(text="a long reply", midway_error={"error": {"type": kind, "message": message}}, error_after=3)
+    )
     with pytest.raises(ProviderError) as caught:
         await collect(chat.stream(ask(model=MODEL, retry=False)))
     assert caught.value.code == code
@@ -344,8 +472,12 @@ async def test_errors_in_the_middle(anthropic_server: FakeAnthropic, chat: Any, 
 
 async def test_what_can_be_tried_again_is(anthropic_server: FakeAnthropic, chat: Any, clock: ManualClock) -> None:
     limited = Failure(429, error_body("rate_limit_error", "slow down"), headers={"retry-after": "7"})
-    overloaded = Reply(text="a", midway_error={"error": {"type": "overloaded_error", "message": "Overloaded"}}, error_after=0)
-    anthropic_server.script(limited, Failure(529, error_body("overloaded_error", "Overloaded")), overloaded, Reply(text="ok"))
+    overloaded = Reply(
+        text="a", midway_error={"error": {"type": "overloaded_error", "message": "Overloaded"}}, error_after=0
+    )
+    anthropic_server.script(
+        limited, Failure(529, error_body("overloaded_error", "Overloaded")), overloaded, Reply(text="ok")
+    )
     deltas = await run(clock, chat.stream(ask(model=MODEL)))
     assert [(delay >= 7.0, reason) for _attempt, delay, reason in retries(deltas)] == [
         (True, "rate_limited"), (False, "overloaded"), (False, "overloaded")
@@ -359,7 +491,10 @@ async def test_what_can_be_tried_again_is(anthropic_server: FakeAnthropic, chat:
         (400, "invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum", 200_000, 208_310),
         (
             400, "invalid_request_error",
-            "input length and `max_tokens` exceed context limit: 195000 + 8192 > 200000, decrease input length or `max_tokens`",
+            (
+                "input length and `max_tokens` exceed context limit: 195000 + 8192 > 200000, decrease input length or "
+                "`max_tokens`"
+            ),
             200_000, 195_000,
         ),
     ],

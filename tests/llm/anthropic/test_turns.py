@@ -39,7 +39,14 @@ def body_of(request: ChatRequest) -> dict[str, Any]:
     return body
 
 
-@given(ANY, st.sampled_from(MODELS), st.booleans(), st.booleans(), st.sampled_from(["low", "high", None]), st.integers(200, 9000))
+@given(
+    ANY,
+    st.sampled_from(MODELS),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(["low", "high", None]),
+    st.integers(200, 9000),
+)
 def test_every_conversation_keeps_the_rules(
     kinds: list[str], model: str, tools: bool, thinking: bool, effort: Any, max_tokens: int
 ) -> None:
@@ -64,7 +71,8 @@ def test_any_order_of_blocks_goes_back_as_it_came(kinds: list[str], text: str, c
     texts = [f"{text}{number}" for number in range(kinds.count("text"))]
     waiting = iter(texts)
     layout = [
-        {**THOUGHT, "thinking": str(place)} if kind == "thinking" else {**HIDDEN, "data": str(place)} if kind == "redacted_thinking"
+        {**THOUGHT, "thinking": str(place)} if kind == "thinking" else {**HIDDEN,
+        "data": str(place)} if kind == "redacted_thinking"
         else {"type": "text", "length": len(next(waiting))} if kind == "text" else {"type": kind}
         for place, kind in enumerate(kinds)
     ]  # fmt: skip
@@ -92,10 +100,16 @@ def test_any_order_of_blocks_goes_back_as_it_came(kinds: list[str], text: str, c
         assert blocks[: len(thoughts)] == thoughts
 
 
-@pytest.mark.parametrize("kept", [None, 5, [], [None], *([{"type": "text", "length": odd}, THOUGHT] for odd in (-1, "x", None, 2.5))])
+@pytest.mark.parametrize(
+    "kept", [None, 5, [], [None], *([{"type": "text", "length": odd}, THOUGHT] for odd in (-1, "x", None, 2.5))]
+)
 def test_what_is_stored_of_a_stranger_does_no_harm(kept: Any) -> None:
-    said = ChatMessage(role=Role.ASSISTANT, content="a", provider_data=ProviderData.pack("Server", "m", {"blocks": kept}))
-    _system, sent = turns.turns([ChatMessage(role=Role.USER, content="u"), said, ChatMessage(role=Role.USER, content="v")])
+    said = ChatMessage(
+        role=Role.ASSISTANT, content="a", provider_data=ProviderData.pack("Server", "m", {"blocks": kept})
+    )
+    _system, sent = turns.turns(
+        [ChatMessage(role=Role.USER, content="u"), said, ChatMessage(role=Role.USER, content="v")]
+    )
     assert sent[1]["content"][-1] == {"type": "text", "text": "a"}
 
 
@@ -104,7 +118,9 @@ def test_results_come_first_and_ids_are_used_once() -> None:
     seen = result("call_1").model_copy(update={"images": (picture,)})
     failed = result("odd id!", content="no").model_copy(update={"success": False})
     both = ChatMessage(
-        role=Role.ASSISTANT, content="let me", tool_calls=(ToolCall(id="call_1", name="a"), ToolCall(id="odd id!", name="b"))
+        role=Role.ASSISTANT,
+        content="let me",
+        tool_calls=(ToolCall(id="call_1", name="a"), ToolCall(id="odd id!", name="b")),
     )
     system, sent = turns.turns(
         [ChatMessage(role=Role.SYSTEM, content="s"), ChatMessage(role=Role.USER, content="u"), both, failed, seen,
@@ -135,9 +151,21 @@ def test_what_is_marked_for_the_cache() -> None:
         in_turns = [place for place, turn in enumerate(body["messages"]) if "cache_control" in turn["content"][-1]]
         inner = itertools.chain.from_iterable(turn["content"][:-1] for turn in body["messages"])
         assert not any("cache_control" in block for block in inner)
-        return any("cache_control" in tool for tool in body.get("tools", ())), "cache_control" in body["system"][0], in_turns
+        return (
+            any("cache_control" in tool for tool in body.get("tools", ())),
+            "cache_control" in body["system"][0],
+            in_turns,
+        )
 
-    history = ("u", called("1"), result("1"), called("2"), result("2"), ChatMessage(role=Role.ASSISTANT, content="a"), "v")
+    history = (
+        "u",
+        called("1"),
+        result("1"),
+        called("2"),
+        result("2"),
+        ChatMessage(role=Role.ASSISTANT, content="a"),
+        "v",
+    )
     assert marked(*history, tools=(ADD,)) == (True, True, [4, 6])
     assert marked(*history[:3], tools=(ADD,)) == (True, True, [0, 2])
     assert marked("u", tools=(ADD,)) == (True, True, [0])

@@ -42,7 +42,9 @@ UNION: dict[str, Any] = {
     "oneOf": [
         {"type": "object", "properties": {"k": {"const": "x"}, "n": {"type": "number"}}, "required": ["k", "n"]},
         {
-            "allOf": [{"type": "object", "properties": {"m": {"type": "object", "additionalProperties": {"type": "boolean"}}}}],
+            "allOf": [
+                {"type": "object", "properties": {"m": {"type": "object", "additionalProperties": {"type": "boolean"}}}}
+            ],
             "not": {"required": ["k"]},
         },
     ]
@@ -73,7 +75,18 @@ def test_everything_the_grammar_allows_fits_the_schema(schema: dict[str, Any]) -
     ("schema", "arguments"),
     [
         (TASK, {"operation": "create", "name": 'a \\ " é\n'}),
-        (TASK, {"operation": "create", "name": "n", "priority": 5, "weight": 0.25, "tags": ["red", 7], "due": None, "done": False}),
+        (
+            TASK,
+            {
+                "operation": "create",
+                "name": "n",
+                "priority": 5,
+                "weight": 0.25,
+                "tags": ["red", 7],
+                "due": None,
+                "done": False,
+            },
+        ),
         (TASK, {"operation": "create", "name": "n", "weight": 1}),
         (OPTIONAL, {}),
         (OPTIONAL, {"b": {"x": [1, {"y": None}]}}),
@@ -90,8 +103,16 @@ def test_valid_arguments_get_through(schema: dict[str, Any], arguments: dict[str
 
 
 def test_variants_hold_what_each_operation_needs() -> None:
-    flat = {"type": "object", "properties": {"operation": {"enum": ["get", "list"]}, "id": {"type": "string"}}, "required": ["operation"]}
-    get = {"type": "object", "properties": {"operation": {"enum": ["get"]}, "id": {"type": "string"}}, "required": ["id"]}
+    flat = {
+        "type": "object",
+        "properties": {"operation": {"enum": ["get", "list"]}, "id": {"type": "string"}},
+        "required": ["operation"],
+    }
+    get = {
+        "type": "object",
+        "properties": {"operation": {"enum": ["get"]}, "id": {"type": "string"}},
+        "required": ["id"],
+    }
     listing = {"type": "object", "properties": {"operation": {"enum": ["list"]}}}
     grammar = Grammar(tools_grammar([tool("T", flat, get, listing)], require_call=True))
     assert grammar.matches('<tool_call name="T">{"operation": "get", "id": "1"}</tool_call>')
@@ -151,7 +172,9 @@ _BOUND = st.none() | st.integers(-20, 20) | st.floats(-20, 20).map(lambda value:
 
 @given(low=_BOUND, high=_BOUND, low_out=st.booleans(), high_out=st.booleans(), seed=st.integers(0, 10**6))
 @settings(max_examples=200)
-def test_numbers_stay_within_their_bounds(low: float | None, high: float | None, low_out: bool, high_out: bool, seed: int) -> None:
+def test_numbers_stay_within_their_bounds(
+    low: float | None, high: float | None, low_out: bool, high_out: bool, seed: int
+) -> None:
     schema: dict[str, Any] = {}
     if low is not None:
         schema["exclusiveMinimum" if low_out else "minimum"] = low

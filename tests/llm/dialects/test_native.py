@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from atelier_desk.domain.agent import ToolDialect
-from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, TextDelta, ToolCall
+from atelier_desk.domain.model_messages import (
+    ChatMessage,
+    ChatReply,
+    ChatRequest,
+    FinishReason,
+    ReplyDone,
+    Role,
+    TextDelta,
+    ToolCall,
+)
 from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.dialects.bounds import CALLS
 from atelier_desk.llm.dialects.repair import CUT
@@ -52,7 +61,12 @@ async def test_identifiers_are_unique_in_the_conversation() -> None:
     past = ChatMessage(role=Role.ASSISTANT, tool_calls=(ToolCall(id="call_0", name="A"),))
     result = ChatMessage(role=Role.TOOL, content="{}", tool_call_id="call_0", name="A")
     request = REQUEST.model_copy(update={"messages": (*REQUEST.messages, past, result)})
-    calls = [ToolCall(id="call_0", name="A"), ToolCall(id="", name="A"), ToolCall(id="x", name="A"), ToolCall(id="x", name="A")]
+    calls = [
+        ToolCall(id="call_0", name="A"),
+        ToolCall(id="", name="A"),
+        ToolCall(id="x", name="A"),
+        ToolCall(id="x", name="A"),
+    ]
     reply = await reply_to(calls, request)
     ids = [call.id for call in reply.tool_calls]
     assert len({*ids, "call_0"}) == 5

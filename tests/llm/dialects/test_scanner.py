@@ -54,7 +54,11 @@ CASES: dict[str, tuple[str, str, Found]] = {
     "fenced example": (f"```xml\n{tag('A', '{}')}\n```\nafter", f"```xml\n{tag('A', '{}')}\n```\nafter", []),
     "call after a fence": (f"```\ncode\n```\n{tag('A', '{}')}", "```\ncode\n```\n", [("A", "{}", Flaw.NONE)]),
     "tilde fence": (f"~~~\n{tag('A', '{}')}\n~~~\n", f"~~~\n{tag('A', '{}')}\n~~~\n", []),
-    "longer fence holds a shorter one": (f"````\n```\n{tag('A', '{}')}\n```\n````", f"````\n```\n{tag('A', '{}')}\n```\n````", []),
+    "longer fence holds a shorter one": (
+        f"````\n```\n{tag('A', '{}')}\n```\n````",
+        f"````\n```\n{tag('A', '{}')}\n```\n````",
+        [],
+    ),
     "unclosed fence": (f"```\n{tag('A', '{}')}", f"```\n{tag('A', '{}')}", []),
     "inline code": (f"Write `{tag('A', '{}')}` to call.", f"Write `{tag('A', '{}')}` to call.", []),
     "inline code with a long delimiter": (f"```{tag('A', '{}')}``` x", f"```{tag('A', '{}')}``` x", []),
@@ -71,7 +75,11 @@ CASES: dict[str, tuple[str, str, Found]] = {
         [("A", '{"a": "b}', Flaw.UNBALANCED), ("B", "{}", Flaw.UNBALANCED)],
     ),
     "no arguments": (tag("A", ""), "", [("A", "", Flaw.NONE)]),
-    "arguments in a fence": (tag("A", '\n```json\n{"a": 1}\n```\n'), "", [("A", '\n```json\n{"a": 1}\n```\n', Flaw.NONE)]),
+    "arguments in a fence": (
+        tag("A", '\n```json\n{"a": 1}\n```\n'),
+        "",
+        [("A", '\n```json\n{"a": 1}\n```\n', Flaw.NONE)],
+    ),
     "no name in the tag": ('<tool_call>\n{"name": "A"}\n</tool_call>', "", [("", '\n{"name": "A"}\n', Flaw.NONE)]),
     "the named tag spoken of": ('a <tool_call name="A"> tag, {"x": 1}', 'a <tool_call name="A"> tag, {"x": 1}', []),
     "the named tag spoken of before a call": (
@@ -90,7 +98,11 @@ CASES: dict[str, tuple[str, str, Found]] = {
     "the tag spoken of": ("the <tool_call> tag and <tool_call>s", "the <tool_call> tag and <tool_call>s", []),
     "single quotes and more attributes": ("<tool_call id='7' name='A' >{}</tool_call >", "", [("A", "{}", Flaw.NONE)]),
     "attributes without a name": ('<tool_call id="7">{}</tool_call>', '<tool_call id="7">{}</tool_call>', []),
-    "prose with angle brackets": ("if a < b and <tool> or </tool_call> {}", "if a < b and <tool> or </tool_call> {}", []),
+    "prose with angle brackets": (
+        "if a < b and <tool> or </tool_call> {}",
+        "if a < b and <tool> or </tool_call> {}",
+        [],
+    ),
     "cut inside the opening tag": ("so <tool_call nam", "so <tool_call nam", []),
     "quote after the object": (tag("A", '{"a": 1} "') + " x", " x", [("A", '{"a": 1} "', Flaw.NONE)]),
     "half a surrogate pair": ("a\ud800" + tag("A", '{"\udfff": 1}'), "a\ufffd", [("A", '{"\ufffd": 1}', Flaw.NONE)]),

@@ -1,4 +1,5 @@
-"""The xml dialect: what the model is sent, what is made of its text, and that it says the same as the native dialect."""
+"""The xml dialect: what the model is sent, what is made of its text, and that it says the same as the native
+dialect."""
 
 from __future__ import annotations
 
@@ -76,9 +77,14 @@ class TestRequest:
             ChatMessage(
                 role=Role.ASSISTANT,
                 content="I look.",
-                tool_calls=(ToolCall(id="1", name="CalculatorTool", arguments={"expression": "é"}), ToolCall(id="2", name="TodoTool")),
+                tool_calls=(
+                    ToolCall(id="1", name="CalculatorTool", arguments={"expression": "é"}),
+                    ToolCall(id="2", name="TodoTool"),
+                ),
             ),
-            ChatMessage(role=Role.TOOL, content='{"success": true}', tool_call_id="1", name="CalculatorTool", success=True),
+            ChatMessage(
+                role=Role.TOOL, content='{"success": true}', tool_call_id="1", name="CalculatorTool", success=True
+            ),
             ChatMessage(role=Role.TOOL, content='{"success": false}', tool_call_id="2", name="TodoTool", success=False),
             ChatMessage(role=Role.USER, content="go on", images=(image,)),
             ChatMessage(role=Role.ASSISTANT, content="done"),
@@ -87,7 +93,8 @@ class TestRequest:
         wire = text_request(REQUEST.model_copy(update={"messages": (*REQUEST.messages, *past)}))
         assert [message.role for message in wire.messages[2:]] == [Role.ASSISTANT, Role.USER, Role.ASSISTANT, Role.USER]
         assert wire.messages[2].content == (
-            'I look.\n<tool_call name="CalculatorTool">{"expression": "é"}</tool_call>\n<tool_call name="TodoTool">{}</tool_call>'
+            'I look.\n<tool_call name="CalculatorTool">{"expression": "é"}</tool_call>\n<tool_call '
+            'name="TodoTool">{}</tool_call>'
         )
         assert wire.messages[3].content == (
             '<tool_result name="CalculatorTool" success="true">{"success": true}</tool_result>\n'
@@ -109,7 +116,9 @@ class TestRequest:
         assert call.count("<tool_call") == 1
 
     def test_a_call_that_did_not_parse_is_shown_as_it_was(self) -> None:
-        assert render_call(ToolCall(id="1", name="A", raw="{oops", error="bad")) == '<tool_call name="A">{oops</tool_call>'
+        assert (
+            render_call(ToolCall(id="1", name="A", raw="{oops", error="bad")) == '<tool_call name="A">{oops</tool_call>'
+        )
 
     async def test_without_tools_text_is_not_searched_for_calls(self) -> None:
         text = '<tool_call name="A">{}</tool_call>'
@@ -134,7 +143,12 @@ class TestReply:
         done = deltas[-1]
         assert isinstance(done, ReplyDone)
         (call,) = done.reply.tool_calls
-        assert (call.name, call.arguments, call.repaired, call.error) == ("CalculatorTool", {"expression": "12*7"}, False, None)
+        assert (call.name, call.arguments, call.repaired, call.error) == (
+            "CalculatorTool",
+            {"expression": "12*7"},
+            False,
+            None,
+        )
         assert {delta.id for delta in preview} == {call.id}
         assert done.reply.content == "I calculate."
         assert done.reply.finish_reason is FinishReason.TOOL_CALLS
@@ -149,12 +163,20 @@ class TestReply:
             ("<tool_call name=\"A\">{'x': 1}</tool_call>", FinishReason.LENGTH, {"x": 1}, True, None),
             ('<tool_call name="A">oops</tool_call>', FinishReason.STOP, {}, False, "not valid JSON"),
             ('<tool_call name="A">{"x": <tool_call name="A">', FinishReason.STOP, {}, False, "began inside"),
-            ('<tool_call name="A">' + '{"x":' * 70 + "1" + "}" * 70 + "</tool_call>", FinishReason.STOP, {}, False, "64 levels"),
+            (
+                '<tool_call name="A">' + '{"x":' * 70 + "1" + "}" * 70 + "</tool_call>",
+                FinishReason.STOP,
+                {},
+                False,
+                "64 levels",
+            ),
             ('<tool_call>{"name": "A", "arguments": {"x": 1}}</tool_call>', FinishReason.STOP, {"x": 1}, False, None),
             ('<tool_call>{"name": "A", "parameters": {"x": 1}}</tool_call>', FinishReason.STOP, {"x": 1}, False, None),
         ],
     )
-    async def test_flaws(self, text: str, finish: FinishReason, arguments: dict[str, int], repaired: bool, error: str | None) -> None:
+    async def test_flaws(
+        self, text: str, finish: FinishReason, arguments: dict[str, int], repaired: bool, error: str | None
+    ) -> None:
         call = (await reply_of(ChatReply(content=text, finish_reason=finish))).tool_calls[0]
         assert (call.name, call.arguments, call.repaired) == ("A", arguments, repaired)
         assert (call.error is None) == (error is None)
@@ -170,13 +192,17 @@ class TestReply:
         text = '<tool_call name="A">{}</tool_call>' * 2
         first = [call.id for call in (await reply_of(text)).tool_calls]
         again = [call.id for call in (await reply_of(text)).tool_calls]
-        longer = REQUEST.model_copy(update={"messages": (*REQUEST.messages, ChatMessage(role=Role.ASSISTANT, content="x"))})
+        longer = REQUEST.model_copy(
+            update={"messages": (*REQUEST.messages, ChatMessage(role=Role.ASSISTANT, content="x"))}
+        )
         other = [call.id for call in (await reply_of(text, longer)).tool_calls]
         assert first == again
         assert len({*first, *other}) == 4
 
     async def test_calls_the_server_recognised_itself_come_after_those_in_the_text(self) -> None:
-        reply = ChatReply(content='<tool_call name="A">{}</tool_call>', tool_calls=(ToolCall(id="s", name="B", raw='{"x": 1}'),))
+        reply = ChatReply(
+            content='<tool_call name="A">{}</tool_call>', tool_calls=(ToolCall(id="s", name="B", raw='{"x": 1}'),)
+        )
         calls = (await reply_of(reply)).tool_calls
         assert [(call.name, call.arguments) for call in calls] == [("A", {}), ("B", {"x": 1})]
 
@@ -188,7 +214,9 @@ class TestReply:
         deltas = [delta async for delta in with_dialect(Whole(), ToolDialect.XML).stream(REQUEST)]
         assert deltas[0] == TextDelta(content="a")
         assert isinstance(deltas[-1], ReplyDone)
-        assert deltas[-1].reply == (await reply_of('a<tool_call name="A">{}</tool_call>')).model_copy(update={"usage": None, "model": ""})
+        assert deltas[-1].reply == (await reply_of('a<tool_call name="A">{}</tool_call>')).model_copy(
+            update={"usage": None, "model": ""}
+        )
 
     async def test_closing_the_stream_closes_the_models_stream(self) -> None:
         closed: list[bool] = []
@@ -215,10 +243,17 @@ def test_dialects_that_were_not_decided_are_refused() -> None:
 
 
 _VALUE = (
-    st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=("Cs",)), max_size=20) | st.just("</tool_call>")
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
+    | st.just("</tool_call>")
 )
 _CALLS = st.lists(
-    st.tuples(st.sampled_from(["CalculatorTool", "TodoTool"]), st.dictionaries(st.text("abc", min_size=1, max_size=3), _VALUE, max_size=3)),
+    st.tuples(
+        st.sampled_from(["CalculatorTool", "TodoTool"]),
+        st.dictionaries(st.text("abc", min_size=1, max_size=3), _VALUE, max_size=3),
+    ),
     max_size=4,
 )
 _TEXT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="<`~"), max_size=30).map(str.strip)
@@ -228,7 +263,9 @@ _TEXT = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="<`
 async def test_the_same_conversation_gives_the_same_under_both_dialects(
     text: str, calls: list[tuple[str, dict[str, object]]], chunk: int
 ) -> None:
-    scripted = tuple(ToolCall(id=str(number), name=name, arguments=arguments) for number, (name, arguments) in enumerate(calls))
+    scripted = tuple(
+        ToolCall(id=str(number), name=name, arguments=arguments) for number, (name, arguments) in enumerate(calls)
+    )
     finish = FinishReason.TOOL_CALLS if calls else FinishReason.STOP
     native = ChatReply(content=text, tool_calls=scripted, finish_reason=finish)
     written = text + "".join("\n" + render_call(call) for call in scripted)

@@ -1,4 +1,6 @@
-"""Stands in for sentence-transformers in the child process: copied as ``sentence_transformers.py`` into a folder on its path."""
+"""Stands in for sentence-transformers in the child process: copied as ``sentence_transformers.py`` into a folder on its
+path.
+"""
 
 import os
 
@@ -17,7 +19,12 @@ class SentenceTransformer:
         return 4
 
     def encode(
-        self, texts: list[str], normalize_embeddings: bool, convert_to_numpy: bool, show_progress_bar: bool, prompt_name: str = ""
+        self,
+        texts: list[str],
+        normalize_embeddings: bool,
+        convert_to_numpy: bool,
+        show_progress_bar: bool,
+        prompt_name: str = "",
     ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         if "die" in texts:
             os._exit(3)

@@ -19,7 +19,9 @@ from tests.knowledge.test_embedding import no_server
 from tests.support.clock import ManualClock
 
 FAKE = Path(__file__).with_name("fake_sentence_transformers.py")
-HANGS = "import sys; print('Collecting torch', flush=True); sys.stdin.close(); import threading; threading.Event().wait()"
+HANGS = (
+    "import sys; print('Collecting torch', flush=True); sys.stdin.close(); import threading; threading.Event().wait()"
+)
 
 
 @pytest.fixture
@@ -28,7 +30,12 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     index, target = tmp_path / "index", tmp_path / "target"
     index.mkdir()
     target.mkdir()
-    for name, value in {"NO_INDEX": "1", "FIND_LINKS": str(index), "TARGET": str(target), "CACHE_DIR": str(tmp_path / "cache")}.items():
+    for name, value in {
+        "NO_INDEX": "1",
+        "FIND_LINKS": str(index),
+        "TARGET": str(target),
+        "CACHE_DIR": str(tmp_path / "cache"),
+    }.items():
         monkeypatch.setenv(f"PIP_{name}", value)
     monkeypatch.syspath_prepend(target)
     monkeypatch.setattr(installing, "DISK_MB", 0)
@@ -42,7 +49,8 @@ def wheel(index: Path, needs: str = "") -> None:
     files = {
         "sentence_transformers/__init__.py": FAKE.read_text("utf-8"),
         "sentence_transformers-3.1.dist-info/METADATA": about,
-        "sentence_transformers-3.1.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "sentence_transformers-3.1.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: x\n"
+        "Root-Is-Purelib: true\nTag: py3-none-any\n",
     }
     files["sentence_transformers-3.1.dist-info/RECORD"] = "".join(f"{name},,\n" for name in files)
     with zipfile.ZipFile(index / "sentence_transformers-3.1-py3-none-any.whl", "w") as archive:
@@ -54,7 +62,9 @@ async def chosen(clock: ManualClock) -> object:
     return await create_embedder(EmbedderSettings(kind=installing.PACKAGE), no_server, KeyVault(session=True), clock)
 
 
-async def test_it_is_refused_until_it_is_installed_and_kept_by_the_set_up(index: Path, clock: ManualClock, tmp_path: Path) -> None:
+async def test_it_is_refused_until_it_is_installed_and_kept_by_the_set_up(
+    index: Path, clock: ManualClock, tmp_path: Path
+) -> None:
     wheel(index)
     (tmp_path / ".ready").write_text(json.dumps({"inputs": "x", "extras": ["ocr"]}))
     with pytest.raises(ProviderError, match=r"not installed.*make setup EXTRAS=sentence-transformers") as refused:
@@ -75,7 +85,9 @@ async def test_it_is_refused_until_it_is_installed_and_kept_by_the_set_up(index:
         ("Requires-Dist: no-such-package-here\n", "no-such-package-here.*Choose another embedder"),
     ],
 )
-async def test_what_pip_cannot_do_is_reported_with_what_to_do(index: Path, clock: ManualClock, needs: str | None, said: str) -> None:
+async def test_what_pip_cannot_do_is_reported_with_what_to_do(
+    index: Path, clock: ManualClock, needs: str | None, said: str
+) -> None:
     if needs is not None:
         wheel(index, needs)
     with pytest.raises(ProviderError, match=said) as failed:
@@ -131,19 +143,25 @@ async def test_stopping_ends_pip_and_leaves_nothing_half_installed(
         await chosen(clock)
 
 
-async def test_a_full_disk_is_reported_before_anything_is_downloaded(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_disk_is_reported_before_anything_is_downloaded(
+    index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(installing, "DISK_MB", 10**9)
     with pytest.raises(UsageError, match="Free some space"):
         await installing.install(lambda _line: None)
 
 
 @pytest.mark.parametrize("why", ["frozen", "no pip", "read only"])
-async def test_a_program_that_cannot_add_packages_says_what_to_do_instead(index: Path, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+async def test_a_program_that_cannot_add_packages_says_what_to_do_instead(
+    index: Path, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
     if why == "frozen":
         monkeypatch.setattr(sys, "frozen", True, raising=False)
     elif why == "read only":
         monkeypatch.setattr(installing.os, "access", lambda _path, mode: mode != installing.os.W_OK)
     else:
         monkeypatch.setattr(installing.util, "find_spec", lambda _name: None)
-    with pytest.raises(AtelierError, match="Ollama, or run Atelier from its source: make run EXTRAS=sentence-transformers"):
+    with pytest.raises(
+        AtelierError, match="Ollama, or run Atelier from its source: make run EXTRAS=sentence-transformers"
+    ):
         await installing.install(lambda _line: None)

@@ -20,7 +20,9 @@ from tests.support.servers.openai import FakeOpenAI
 from tests.support.servers.vectors import vector_of
 
 
-async def embedder(kind: str, url: str, clock: ManualClock, model: str = "embedder", dimension: int | None = None) -> RemoteEmbedder:
+async def embedder(
+    kind: str, url: str, clock: ManualClock, model: str = "embedder", dimension: int | None = None
+) -> RemoteEmbedder:
     config = ProviderConfig(name="Server", kind=kind, base_url=url)
     return await RemoteEmbedder.open(config, model, KeyVault(environ={}), clock, dimension=dimension)
 
@@ -57,14 +59,21 @@ async def test_ollama(ollama_server: FakeOllama, clock: ManualClock) -> None:
     np.testing.assert_allclose((await made.embed(["a", "b"]))[1], unit("b", 8), atol=1e-6)
 
 
-async def test_questions_and_passages_are_marked_as_the_model_wants(ollama_server: FakeOllama, clock: ManualClock) -> None:
+async def test_questions_and_passages_are_marked_as_the_model_wants(
+    ollama_server: FakeOllama, clock: ManualClock
+) -> None:
     made = await embedder("ollama", ollama_server.url, clock, "nomic-embed-text", 8)
     await made.embed(["x"])
     await made.embed(["x"], query=True)
-    assert [request.json["input"] for request in ollama_server.requests] == [["search_document: x"], ["search_query: x"]]
+    assert [request.json["input"] for request in ollama_server.requests] == [
+        ["search_document: x"],
+        ["search_query: x"],
+    ]
 
 
-async def test_shorter_vectors_are_asked_for_where_they_can_be_had(openai_server: FakeOpenAI, clock: ManualClock) -> None:
+async def test_shorter_vectors_are_asked_for_where_they_can_be_had(
+    openai_server: FakeOpenAI, clock: ManualClock
+) -> None:
     made = await embedder("openai", openai_server.url, clock, "text-embedding-3-small", 4)
     assert (await made.embed(["x"])).shape == (1, 4)
     assert openai_server.requests[0].json["dimensions"] == 4
@@ -83,7 +92,12 @@ async def test_texts_over_the_models_window_are_cut(ollama_server: FakeOllama, c
     ollama_server.embed_limit = 500
     made = await embedder("ollama", ollama_server.url, clock, dimension=8)
     vectors = await made.embed(["short", "z" * 3000, "last"])
-    fitted = next(text for request in ollama_server.requests for text in request.json["input"] if text.startswith("z") and len(text) <= 500)
+    fitted = next(
+        text
+        for request in ollama_server.requests
+        for text in request.json["input"]
+        if text.startswith("z") and len(text) <= 500
+    )
     assert 300 < len(fitted) <= 500
     np.testing.assert_allclose(vectors, [unit("short", 8), unit(fitted, 8), unit("last", 8)], atol=1e-6)
     ollama_server.embed_limit = 10

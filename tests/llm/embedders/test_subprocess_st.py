@@ -54,7 +54,9 @@ async def test_calls_side_by_side_get_their_own_answers(embedder: SentenceTransf
     assert [round(float(vectors[0, 0] / vectors[0, 2])) for vectors in results] == [1, 5, 9]
 
 
-async def test_texts_that_cannot_be_embedded_are_an_error_and_the_next_call_works(embedder: SentenceTransformersEmbedder) -> None:
+async def test_texts_that_cannot_be_embedded_are_an_error_and_the_next_call_works(
+    embedder: SentenceTransformersEmbedder,
+) -> None:
     with pytest.raises(ProviderError) as caught:
         await embedder.embed(["fail"])
     assert caught.value.code == "embedder_failed"

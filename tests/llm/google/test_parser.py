@@ -44,7 +44,9 @@ def piece(*parts: Any, **candidate: Any) -> bytes:
     return event({"candidates": [{"content": {"parts": parts}, **candidate}]})
 
 
-END = event({"candidates": [{"finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 2}})
+END = event(
+    {"candidates": [{"finishReason": "STOP"}], "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 2}}
+)
 
 
 @given(st.sets(st.integers(0, len(STREAM)), max_size=40))
@@ -56,7 +58,10 @@ def test_every_chunking_gives_the_same(cuts: set[int]) -> None:
 def test_what_comes_out() -> None:
     assert (WHOLE.content, WHOLE.reasoning) == ("Où ? 3 € 🙂", "d'abord")
     assert [(call.name, call.arguments) for call in WHOLE.tool_calls] == [("a", {"é": 1}), ("b", {})]
-    assert [list(call.provider_data.value()) if call.provider_data else [] for call in WHOLE.tool_calls] == [["thoughtSignature"], []]
+    assert [list(call.provider_data.value()) if call.provider_data else [] for call in WHOLE.tool_calls] == [
+        ["thoughtSignature"],
+        [],
+    ]
     assert WHOLE.provider_data is None, "nothing but the call is signed"
 
 
@@ -78,7 +83,8 @@ def test_a_stream_cut_at_any_byte_is_an_error_or_whole() -> None:
 def test_what_is_signed_stays_apart() -> None:
     reply = parsed(
         piece({"text": "I saw ", "thought": True}, {"text": "it", "thought": True, "thoughtSignature": "s1"}),
-        piece({"text": "one "}), piece({"text": "two"}, {"text": "", "thoughtSignature": "s2"}), piece({"text": " three"}),
+        piece({"text": "one "}), piece({"text": "two"}, {"text": "", "thoughtSignature": "s2"}),
+        piece({"text": " three"}),
         piece({"functionCall": {"name": "n", "args": None}, "thoughtSignature": "s3"}), piece({"text": "four"}), END,
     )  # fmt: skip
     assert (reply.content, reply.reasoning) == ("one two three\n\nfour", "I saw it")
@@ -93,11 +99,18 @@ def test_what_is_signed_stays_apart() -> None:
 def test_what_is_unknown_is_passed_over() -> None:
     reply = parsed(
         b": comment\n\n", event({}), event({"candidates": None}), event({"candidates": [5]}), piece(),
-        piece({"executableCode": {"code": "1"}}, {"inlineData": {"data": "x"}}, None, {"glow": 1}, {"text": "a", "videoMetadata": {}}),
-        event({"candidates": [{"content": {"parts": [{"text": "b"}]}}, {"content": {"parts": [{"text": "of another candidate"}]}}]}),
+        piece({"executableCode": {"code": "1"}}, {"inlineData": {"data": "x"}}, None, {"glow": 1},
+        {"text": "a", "videoMetadata": {}}),
+        event({"candidates": [{"content": {"parts": [{"text": "b"}]}},
+        {"content": {"parts": [{"text": "of another candidate"}]}}]}),
         piece(finishReason="FINISH_REASON_UNSPECIFIED"), END,
     )  # fmt: skip
-    assert (reply.content, reply.tool_calls, reply.finish_reason, reply.provider_data) == ("ab", (), FinishReason.STOP, None)
+    assert (reply.content, reply.tool_calls, reply.finish_reason, reply.provider_data) == (
+        "ab",
+        (),
+        FinishReason.STOP,
+        None,
+    )
     assert (reply.usage.tokens_input, reply.usage.tokens_output) == (3, 2)
 
 
@@ -121,12 +134,24 @@ def test_other_answers(body: bytes, code: str) -> None:
     assert caught.value.code == code
 
 
-FIELDS = ("candidates", "content", "parts", "text", "thought", "thoughtSignature", "functionCall", "finishReason", "usageMetadata")
+FIELDS = (
+    "candidates",
+    "content",
+    "parts",
+    "text",
+    "thought",
+    "thoughtSignature",
+    "functionCall",
+    "finishReason",
+    "usageMetadata",
+)
 
 
 @given(st.lists(st.tuples(st.sampled_from(FIELDS), JSON, JSON), max_size=8), st.booleans())
 def test_strange_events_do_no_harm(events: list[tuple[str, Any, Any]], ends: bool) -> None:
-    raw = b"".join(event({name: inner}) + piece({name: inner, "text": other}, **{name: other}) for name, inner, other in events)
+    raw = b"".join(
+        event({name: inner}) + piece({name: inner, "text": other}, **{name: other}) for name, inner, other in events
+    )
     with suppress(ProviderError):
         json.dumps(parsed(raw, END if ends else b"").model_dump(mode="json"))
 

@@ -1,4 +1,6 @@
-"""Google's API over real HTTP: requests that its rules let pass, streams, signatures that go back, what models take, lists, errors."""
+"""Google's API over real HTTP: requests that its rules let pass, streams, signatures that go back, what models take,
+lists, errors.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def chat(google_server: FakeGoogle, clock: ManualClock) -> Any:
 
 @pytest.mark.parametrize("chunk_size", [None, 1])
 @pytest.mark.parametrize("whole", [False, True])
-async def test_a_reply_with_everything(google_server: FakeGoogle, chat: Any, chunk_size: int | None, whole: bool) -> None:
+async def test_a_reply_with_everything(
+    google_server: FakeGoogle, chat: Any, chunk_size: int | None, whole: bool
+) -> None:
     calls = [Call("CalculatorTool", {"expression": "1+1 é"}, id="c1"), Call("CalculatorTool", {}, id=None)]
     reply = Reply(text="Voilà 🙂", reasoning="réfléchir", calls=calls, chunk_size=chunk_size)
     if whole:
@@ -36,7 +40,12 @@ async def test_a_reply_with_everything(google_server: FakeGoogle, chat: Any, chu
     google_server.script(reply)
     deltas = await collect(chat.stream(ask(tools=(ADD,), model=MODEL)))
     got = reply_of(deltas)
-    assert (got.content, got.reasoning, got.finish_reason, got.model) == ("Voilà 🙂", "réfléchir", FinishReason.TOOL_CALLS, MODEL)
+    assert (got.content, got.reasoning, got.finish_reason, got.model) == (
+        "Voilà 🙂",
+        "réfléchir",
+        FinishReason.TOOL_CALLS,
+        MODEL,
+    )
     assert [call.arguments for call in got.tool_calls] == [{"expression": "1+1 é"}, {}]
     assert got.tool_calls[0].id == "c1"
     assert got.tool_calls[1].id.startswith("call_"), "a call without an id gets one"
@@ -47,16 +56,25 @@ async def test_a_reply_with_everything(google_server: FakeGoogle, chat: Any, chu
 async def test_the_request(google_server: FakeGoogle, chat: Any) -> None:
     google_server.script(Reply(text="ok"))
     image = ImagePart(media_type="image/png", data="aGk=")
-    messages = (ChatMessage(role=Role.SYSTEM, content="Be brief."), ChatMessage(role=Role.USER, content="Look", images=(image,)))
-    await collect(chat.stream(ask(*messages, model=MODEL, tools=(ADD,), temperature=0.3, max_tokens=300, stop=("END", ""), seed=4)))
+    messages = (
+        ChatMessage(role=Role.SYSTEM, content="Be brief."),
+        ChatMessage(role=Role.USER, content="Look", images=(image,)),
+    )
+    await collect(
+        chat.stream(
+            ask(*messages, model=MODEL, tools=(ADD,), temperature=0.3, max_tokens=300, stop=("END", ""), seed=4)
+        )
+    )
     assert google_server.chats == [
         {
-            "contents": [{"role": "user", "parts": [{"text": "Look"}, {"inlineData": {"mimeType": "image/png", "data": "aGk="}}]}],
+            "contents": [{"role": "user",
+            "parts": [{"text": "Look"}, {"inlineData": {"mimeType": "image/png", "data": "aGk="}}]}],
             "systemInstruction": {"parts": [{"text": "Be brief."}]},
             "tools": [{"functionDeclarations": [
                 {"name": "CalculatorTool", "description": "Adds.", "parametersJsonSchema": ADD.parameters}
             ]}],
-            "generationConfig": {"maxOutputTokens": 300, "stopSequences": ["END"], "seed": 4, "thinkingConfig": {"includeThoughts": True}},
+            "generationConfig": {"maxOutputTokens": 300, "stopSequences": ["END"], "seed": 4,
+            "thinkingConfig": {"includeThoughts": True}},
         }
     ]  # fmt: skip
     request = google_server.requests[0]
@@ -94,7 +112,11 @@ async def test_what_each_model_takes(
     google_server.script(Reply(text="ok"))
     await collect(chat.stream(ask(model=model, **fields)))
     (config,) = [body["generationConfig"] for body in google_server.chats]
-    assert (config.get("thinkingConfig"), config.get("temperature"), config["maxOutputTokens"]) == (thinking, temperature, max_tokens)
+    assert (config.get("thinkingConfig"), config.get("temperature"), config["maxOutputTokens"]) == (
+        thinking,
+        temperature,
+        max_tokens,
+    )
     assert google_server.refusals == []
 
 
@@ -106,15 +128,22 @@ async def test_seventy_conversations(google_server: FakeGoogle, chat: Any, model
     google_server.script(*[Reply(text="ok")] * len(SHAPES))
     for kinds in SHAPES:
         messages = conversation(kinds, model, thought)
-        assert reply_of(await collect(chat.stream(ask(*messages, model=model, tools=(ADD,) if tools else ())))).content == "ok", kinds
+        assert (
+            reply_of(await collect(chat.stream(ask(*messages, model=model, tools=(ADD,) if tools else ())))).content
+            == "ok"
+        ), kinds
     assert google_server.refusals == []
 
 
 @pytest.mark.parametrize("model", ["gemini-3.5-flash", "gemini-2.5-flash"])
 @pytest.mark.parametrize("text", ["Je regarde", ""])
-async def test_signatures_go_back_unchanged_and_in_their_places(google_server: FakeGoogle, chat: Any, model: str, text: str) -> None:
+async def test_signatures_go_back_unchanged_and_in_their_places(
+    google_server: FakeGoogle, chat: Any, model: str, text: str
+) -> None:
     calls = [Call("CalculatorTool", {"expression": str(number)}, id=f"c{number}") for number in range(2)]
-    google_server.script(Reply(text=text, reasoning="12 × 7 🙂", calls=calls, chunk_size=3), Reply(text="84 it is", reasoning="fini"))
+    google_server.script(
+        Reply(text=text, reasoning="12 × 7 🙂", calls=calls, chunk_size=3), Reply(text="84 it is", reasoning="fini")
+    )
     messages: list[Any] = ["12*7?"]
     one = reply_of(await collect(chat.stream(ask(*messages, tools=(ADD,), model=model))))
     messages += [said(one), result("c0"), result("c1")]
@@ -125,7 +154,9 @@ async def test_signatures_go_back_unchanged_and_in_their_places(google_server: F
     (_, on_call, _), (_, on_text, _) = google_server.issued.signatures[:2]
     sent = google_server.chats[-1]["contents"]
     assert [part.get("thoughtSignature") for part in sent[1]["parts"]] == [*([None] if text else []), on_call, None]
-    assert sent[3]["parts"] == [{"text": "84 it is"}, {"text": "", "thoughtSignature": on_text}], "the signature came after the text"
+    assert sent[3]["parts"] == [{"text": "84 it is"}, {"text": "", "thoughtSignature": on_text}], (
+        "the signature came after the text"
+    )
     assert [part["functionResponse"]["id"] for part in sent[2]["parts"]] == ["c0", "c1"]
 
 
@@ -135,24 +166,39 @@ async def test_signatures_go_to_nobody_else(google_server: FakeGoogle, chat: Any
     one = reply_of(await collect(chat.stream(ask("u", tools=(ADD,), model=MODEL))))
     elsewhere = ProviderData.pack("Elsewhere", MODEL, {"thoughtSignature": "c2ln"})
     foreign = called("d")
-    other = foreign.model_copy(update={"tool_calls": (foreign.tool_calls[0].model_copy(update={"provider_data": elsewhere}),)})
-    for message, fields in ((said(one), {"model": "gemini-3-flash-preview"}), (other, {}), (said(one), {"model": "gemini-2.5-flash"})):
-        await collect(chat.stream(ask("u", message, result(message.tool_calls[0].id), tools=(ADD,), **{"model": MODEL, **fields})))
+    other = foreign.model_copy(
+        update={"tool_calls": (foreign.tool_calls[0].model_copy(update={"provider_data": elsewhere}),)}
+    )
+    for message, fields in (
+        (said(one), {"model": "gemini-3-flash-preview"}),
+        (other, {}),
+        (said(one), {"model": "gemini-2.5-flash"}),
+    ):
+        await collect(
+            chat.stream(ask("u", message, result(message.tool_calls[0].id), tools=(ADD,), **{"model": MODEL, **fields}))
+        )
     placed = [body["contents"][1]["parts"][0].get("thoughtSignature") for body in google_server.chats[1:]]
     assert placed == ["skip_thought_signature_validator"] * 2 + [None]
     assert google_server.refusals == []
 
 
 async def test_a_server_that_no_longer_takes_its_signatures(google_server: FakeGoogle, chat: Any) -> None:
-    google_server.script(Reply(reasoning="hm", calls=[Call("CalculatorTool", {"expression": "1"}, id="c")]), Reply(text="ok"))
+    google_server.script(
+        Reply(reasoning="hm", calls=[Call("CalculatorTool", {"expression": "1"}, id="c")]), Reply(text="ok")
+    )
     one = reply_of(await collect(chat.stream(ask("u", tools=(ADD,), model=MODEL))))
     google_server.forgets = True
-    assert reply_of(await collect(chat.stream(ask("u", said(one), result("c"), tools=(ADD,), model=MODEL)))).content == "ok"
+    assert (
+        reply_of(await collect(chat.stream(ask("u", said(one), result("c"), tools=(ADD,), model=MODEL)))).content
+        == "ok"
+    )
     assert google_server.refusals == ["Corrupted thought signature."] * 2
     assert "CalculatorTool with" in json.dumps(google_server.chats[-1]["contents"])
 
 
-async def test_a_reply_that_ends_for_want_of_a_signature_is_asked_for_again(google_server: FakeGoogle, chat: Any) -> None:
+async def test_a_reply_that_ends_for_want_of_a_signature_is_asked_for_again(
+    google_server: FakeGoogle, chat: Any
+) -> None:
     google_server.script(Reply(text="", finish="MISSING_THOUGHT_SIGNATURE"), Reply(text="ok"))
     messages = ["u", called("c", expression="1"), result("c")]
     assert reply_of(await collect(chat.stream(ask(*messages, tools=(ADD,), model=MODEL)))).content == "ok"
@@ -175,21 +221,39 @@ def refusing(message: str) -> Failure:
 @pytest.mark.parametrize(
     ("model", "fields", "said_no", "expected"),
     [
-        (MODEL, {"effort": "medium"}, ["Thinking level MEDIUM is not supported for this model."], [{"thinkingLevel": "HIGH", **ON}]),
+        (
+            MODEL,
+            {"effort": "medium"},
+            ["Thinking level MEDIUM is not supported for this model."],
+            [{"thinkingLevel": "HIGH", **ON}],
+        ),
         (MODEL, OFF, ["Thinking level MINIMAL is not supported for this model."], [{"thinkingLevel": "LOW"}]),
         (MODEL, {"effort": "low"}, ["Thinking level is not supported for this model."], [ON]),
         (MODEL, {}, ["Unable to submit request because Thinking is not supported by this model."], [None]),
-        ("gemini-2.5-flash", OFF, ["Budget 0 is invalid. This model only works in thinking mode."], [{"thinkingBudget": 1}]),
+        (
+            "gemini-2.5-flash",
+            OFF,
+            ["Budget 0 is invalid. This model only works in thinking mode."],
+            [{"thinkingBudget": 1}],
+        ),
         (
             "gemini-2.5-flash",
             {"effort": "low"},
-            ["The thinking budget 1024 is invalid. Please choose a value between 2000 and 9000.", "thinking_config is not supported"],
+            [
+                "The thinking budget 1024 is invalid. Please choose a value between 2000 and 9000.",
+                "thinking_config is not supported",
+            ],
             [ON, None],
         ),
         (
             MODEL,
             {},
-            ["Invalid JSON payload received. Unknown name \"includeThoughts\" at 'generation_config.thinking_config': Cannot find field."],
+            [
+                (
+                    'Invalid JSON payload received. Unknown name "includeThoughts" at '
+                    "'generation_config.thinking_config': Cannot find field."
+                )
+            ],
             [None],
         ),
     ],
@@ -205,11 +269,15 @@ async def test_another_measure_of_thinking_is_tried(
 
 
 async def test_a_model_without_system_prompts_tools_and_json(google_server: FakeGoogle, chat: Any) -> None:
-    """Of the three the prompt goes into the first message, the form is left out; that tools are refused is the engine's to know."""
+    """Of the three the prompt goes into the first message, the form is left out; that tools are refused is the engine's
+    to know.
+    """
     google_server.script(Reply(text="ok"), Reply(text="ok"))
     messages = (ChatMessage(role=Role.SYSTEM, content="Be brief."), "Hello")
     for _ in range(2):
-        await collect(chat.stream(ask(*messages, model="gemma-3-27b-it", response_schema={"type": "object", "properties": {}})))
+        await collect(
+            chat.stream(ask(*messages, model="gemma-3-27b-it", response_schema={"type": "object", "properties": {}}))
+        )
     first, *_, last = google_server.chats
     assert "systemInstruction" in first
     assert last["contents"] == [{"role": "user", "parts": [{"text": "Be brief."}, {"text": "Hello"}]}]
@@ -243,7 +311,12 @@ async def test_the_form_of_an_answer(google_server: FakeGoogle, chat: Any) -> No
 
 
 async def test_usage_counts_what_was_read_from_the_cache_and_thought(google_server: FakeGoogle, chat: Any) -> None:
-    usage = {"promptTokenCount": 1025, "cachedContentTokenCount": 1000, "candidatesTokenCount": 18, "thoughtsTokenCount": 12}
+    usage = {
+        "promptTokenCount": 1025,
+        "cachedContentTokenCount": 1000,
+        "candidatesTokenCount": 18,
+        "thoughtsTokenCount": 12,
+    }
     google_server.script(Reply(text="ok", usage=usage), Reply(text="ok", usage=None))
     counted = reply_of(await collect(chat.stream(ask(model=MODEL)))).usage
     assert counted == Usage(tokens_input=1025, tokens_output=30, tokens_cached=1000, tokens_reasoning=12)
@@ -254,7 +327,8 @@ async def test_usage_counts_what_was_read_from_the_cache_and_thought(google_serv
     ("stop", "reason"),
     [
         ("STOP", FinishReason.STOP), ("MAX_TOKENS", FinishReason.LENGTH), ("SAFETY", FinishReason.CONTENT_FILTER),
-        ("RECITATION", FinishReason.CONTENT_FILTER), ("PROHIBITED_CONTENT", FinishReason.CONTENT_FILTER), ("OTHER", FinishReason.STOP),
+        ("RECITATION", FinishReason.CONTENT_FILTER), ("PROHIBITED_CONTENT", FinishReason.CONTENT_FILTER),
+        ("OTHER", FinishReason.STOP),
         ("SOMETHING_NEW", FinishReason.STOP),
     ],
 )  # fmt: skip
@@ -270,7 +344,9 @@ async def test_a_prompt_that_is_blocked(google_server: FakeGoogle, chat: Any) ->
     assert (got.finish_reason, got.content) == (FinishReason.CONTENT_FILTER, "")
 
 
-async def test_a_call_that_the_server_cannot_read_is_asked_for_again(google_server: FakeGoogle, chat: Any, clock: ManualClock) -> None:
+async def test_a_call_that_the_server_cannot_read_is_asked_for_again(
+    google_server: FakeGoogle, chat: Any, clock: ManualClock
+) -> None:
     google_server.script(Reply(text="", finish="MALFORMED_FUNCTION_CALL"), Reply(text="ok"))
     deltas = await run(clock, chat.stream(ask(model=MODEL)))
     assert [reason for _attempt, _delay, reason in retries(deltas)] == ["server_error"]
@@ -280,18 +356,27 @@ async def test_a_call_that_the_server_cannot_read_is_asked_for_again(google_serv
 async def test_models_of_all_pages(google_server: FakeGoogle, chat: Any) -> None:
     methods = {"supportedGenerationMethods": ["embedContent"]}
     google_server.models += [
-        model_entry("gemini-embedding-001", "Gemini Embedding", **methods), model_entry("gemini-2.5-flash-preview-tts", "Speech"),
-        model_entry("veo-3", "Veo", supportedGenerationMethods=["predictLongRunning"]), model_entry("gemma-3-27b-it", "Gemma 3"),
+        model_entry("gemini-embedding-001", "Gemini Embedding", **methods),
+        model_entry("gemini-2.5-flash-preview-tts", "Speech"),
+        model_entry("veo-3", "Veo", supportedGenerationMethods=["predictLongRunning"]),
+        model_entry("gemma-3-27b-it", "Gemma 3"),
         {"name": "models/gemini-pro-latest"},
     ]  # fmt: skip
     google_server.page_size = 1
     models = {info.name: info for info in await chat.list_models()}
-    assert list(models) == ["gemini-3.5-flash", "gemini-2.5-flash-lite", "gemini-embedding-001"], "a page with nothing new is the last"
+    assert list(models) == ["gemini-3.5-flash", "gemini-2.5-flash-lite", "gemini-embedding-001"], (
+        "a page with nothing new is the last"
+    )
     google_server.page_size = 1000
     models = {info.name: info for info in await chat.list_models()}
     assert list(models)[3:] == ["gemma-3-27b-it", "gemini-pro-latest"], "what speaks, draws or films is left out"
     first, last = models["gemini-3.5-flash"], models["gemma-3-27b-it"]
-    assert (first.label, first.context_window, first.max_output_tokens, first.source) == ("Gemini 3.5 Flash", 1_048_576, 65_536, "server")
+    assert (first.label, first.context_window, first.max_output_tokens, first.source) == (
+        "Gemini 3.5 Flash",
+        1_048_576,
+        65_536,
+        "server",
+    )
     assert (first.supports_tools, first.supports_vision, first.supports_thinking) == (True, True, True)
     assert (last.supports_tools, last.supports_thinking, last.context_window) == (False, False, 131_072)
     assert models["gemini-embedding-001"].embedding
@@ -309,7 +394,9 @@ async def test_what_the_list_says_of_a_model_counts(google_server: FakeGoogle, c
 
 
 async def test_vectors(google_server: FakeGoogle, chat: Any) -> None:
-    found, _tokens = await chat.embeddings({"model": "gemini-embedding-001", "input": ["a", "b"]}, "gemini-embedding-001")
+    found, _tokens = await chat.embeddings(
+        {"model": "gemini-embedding-001", "input": ["a", "b"]}, "gemini-embedding-001"
+    )
     assert [len(vector) for vector in found] == [8, 8]
     assert found[0] != found[1]
     asked = google_server.of("/v1beta/models/gemini-embedding-001:batchEmbedContents")[0].json
@@ -338,7 +425,10 @@ ERRORS = [
     (429, "Your prepayment credits are depleted. Please go to AI Studio.", "quota"),
     (
         429,
-        "You exceeded your current quota. * Quota exceeded for metric: generate_content_free_tier_requests, limit: 0, model: x",
+        (
+            "You exceeded your current quota. * Quota exceeded for metric: generate_content_free_tier_requests, limit: "
+            "0, model: x"
+        ),
         "quota",
     ),
     (500, "An internal error has occurred.", "server_error"),
@@ -349,7 +439,9 @@ ERRORS = [
 
 @pytest.mark.parametrize("listed", [False, True])
 @pytest.mark.parametrize(("status", "message", "code"), ERRORS)
-async def test_refusals(google_server: FakeGoogle, chat: Any, status: int, message: str, code: str, listed: bool) -> None:
+async def test_refusals(
+    google_server: FakeGoogle, chat: Any, status: int, message: str, code: str, listed: bool
+) -> None:
     body = error_body(status, message)
     google_server.script(Failure(status, [body] if listed else body))
     with pytest.raises(ProviderError) as caught:
@@ -368,7 +460,12 @@ async def test_errors_in_the_middle(google_server: FakeGoogle, chat: Any, status
 
 async def test_what_can_be_tried_again_is(google_server: FakeGoogle, chat: Any, clock: ManualClock) -> None:
     limited = Failure(429, error_body(429, "You exceeded your current quota.\nPlease retry in 36.429760048s."))
-    google_server.script(limited, Failure(503, error_body(503, "The model is overloaded.")), Reply(text="a", cut_after=0), Reply(text="ok"))
+    google_server.script(
+        limited,
+        Failure(503, error_body(503, "The model is overloaded.")),
+        Reply(text="a", cut_after=0),
+        Reply(text="ok"),
+    )
     deltas = await run(clock, chat.stream(ask(model=MODEL)))
     assert [(delay >= 36.0, reason) for _attempt, delay, reason in retries(deltas)] == [
         (True, "rate_limited"), (False, "overloaded"), (False, "truncated")
@@ -389,7 +486,10 @@ async def test_overflow(google_server: FakeGoogle, chat: Any) -> None:
     [
         ("", "https://generativelanguage.googleapis.com/v1beta"),
         ("https://generativelanguage.googleapis.com/", "https://generativelanguage.googleapis.com/v1beta"),
-        ("https://generativelanguage.googleapis.com/v1beta/openai/", "https://generativelanguage.googleapis.com/v1beta"),
+        (
+            "https://generativelanguage.googleapis.com/v1beta/openai/",
+            "https://generativelanguage.googleapis.com/v1beta",
+        ),
         (
             "https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-pro:streamGenerateContent",
             "https://generativelanguage.googleapis.com/v1beta",

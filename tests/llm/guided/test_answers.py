@@ -17,23 +17,34 @@ def said(words: Language, tool: str, arguments: dict[str, object], result: objec
     content = result if isinstance(result, str) else json.dumps(result)
     message = ChatMessage(role=Role.TOOL, content=content, tool_call_id="c1", name=tool, success=success)
     call = ToolCall(id="c1", name=tool, arguments=arguments)
-    return answers.answer(call, message, words, action_of(call, specs("CalculatorTool", "TodoTool", "MemoryTool", "UserQuestionTool")))
+    return answers.answer(
+        call, message, words, action_of(call, specs("CalculatorTool", "TodoTool", "MemoryTool", "UserQuestionTool"))
+    )
 
 
 def test_a_calculation() -> None:
     arguments = {"operation": "eval", "expression": "12*7"}
     assert said(EN, "CalculatorTool", arguments, {"success": True, "result": 84, "expression": "12*7"}) == "12 × 7 = 84"
-    assert said(FR, "CalculatorTool", arguments, {"success": True, "result": 59.97, "expression": "3*19.99"}) == "3 × 19,99 = 59,97"
+    assert (
+        said(FR, "CalculatorTool", arguments, {"success": True, "result": 59.97, "expression": "3*19.99"})
+        == "3 × 19,99 = 59,97"
+    )
 
 
-@pytest.mark.parametrize(("value", "text"), [(84.0, "84"), (0.1 + 0.2, "0.3"), (1e20, "1e+20"), (10**30, str(10**30)), (-2.5, "-2.5")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(84.0, "84"), (0.1 + 0.2, "0.3"), (1e20, "1e+20"), (10**30, str(10**30)), (-2.5, "-2.5")]
+)
 def test_numbers_without_noise(value: float, text: str) -> None:
     assert answers.number(value, EN) == text
 
 
 def test_a_task_and_a_memory_repeat_the_users_words() -> None:
-    assert "“buy ink”" in said(EN, "TodoTool", {"operation": "create", "name": "buy ink"}, {"success": True, "task_id": "1"})
-    assert "je suis gaucher" in said(FR, "MemoryTool", {"operation": "add", "content": "je suis gaucher"}, {"success": True})
+    assert "“buy ink”" in said(
+        EN, "TodoTool", {"operation": "create", "name": "buy ink"}, {"success": True, "task_id": "1"}
+    )
+    assert "je suis gaucher" in said(
+        FR, "MemoryTool", {"operation": "add", "content": "je suis gaucher"}, {"success": True}
+    )
 
 
 def test_lists() -> None:
@@ -48,11 +59,17 @@ def test_lists() -> None:
 def test_memories_found_and_not_found() -> None:
     found = {"success": True, "results": [{"content": f"fact {number}"} for number in range(5)]}
     assert said(EN, "MemoryTool", {"operation": "search", "query": "x"}, found).count("fact") == 3
-    assert "rien trouvé" in said(FR, "MemoryTool", {"operation": "search", "query": "x"}, {"success": True, "results": []})
+    assert "rien trouvé" in said(
+        FR, "MemoryTool", {"operation": "search", "query": "x"}, {"success": True, "results": []}
+    )
 
 
 def test_the_users_answer_by_its_label() -> None:
-    arguments = {"operation": "ask", "question": "?", "options": [{"id": "1", "label": "red"}, {"id": "2", "label": "blue"}]}
+    arguments = {
+        "operation": "ask",
+        "question": "?",
+        "options": [{"id": "1", "label": "red"}, {"id": "2", "label": "blue"}],
+    }
     assert (
         said(EN, "UserQuestionTool", arguments, {"success": True, "selectedOptions": ["2"], "textResponse": "sky"})
         == "Your answer: blue, sky"
@@ -69,7 +86,9 @@ def test_a_skipped_question_and_one_that_timed_out() -> None:
 
 def test_a_failed_call_says_why() -> None:
     failed = {"success": False, "error": "division by zero", "code": "tool_error"}
-    assert "division by zero" in said(EN, "CalculatorTool", {"operation": "eval", "expression": "1/0"}, failed, success=False)
+    assert "division by zero" in said(
+        EN, "CalculatorTool", {"operation": "eval", "expression": "1/0"}, failed, success=False
+    )
     assert "boom" in said(EN, "CalculatorTool", {"operation": "eval"}, "boom", success=False)
 
 

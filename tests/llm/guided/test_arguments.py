@@ -97,6 +97,8 @@ def test_kinds_of_memory() -> None:
         (FR, "si je veux du sucre", "Est-ce que tu veux du sucre ?", ()),
     ],
 )
-def test_a_wish_to_be_asked_becomes_a_question_with_options(words: Language, text: str, question: str, options: tuple[str, ...]) -> None:
+def test_a_wish_to_be_asked_becomes_a_question_with_options(
+    words: Language, text: str, question: str, options: tuple[str, ...]
+) -> None:
     assert arguments.question_for_user(text, words)[1] == options
     assert arguments.question_for_user(text, words)[0].rstrip(" ?") == question.rstrip(" ?")

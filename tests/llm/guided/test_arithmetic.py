@@ -91,4 +91,6 @@ def test_any_text_gives_expressions_the_calculator_can_read_or_none(text: str, c
 
 @given(st.integers(0, 999), st.integers(1, 999), st.sampled_from("+-*/"))
 def test_digits_are_never_changed(first: str, second: str, sign: str) -> None:
-    assert find(f"please compute {first} {sign} {second} for me", language("en")).candidates == (f"{first} {sign} {second}",)
+    assert find(f"please compute {first} {sign} {second} for me", language("en")).candidates == (
+        f"{first} {sign} {second}",
+    )

@@ -1,4 +1,6 @@
-"""The guided model as a chat model: with a scripted model for every way through, and with the real starter for the few that matter."""
+"""The guided model as a chat model: with a scripted model for every way through, and with the real starter for the few
+that matter.
+"""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +10,16 @@ import pytest
 
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, TextDelta, Usage
+from atelier_desk.domain.model_messages import (
+    ChatMessage,
+    ChatReply,
+    ChatRequest,
+    FinishReason,
+    ReplyDone,
+    Role,
+    TextDelta,
+    Usage,
+)
 from atelier_desk.llm.base import ChatModel
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 from atelier_desk.llm.guided import GuidedModel
@@ -41,7 +52,9 @@ class Conversation:
         call = self.messages[-1].tool_calls[-1]
         content = json.dumps(data)
         self.messages.append(
-            ChatMessage(role=Role.TOOL, content=content, tool_call_id=call.id, name=call.name, success=data.get("success"))
+            ChatMessage(
+                role=Role.TOOL, content=content, tool_call_id=call.id, name=call.name, success=data.get("success")
+            )
         )
         return await self.turn()
 
@@ -74,8 +87,16 @@ async def test_plain_requests_need_no_model() -> None:
     ("text", "tool", "arguments"),
     [
         ("list my tasks", "TodoTool", {"operation": "list"}),
-        ("remember that I prefer tea", "MemoryTool", {"operation": "add", "type": "user_pref", "content": "I prefer tea"}),
-        ("retiens que la clé est ici", "MemoryTool", {"operation": "add", "type": "knowledge", "content": "la clé est ici"}),
+        (
+            "remember that I prefer tea",
+            "MemoryTool",
+            {"operation": "add", "type": "user_pref", "content": "I prefer tea"},
+        ),
+        (
+            "retiens que la clé est ici",
+            "MemoryTool",
+            {"operation": "add", "type": "knowledge", "content": "la clé est ici"},
+        ),
         ("what is 6*7?", "CalculatorTool", {"operation": "eval", "expression": "6*7"}),
     ],
 )
@@ -136,7 +157,9 @@ async def test_a_write_that_was_not_ordered_is_confirmed_first() -> None:
     assert "phone my aunt" in (await talk.result(success=True, task_id="1")).content
 
 
-@pytest.mark.parametrize("answer", [{"success": True, "selectedOptions": ["2"]}, {"success": False, "code": "skipped", "error": "skipped"}])
+@pytest.mark.parametrize(
+    "answer", [{"success": True, "selectedOptions": ["2"]}, {"success": False, "code": "skipped", "error": "skipped"}]
+)
 async def test_a_declined_write_is_not_done(answer: str) -> None:
     _, talk = scripted(" phone my aunt on Monday")
     await talk.say(AUNT)
@@ -187,7 +210,8 @@ async def test_only_enabled_tools_are_called() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "part"), [("Hello!", "Hello"), ("merci beaucoup", "plaisir"), ("who are you?", "starter model"), ("aide", "calculer")]
+    ("text", "part"),
+    [("Hello!", "Hello"), ("merci beaucoup", "plaisir"), ("who are you?", "starter model"), ("aide", "calculer")],
 )
 async def test_small_talk_has_canned_replies(text: str, part: str) -> None:
     model, talk = scripted()

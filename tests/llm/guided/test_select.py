@@ -71,12 +71,16 @@ def test_a_grammar_has_the_choices_with_their_space_and_escapes() -> None:
 def test_only_actions_with_an_enabled_tool_are_offered() -> None:
     assert list(offered([])) == ["chat"]
     assert list(offered(specs("TodoTool"))) == ["add", "list", "done", "chat"]
-    assert set(offered(specs("TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool"))) == {action.name for action in ACTIONS}
+    assert set(offered(specs("TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool"))) == {
+        action.name for action in ACTIONS
+    }
 
 
 def test_a_calls_action() -> None:
     def name(tool: str, operation: str) -> str | None:
-        action = action_of(ToolCall(id="c", name=tool, arguments={"operation": operation}), specs("TodoTool", "ReportTool"))
+        action = action_of(
+            ToolCall(id="c", name=tool, arguments={"operation": operation}), specs("TodoTool", "ReportTool")
+        )
         return action and action.name
 
     assert name("TodoTool", "create") == "add"

@@ -23,7 +23,9 @@ def gguf_bytes(*, context: int = 2048, template: str = "{{ tools }}", name: str 
             text("general.name") + struct.pack("<I", 8) + text(name),
             text("llama.context_length") + struct.pack("<II", 4, context),
             text("tokenizer.chat_template") + struct.pack("<I", 8) + text(template),
-            text("tokenizer.ggml.tokens") + struct.pack("<IIQ", 9, 8, 100) + b"".join(text(f"t{index}") for index in range(100)),
+            text("tokenizer.ggml.tokens")
+            + struct.pack("<IIQ", 9, 8, 100)
+            + b"".join(text(f"t{index}") for index in range(100)),
             text("tokenizer.ggml.scores") + struct.pack("<IIQ", 9, 6, 100) + struct.pack("<100f", *range(100)),
         ]
     )

@@ -22,7 +22,9 @@ Seen = namedtuple("Seen", "path range")
 
 
 class FileServer:
-    """Serves DATA with ranges. ``stop_after`` bytes it waits for ``go``; ``cut_after`` bytes it hangs up; ``status`` refuses."""
+    """Serves DATA with ranges. ``stop_after`` bytes it waits for ``go``; ``cut_after`` bytes it hangs up; ``status``
+    refuses.
+    """
 
     def __init__(self) -> None:
         self.data = DATA
@@ -123,7 +125,9 @@ async def stopped_in_the_middle(files: FileServer, downloads: Downloads, after: 
     return part
 
 
-async def test_a_whole_download_is_verified_recorded_and_found(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
+async def test_a_whole_download_is_verified_recorded_and_found(
+    files: FileServer, downloads: Downloads, store: ModelStore
+) -> None:
     state = await downloads.start("tiny")
     assert state.status is DownloadStatus.RUNNING
     state = await finished(downloads)
@@ -136,7 +140,9 @@ async def test_a_whole_download_is_verified_recorded_and_found(files: FileServer
     assert set(downloads.changes) == {"tiny"}
 
 
-async def test_pause_keeps_what_arrived_and_start_continues_from_there(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
+async def test_pause_keeps_what_arrived_and_start_continues_from_there(
+    files: FileServer, downloads: Downloads, store: ModelStore
+) -> None:
     part = await stopped_in_the_middle(files, downloads)
     await downloads.pause("tiny")
     kept = part.stat().st_size
@@ -171,7 +177,9 @@ async def test_cancel_throws_away_what_arrived(files: FileServer, downloads: Dow
     assert downloads.states() == []
 
 
-async def test_a_server_without_ranges_is_read_from_the_beginning(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
+async def test_a_server_without_ranges_is_read_from_the_beginning(
+    files: FileServer, downloads: Downloads, store: ModelStore
+) -> None:
     (store.models_dir / "tiny.gguf.part").write_bytes(b"x" * 1000)
     files.ranges = False
     await downloads.start("tiny")
@@ -215,7 +223,9 @@ async def test_a_refusal_says_its_status(files: FileServer, downloads: Downloads
     assert "{status}" in state.error_template
 
 
-async def test_a_part_the_server_has_no_rest_for_is_thrown_away(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
+async def test_a_part_the_server_has_no_rest_for_is_thrown_away(
+    files: FileServer, downloads: Downloads, store: ModelStore
+) -> None:
     (store.models_dir / "tiny.gguf.part").write_bytes(b"x" * 1000)
     files.status = 416
     await downloads.start("tiny")
@@ -238,7 +248,9 @@ async def test_redirects_are_followed(files: FileServer, store: ModelStore, entr
     assert [seen.path for seen in files.seen] == ["/moved", "/file.gguf"]
 
 
-async def test_a_full_disk_is_noticed_before_anything_is_asked(files: FileServer, store: ModelStore, entry: CatalogueEntry) -> None:
+async def test_a_full_disk_is_noticed_before_anything_is_asked(
+    files: FileServer, store: ModelStore, entry: CatalogueEntry
+) -> None:
     downloads = Downloads(store, ManualClock(), lambda _id: None, entries=[entry], free_bytes=lambda _folder: 1_000_000)
     with pytest.raises(ProviderError) as caught:
         await downloads.start("tiny")
@@ -256,7 +268,9 @@ async def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path, entry: C
     assert caught.value.code == "unwritable"
 
 
-async def test_starting_twice_is_one_download_and_a_finished_one_is_left_alone(files: FileServer, downloads: Downloads) -> None:
+async def test_starting_twice_is_one_download_and_a_finished_one_is_left_alone(
+    files: FileServer, downloads: Downloads
+) -> None:
     await asyncio.gather(downloads.start("tiny"), downloads.start("tiny"))
     await finished(downloads)
     assert (await downloads.start("tiny")).status is DownloadStatus.DONE
@@ -265,7 +279,9 @@ async def test_starting_twice_is_one_download_and_a_finished_one_is_left_alone(f
     assert len(files.seen) == 1
 
 
-async def test_deleting_removes_the_file_and_what_was_known_of_it(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
+async def test_deleting_removes_the_file_and_what_was_known_of_it(
+    files: FileServer, downloads: Downloads, store: ModelStore
+) -> None:
     await downloads.start("tiny")
     await finished(downloads)
     await downloads.delete("tiny")
@@ -314,7 +330,8 @@ async def test_a_download_goes_through_the_proxy_of_the_environment(
 
 
 @pytest.mark.parametrize(
-    ("value", "said"), [("foo://x", "foo://x"), ("http://h:0", "NO_PROXY"), ("{proxy}", "407"), ("{gone}", "Connection refused")]
+    ("value", "said"),
+    [("foo://x", "foo://x"), ("http://h:0", "NO_PROXY"), ("{proxy}", "407"), ("{gone}", "Connection refused")],
 )
 async def test_a_proxy_that_keeps_a_download_from_its_server_is_named(
     far: CatalogueEntry, store: ModelStore, monkeypatch: pytest.MonkeyPatch, value: str, said: str
@@ -334,7 +351,9 @@ async def test_certificates_of_the_environment_that_are_missing_are_named(
     far: CatalogueEntry, store: ModelStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
-    downloads = Downloads(store, ManualClock(), lambda id: None, entries=[far.model_copy(update={"url": "https://hub.test/file.gguf"})])
+    downloads = Downloads(
+        store, ManualClock(), lambda id: None, entries=[far.model_copy(update={"url": "https://hub.test/file.gguf"})]
+    )
     await downloads.start("tiny")
     state = await finished(downloads, DownloadStatus.FAILED)
     assert state.error_code == "certificate"

@@ -104,7 +104,9 @@ def test_the_sum_is_computed_once_for_a_size_and_time(store: ModelStore, monkeyp
     path = downloaded(store, "a", gguf_bytes())
     os.utime(path, ns=(5, 5))
     counted = []
-    monkeypatch.setattr("atelier_desk.llm.local.models.sha256_of", lambda target: counted.append(target) or sha256_of(target))
+    monkeypatch.setattr(
+        "atelier_desk.llm.local.models.sha256_of", lambda target: counted.append(target) or sha256_of(target)
+    )
     store.check(store.get("a"))
     ModelStore(store.models_dir, starter_path=path).check(store.get("a"))
     assert len(counted) == 1
@@ -145,9 +147,17 @@ def test_a_manifest_that_cannot_be_read_is_distinguished_and_put_aside(store: Mo
 
 
 def test_what_is_known_of_a_model(store: ModelStore) -> None:
-    (store.models_dir / "a.gguf").write_bytes(gguf_bytes(context=32768, template="{% for tool in tools %}", name="Model A"))
+    (store.models_dir / "a.gguf").write_bytes(
+        gguf_bytes(context=32768, template="{% for tool in tools %}", name="Model A")
+    )
     info = store.info(store.get("a"), "local")
-    assert (info.name, info.label, info.context_window, info.supports_tools, info.starter) == ("a", "Model A", 8192, True, False)
+    assert (info.name, info.label, info.context_window, info.supports_tools, info.starter) == (
+        "a",
+        "Model A",
+        8192,
+        True,
+        False,
+    )
     assert (info.price_input, info.supports_vision) == (0.0, False)
 
 

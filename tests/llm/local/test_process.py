@@ -46,7 +46,9 @@ async def test_it_answers_on_loopback_and_ends_when_stopped() -> None:
 
 @pytest.mark.model
 def test_it_ends_when_its_parent_is_killed() -> None:
-    parent = subprocess.Popen([sys.executable, "-c", PARENT, str(packaged_starter())], stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(packaged_starter())], stdout=subprocess.PIPE, text=True
+    )
     child = psutil.Process(int(parent.stdout.readline()))
     parent.send_signal(signal.SIGKILL)
     parent.wait(10)
@@ -84,7 +86,9 @@ async def test_a_process_that_never_answers_is_abandoned(tmp_path: Path, monkeyp
 async def test_cancelling_the_start_ends_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mark = tmp_path / "pid"
     os.mkfifo(mark)
-    (tmp_path / "silent.py").write_text(f"import os, sys\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\nsys.stdin.read()\n")
+    (tmp_path / "silent.py").write_text(
+        f"import os, sys\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\nsys.stdin.read()\n"
+    )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     task = asyncio.create_task(ServerProcess.start(starter(), module="silent"))
     pid = int(await asyncio.to_thread(mark.read_text))

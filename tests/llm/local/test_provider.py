@@ -189,7 +189,9 @@ async def test_the_test_of_an_empty_provider_says_that_no_model_is_there(tmp_pat
 
 async def test_the_test_says_what_is_wrong_with_the_first_file(models_dir: Path) -> None:
     (models_dir / "a.gguf").write_bytes(b"")
-    health = await LocalProvider(models_dir, ManualClock(), store=ModelStore(models_dir, starter_path=models_dir / "none")).test()
+    health = await LocalProvider(
+        models_dir, ManualClock(), store=ModelStore(models_dir, starter_path=models_dir / "none")
+    ).test()
     assert (health.ok, health.code, health.models) == (False, "model_empty", 1)
 
 
@@ -207,18 +209,29 @@ async def _until(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.model
-async def test_the_real_starter_chats_continues_prompts_under_a_grammar_and_says_when_it_is_too_long(provider: LocalProvider) -> None:
+async def test_the_real_starter_chats_continues_prompts_under_a_grammar_and_says_when_it_is_too_long(
+    provider: LocalProvider,
+) -> None:
     assert [info.name for info in await provider.list_models()] == [STARTER]
-    chat = ChatRequest(model=STARTER, messages=(ChatMessage(role=Role.USER, content="Say hello."),), max_tokens=16, temperature=0.0)
+    chat = ChatRequest(
+        model=STARTER, messages=(ChatMessage(role=Role.USER, content="Say hello."),), max_tokens=16, temperature=0.0
+    )
     reply = [delta async for delta in provider.stream(chat)][-1].reply
     assert reply.content.strip()
     assert reply.usage.tokens_output > 0
 
     grammar = 'root ::= " yes" | " no"'
-    raw = ChatRequest(model=STARTER, messages=(), raw_prompt="Is water wet?\nAnswer:", grammar=grammar, max_tokens=8, temperature=0.0)
+    raw = ChatRequest(
+        model=STARTER, messages=(), raw_prompt="Is water wet?\nAnswer:", grammar=grammar, max_tokens=8, temperature=0.0
+    )
     assert [delta async for delta in provider.stream(raw)][-1].reply.content in (" yes", " no")
 
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+    schema = {
+        "type": "object",
+        "properties": {"n": {"type": "integer"}},
+        "required": ["n"],
+        "additionalProperties": False,
+    }
     held = chat.model_copy(update={"response_schema": schema, "max_tokens": 40})
     assert [delta async for delta in provider.stream(held)][-1].reply.content.strip().startswith("{")
 
@@ -232,12 +245,16 @@ async def test_the_real_starter_chats_continues_prompts_under_a_grammar_and_says
 
 
 @pytest.mark.model
-async def test_the_real_server_comes_back_after_being_killed_and_ends_with_the_provider(provider: LocalProvider) -> None:
+async def test_the_real_server_comes_back_after_being_killed_and_ends_with_the_provider(
+    provider: LocalProvider,
+) -> None:
     health = await provider.test()
     assert (health.ok, health.models) == (True, 1)
     first = psutil.Process(provider.server.pid)
     first.kill()
-    chat = ChatRequest(model=STARTER, messages=(ChatMessage(role=Role.USER, content="Hi"),), max_tokens=4, temperature=0.0)
+    chat = ChatRequest(
+        model=STARTER, messages=(ChatMessage(role=Role.USER, content="Hi"),), max_tokens=4, temperature=0.0
+    )
     assert isinstance([delta async for delta in provider.stream(chat)][-1], ReplyDone)
     second = psutil.Process(provider.server.pid)
     assert second.pid != first.pid
@@ -247,7 +264,12 @@ async def test_the_real_server_comes_back_after_being_killed_and_ends_with_the_p
 
 @pytest.mark.model
 async def test_a_reply_that_is_cancelled_leaves_the_server_ready_for_the_next(provider: LocalProvider) -> None:
-    long = ChatRequest(model=STARTER, messages=(ChatMessage(role=Role.USER, content="Count to 500."),), max_tokens=2000, temperature=0.0)
+    long = ChatRequest(
+        model=STARTER,
+        messages=(ChatMessage(role=Role.USER, content="Count to 500."),),
+        max_tokens=2000,
+        temperature=0.0,
+    )
     seen = asyncio.Event()
 
     async def read() -> None:

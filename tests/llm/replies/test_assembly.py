@@ -113,4 +113,6 @@ def test_arguments_that_do_not_parse_keep_their_text() -> None:
 def test_a_call_without_a_name_is_an_error_for_the_model() -> None:
     assembler = ReplyAssembler(ask())
     assembler.call(0, "a", "", "{}")
-    assert reply_of(assembler.done()).tool_calls == (ToolCall(id="a", name="unknown", raw="{}", error="The call has no tool name."),)
+    assert reply_of(assembler.done()).tool_calls == (
+        ToolCall(id="a", name="unknown", raw="{}", error="The call has no tool name."),
+    )

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, ToolCall
-from atelier_desk.llm.replies.messages import CONTINUE, arguments_object, arguments_text, arrange, function_name, mistral_id
+from atelier_desk.llm.replies.messages import (
+    CONTINUE,
+    arguments_object,
+    arguments_text,
+    arrange,
+    function_name,
+    mistral_id,
+)
 from tests.llm.streams import called, result
 
 IMAGE = ImagePart(media_type="image/png", data="aGk=")
@@ -62,7 +69,8 @@ def test_messages_of_one_role_are_joined() -> None:
 
 def test_each_call_has_one_result_in_its_order() -> None:
     calls = ChatMessage(
-        role=Role.ASSISTANT, tool_calls=(ToolCall(id="1", name="a"), ToolCall(id="2", name="b"), ToolCall(id="3", name="c"))
+        role=Role.ASSISTANT,
+        tool_calls=(ToolCall(id="1", name="a"), ToolCall(id="2", name="b"), ToolCall(id="3", name="c")),
     )
     out = arrange([user("u"), calls, result("3", "three"), user("meanwhile"), result("1", "one"), result("1", "again")])
     assert [(m.role.value, m.tool_call_id) for m in out] == [
@@ -105,7 +113,13 @@ def test_empty_messages_are_dropped() -> None:
 
 def test_an_answer_can_be_put_between_result_and_user() -> None:
     messages = [user("u"), called("1"), result("1"), user("v")]
-    assert [m.role.value for m in arrange(messages, answer_before_user=True)] == ["user", "assistant", "tool", "assistant", "user"]
+    assert [m.role.value for m in arrange(messages, answer_before_user=True)] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+    ]
 
 
 KINDS = st.sampled_from(["system", "user", "assistant", "call", "calls", "result", "other result", "empty"])
@@ -118,7 +132,9 @@ def test_any_order_becomes_a_good_one(kinds: list[str], between: bool) -> None:
         "user": user("u"),
         "assistant": assistant("a"),
         "call": called("1"),
-        "calls": ChatMessage(role=Role.ASSISTANT, content="x", tool_calls=(ToolCall(id="1", name="a"), ToolCall(id="2", name="b"))),
+        "calls": ChatMessage(
+            role=Role.ASSISTANT, content="x", tool_calls=(ToolCall(id="1", name="a"), ToolCall(id="2", name="b"))
+        ),
         "result": result("1"),
         "other result": result("2"),
         "empty": assistant(""),

@@ -20,7 +20,8 @@ def error(status: int, text: str) -> Any:
 @pytest.mark.parametrize(
     ("status", "text"),
     [
-        (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),  # llama.cpp
+        # llama.cpp
+        (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
         (400, "Image input is not enabled for this model"),  # Mistral
         (400, "Image input modality is not enabled for models/gemma-3-1b-it"),  # Google
         (400, "Invalid content type. image_url is only supported by certain models."),  # OpenAI

@@ -37,12 +37,18 @@ async def server(request: pytest.FixtureRequest) -> AsyncIterator[SigningServer]
 
 
 def first_reply(**fields: Any) -> Reply:
-    return Reply(reasoning="Je réfléchis : 12 × 7 🙂", calls=[Call("CalculatorTool", {"expression": "12*7"}, id="call_a")], **fields)
+    return Reply(
+        reasoning="Je réfléchis : 12 × 7 🙂",
+        calls=[Call("CalculatorTool", {"expression": "12*7"}, id="call_a")],
+        **fields,
+    )
 
 
 def said(reply: ChatReply) -> ChatMessage:
     """A reply as the engine puts it back into the conversation."""
-    return ChatMessage(role=Role.ASSISTANT, content=reply.content, tool_calls=reply.tool_calls, provider_data=reply.provider_data)
+    return ChatMessage(
+        role=Role.ASSISTANT, content=reply.content, tool_calls=reply.tool_calls, provider_data=reply.provider_data
+    )
 
 
 def stored(reply: ChatReply) -> ChatReply:
@@ -52,10 +58,14 @@ def stored(reply: ChatReply) -> ChatReply:
 
 @pytest.mark.parametrize("streams", [True, False])
 @pytest.mark.parametrize("chunk_size", [None, 3])
-async def test_it_goes_back_unchanged(server: SigningServer, clock: ManualClock, streams: bool, chunk_size: int | None) -> None:
+async def test_it_goes_back_unchanged(
+    server: SigningServer, clock: ManualClock, streams: bool, chunk_size: int | None
+) -> None:
     server.streams = streams
     chat = NativeModel(provider("openai", server.url, clock))
-    server.script(first_reply(chunk_size=chunk_size), Reply(text="84", reasoning="fini"), Reply(text="Yes.", reasoning="hm"))
+    server.script(
+        first_reply(chunk_size=chunk_size), Reply(text="84", reasoning="fini"), Reply(text="Yes.", reasoning="hm")
+    )
     one = stored(reply_of(await collect(chat.stream(ask("12*7?", tools=(ADD,))))))
     two = stored(reply_of(await collect(chat.stream(ask("12*7?", said(one), result("call_a"), tools=(ADD,))))))
     conversation = ("12*7?", said(one), result("call_a"), said(two), "Sure?")
@@ -63,12 +73,18 @@ async def test_it_goes_back_unchanged(server: SigningServer, clock: ManualClock,
     assert server.refusals == []
 
 
-async def test_without_it_the_server_refuses_and_the_call_is_reported_as_text(server: SigningServer, clock: ManualClock) -> None:
+async def test_without_it_the_server_refuses_and_the_call_is_reported_as_text(
+    server: SigningServer, clock: ManualClock
+) -> None:
     """Another model made the call: the conversation continues all the same."""
     chat = provider("openai", server.url, clock)
     foreign = called("call_b", expression="1+1")
-    stranger = foreign.model_copy(update={"provider_data": ProviderData.pack("Elsewhere", "test-model", {"reasoning_content": "no"})})
-    other_model = foreign.model_copy(update={"provider_data": ProviderData.pack("Server", "other", {"reasoning_details": [{"a": 1}]})})
+    stranger = foreign.model_copy(
+        update={"provider_data": ProviderData.pack("Elsewhere", "test-model", {"reasoning_content": "no"})}
+    )
+    other_model = foreign.model_copy(
+        update={"provider_data": ProviderData.pack("Server", "other", {"reasoning_details": [{"a": 1}]})}
+    )
     for message in (foreign, stranger, other_model):
         server.script(Reply(text="2", reasoning="r"))
         deltas = await collect(chat.stream(ask("1+1?", message, result("call_b"), tools=(ADD,))))
@@ -81,12 +97,20 @@ async def test_without_it_the_server_refuses_and_the_call_is_reported_as_text(se
     assert server.refusals
 
 
-async def test_own_calls_stay_calls_when_those_of_another_model_are_informed_as_text(server: SigningServer, clock: ManualClock) -> None:
+async def test_own_calls_stay_calls_when_those_of_another_model_are_informed_as_text(
+    server: SigningServer, clock: ManualClock
+) -> None:
     chat = provider("openai", server.url, clock)
     server.script(first_reply(), Reply(text="84"))
     one = stored(reply_of(await collect(chat.stream(ask("12*7?", tools=(ADD,))))))
-    await collect(chat.stream(ask("1+1?", called("call_b", expression="1+1"), result("call_b"), "12*7?", said(one), result("call_a"))))
-    calls = [message["tool_calls"][0]["id"] for message in server.requests[-1].json["messages"] if message.get("tool_calls")]
+    await collect(
+        chat.stream(
+            ask("1+1?", called("call_b", expression="1+1"), result("call_b"), "12*7?", said(one), result("call_a"))
+        )
+    )
+    calls = [
+        message["tool_calls"][0]["id"] for message in server.requests[-1].json["messages"] if message.get("tool_calls")
+    ]
     assert "call_a" in calls
 
 
@@ -110,9 +134,13 @@ async def test_a_refusal_that_nothing_mends_is_reported(openai_server: FakeOpenA
     assert openai_server.steps == [], "three requests, no more"
 
 
-async def test_a_server_that_refuses_the_field_is_not_sent_it_again(openai_server: FakeOpenAI, clock: ManualClock) -> None:
+async def test_a_server_that_refuses_the_field_is_not_sent_it_again(
+    openai_server: FakeOpenAI, clock: ManualClock
+) -> None:
     chat = provider("openai", openai_server.url, clock)
-    thought = called("c").model_copy(update={"provider_data": ProviderData.pack("Server", "test-model", {"reasoning_content": "r"})})
+    thought = called("c").model_copy(
+        update={"provider_data": ProviderData.pack("Server", "test-model", {"reasoning_content": "r"})}
+    )
     body = {"error": {"message": "property 'reasoning_content' is unsupported", "code": 400}}
     openai_server.script(Failure(400, body), Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
@@ -145,14 +173,22 @@ async def test_mistral_gets_its_thinking_with_its_signature(mistral_server: Fake
     part = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}], "closed": False, "signature": None}
     last = {"type": "thinking", "thinking": [{"type": "text", "text": " oui"}], "closed": True, "signature": "s=="}
     chunk = {"model": "m", "choices": [{"index": 0, "delta": {"content": [part]}, "finish_reason": None}]}
-    end = {"model": "m", "choices": [{"index": 0, "delta": {"content": [last, {"type": "text", "text": "a"}]}, "finish_reason": "stop"}]}
+    end = {
+        "model": "m",
+        "choices": [{"index": 0, "delta": {"content": [last, {"type": "text", "text": "a"}]}, "finish_reason": "stop"}],
+    }
     raw = "".join(f"data: {json.dumps(each)}\n\n" for each in (chunk, end)) + "data: [DONE]\n\n"
     mistral_server.script(Reply(raw=raw.encode()), Reply(text="b"), Reply(text="b"))
     one = stored(reply_of(await collect(chat.stream(ask("u", model="mistral-medium-latest")))))
     for model in ("mistral-medium-latest", "mistral-small-latest"):
         await collect(chat.stream(ask("u", said(one), "v", model=model)))
     same, other = (request.json["messages"][1]["content"] for request in mistral_server.requests[1:])
-    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm oui"}], "closed": True, "signature": "s=="}
+    thinking = {
+        "type": "thinking",
+        "thinking": [{"type": "text", "text": "hm oui"}],
+        "closed": True,
+        "signature": "s==",
+    }
     assert same == [thinking, {"type": "text", "text": "a"}]
     assert other == "a"
 
@@ -172,7 +208,9 @@ async def test_ollama_gets_the_thoughts_between_calls(ollama_server: FakeOllama,
 
 def test_replies_with_data_are_not_joined() -> None:
     one, two = (
-        ChatMessage(role=Role.ASSISTANT, content=text, provider_data=ProviderData.pack("p", "m", {"reasoning_content": text}))
+        ChatMessage(
+            role=Role.ASSISTANT, content=text, provider_data=ProviderData.pack("p", "m", {"reasoning_content": text})
+        )
         for text in ("a", "b")
     )
     arranged = arrange([ChatMessage(role=Role.USER, content="u"), one, two, ChatMessage(role=Role.USER, content="v")])
@@ -220,7 +258,13 @@ def test_a_key_inside_is_never_kept() -> None:
         ("function call default_api:shell in the 4. content block is missing a thought_signature", True),
         ("Invalid thought signature.", True),
         ("Corrupted thought signature.", True),
-        ("The encrypted content gAAAA.b/c= could not be verified. Reason: Encrypted content could not be decrypted or parsed.", True),
+        (
+            (
+                "The encrypted content gAAAA.b/c= could not be verified. Reason: Encrypted content could not be "
+                "decrypted or parsed."
+            ),
+            True,
+        ),
         ("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.", True),
         ("Item 'rs_1' of type 'reasoning' was provided without its required following item.", True),
         ("Encrypted content is not supported with this model.", False),
@@ -258,5 +302,9 @@ def test_strange_details_do_no_harm(details: list[Any]) -> None:
 
 
 def test_calls_of_one_reply_each_keep_their_own(clock: ManualClock) -> None:
-    call = ToolCall(id="c", name="n", provider_data=ProviderData.pack("p", "m", {"extra_content": {"google": {"thought_signature": "s"}}}))
+    call = ToolCall(
+        id="c",
+        name="n",
+        provider_data=ProviderData.pack("p", "m", {"extra_content": {"google": {"thought_signature": "s"}}}),
+    )
     assert ToolCall.model_validate_json(call.model_dump_json()) == call

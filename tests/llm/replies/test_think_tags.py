@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from atelier_desk.llm.replies.think_tags import ALL_BEFORE, ThinkSplitter
 
-PARTS = st.lists(st.sampled_from(["<think>", "</think>", "```", "<", "t", "/", " ", "\n", "é", "[THINK]", "[/THINK]"]), max_size=20).map(
-    "".join
-)
+PARTS = st.lists(
+    st.sampled_from(["<think>", "</think>", "```", "<", "t", "/", " ", "\n", "é", "[THINK]", "[/THINK]"]), max_size=20
+).map("".join)
 
 
 def split(*pieces: str) -> tuple[str, str]:
@@ -83,7 +83,12 @@ def test_text_is_not_held_back_longer_than_needed() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["<think>a</think>" * 60_000, "```\n" + "</think>\n" * 100_000, "```\n" + "\n</think>x" * 100_000, " " * 1_000_000 + "<think>"],
+    [
+        "<think>a</think>" * 60_000,
+        "```\n" + "</think>\n" * 100_000,
+        "```\n" + "\n</think>x" * 100_000,
+        " " * 1_000_000 + "<think>",
+    ],
     ids=["pairs", "lines in code", "marks in code", "blanks"],
 )
 def test_a_server_that_writes_nothing_but_marks_holds_nobody_up(text: str) -> None:

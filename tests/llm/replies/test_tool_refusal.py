@@ -21,7 +21,8 @@ def error(status: int, body: str) -> Any:
     [
         (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),  # vLLM
         (400, "registry.ollama.ai/library/gemma:2b does not support tools"),  # Ollama
-        (404, "No endpoints found that support tool use. To learn more about provider routing, visit: https://x"),  # OpenRouter
+        # OpenRouter
+        (404, "No endpoints found that support tool use. To learn more about provider routing, visit: https://x"),
         (500, "tools param requires --jinja flag"),  # llama.cpp
         (400, "Function calling is not enabled for this model"),  # Mistral
         (400, "`tools` is not supported by this model"),
@@ -37,7 +38,9 @@ def test_refusals_of_tools(status: int, text: str) -> None:
 
 
 def test_the_named_field_is_enough() -> None:
-    assert refuses_tools(error(422, '{"detail": [{"loc": ["body", "tools"], "msg": "Extra inputs are not permitted"}]}'))
+    assert refuses_tools(
+        error(422, '{"detail": [{"loc": ["body", "tools"], "msg": "Extra inputs are not permitted"}]}')
+    )
     assert refuses_tools(error(400, '{"error": {"message": "bad", "param": "tools"}}'))
 
 

@@ -1,4 +1,6 @@
-"""OpenAI's newer models by a provider of the compatible kind: the Responses API where the server has it, chat completions where not."""
+"""OpenAI's newer models by a provider of the compatible kind: the Responses API where the server has it, chat
+completions where not.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tests.support.servers.responses import FakeResponses
 
 async def pages(server: FakeOpenAI, *models: str) -> list[str]:
     """The pages that were asked for replies of these models, one after another."""
-    provider = create_http_provider(ProviderConfig(name="mine", kind="openai", base_url=server.url), KeyVault(environ={}), None)  # type: ignore[arg-type]
+    provider = create_http_provider(
+        ProviderConfig(name="mine", kind="openai", base_url=server.url), KeyVault(environ={}), None
+    )  # type: ignore[arg-type]
     server.script(*[Reply(text="Well.") for _model in models])
     try:
         for model in models:
@@ -74,17 +78,26 @@ def said(message: str, **fields: object) -> dict[str, object]:
         (404, b"Cannot POST /v1/responses", REMEMBERED),  # Express
         (404, {"error": "Unexpected endpoint or method. (POST /v1/responses)"}, REMEMBERED),  # LM Studio
         (404, said("Invalid URL (POST /v1/responses)", type="invalid_request_error"), REMEMBERED),  # OpenAI
-        (404, said("Unknown request URL: POST /openai/v1/responses. Check the URL for typos.", code="unknown_url"), REMEMBERED),  # Groq
+        (
+            404,
+            said("Unknown request URL: POST /openai/v1/responses. Check the URL for typos.", code="unknown_url"),
+            REMEMBERED,
+        ),  # Groq
         (404, {"message": "no Route matched with those values"}, REMEMBERED),  # Kong: Mistral
         (404, said("Resource not found", code="404"), REMEMBERED),  # Azure
         (404, {"timestamp": 1, "status": 404, "error": "Not Found", "path": "/v1/responses"}, REMEMBERED),  # Spring
         (405, {"detail": "Method Not Allowed"}, REMEMBERED),
         (501, b"Not Implemented", REMEMBERED),
-        (404, said(f"The model `{MODEL}` does not exist or you do not have access to it.", code="model_not_found"), REFUSED),  # OpenAI
+        (
+            404,
+            said(f"The model `{MODEL}` does not exist or you do not have access to it.", code="model_not_found"),
+            REFUSED,
+        ),  # OpenAI
         (404, {"object": "error", "message": f"The model `{MODEL}` does not exist.", "code": 404}, REFUSED),  # vLLM
         (404, said(f'model "{MODEL}" not found, try pulling it first', type="api_error"), REFUSED),  # Ollama
         (404, said(f"No endpoints found for {MODEL}.", code=404), REFUSED),  # OpenRouter
-        (404, said("The API deployment for this resource does not exist.", code="DeploymentNotFound"), REFUSED),  # Azure
+        # Azure
+        (404, said("The API deployment for this resource does not exist.", code="DeploymentNotFound"), REFUSED),
         (404, said(f"models/{MODEL} is not found for API version v1beta", status="NOT_FOUND"), REFUSED),  # Google
         (404, b"", EACH_TIME),
         (404, b"<html><head><title>404 Not Found</title></head></html>", EACH_TIME),  # nginx
@@ -92,11 +105,15 @@ def said(message: str, **fields: object) -> dict[str, object]:
         (404, said("Nothing to see here."), EACH_TIME),
     ],
 )
-async def test_only_what_is_reported_of_the_page_means_that_there_is_none(status: int, body: object, expected: list[str]) -> None:
+async def test_only_what_is_reported_of_the_page_means_that_there_is_none(
+    status: int, body: object, expected: list[str]
+) -> None:
     """The third message comes so much later that it is tried again."""
     clock = ManualClock()
     async with WithoutResponses(Failure(status, body)) as server:
-        provider = create_http_provider(ProviderConfig(name="mine", kind="openai", base_url=server.url), KeyVault(environ={}), clock)
+        provider = create_http_provider(
+            ProviderConfig(name="mine", kind="openai", base_url=server.url), KeyVault(environ={}), clock
+        )
         try:
             for wait_s in (ASK_AGAIN_S / 2, ASK_AGAIN_S / 2, 0.0):
                 server.script(Reply(text="Well."))

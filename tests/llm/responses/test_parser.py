@@ -34,12 +34,17 @@ def stream_bytes(**fields: Any) -> bytes:
     server.interleaves = server.phases = True
     server.at_once = fields.pop("at_once", False)
     calls = [Call("a", {"é": 1}, id="call_1"), Call("b", {}, id="call_2")]
-    return b"".join(server.streamed(Reply(text="Où ? 3 € 🙂", reasoning="d'abord", calls=calls, pieces=2, **fields), "gpt-5.5"))
+    return b"".join(
+        server.streamed(Reply(text="Où ? 3 € 🙂", reasoning="d'abord", calls=calls, pieces=2, **fields), "gpt-5.5")
+    )
 
 
 STREAM = stream_bytes()
 WHOLE = parsed(STREAM)
-END = event("response.completed", {"response": {"status": "completed", "model": "m", "usage": {"input_tokens": 3, "output_tokens": 2}}})
+END = event(
+    "response.completed",
+    {"response": {"status": "completed", "model": "m", "usage": {"input_tokens": 3, "output_tokens": 2}}},
+)
 
 
 @given(st.sets(st.integers(0, len(STREAM)), max_size=40))
@@ -50,7 +55,10 @@ def test_every_chunking_gives_the_same(cuts: set[int]) -> None:
 
 def test_what_comes_out() -> None:
     assert (WHOLE.content, WHOLE.reasoning) == ("Où ? 3 € 🙂", "d'abord\n\nd'abord (1)")
-    assert [(call.id, call.name, call.arguments) for call in WHOLE.tool_calls] == [("call_1", "a", {"é": 1}), ("call_2", "b", {})]
+    assert [(call.id, call.name, call.arguments) for call in WHOLE.tool_calls] == [
+        ("call_1", "a", {"é": 1}),
+        ("call_2", "b", {}),
+    ]
     layout = WHOLE.provider_data.value()["items"]
     assert [block["type"] for block in layout] == ["reasoning", "text", "tool_use", "reasoning", "tool_use"]
     assert layout[0] == {"type": "reasoning", "id": "rs_0", "summary": [{"type": "summary_text", "text": "d'abord"}],
@@ -84,13 +92,21 @@ def test_what_is_unknown_is_passed_over() -> None:
         return event("response.output_text.delta", {"output_index": index, "delta": delta})
 
     reply = parsed(
-        b": comment\n\n", event("response.created", {}), event("response.glow", {"output_index": 0}), event("keepalive", {}),
-        item(0, type="web_search_call", id="ws_1"), text(1, "a"), text(1, ""), event("response.output_text.delta", {"delta": 5}),
+        b": comment\n\n", event("response.created", {}), event("response.glow", {"output_index": 0}),
+        event("keepalive", {}),
+        item(0, type="web_search_call", id="ws_1"), text(1, "a"), text(1, ""),
+        event("response.output_text.delta", {"delta": 5}),
         event("response.function_call_arguments.delta", {"output_index": 7, "delta": "{"}), text(2, "b"),
-        event("response.refusal.delta", {"output_index": 2, "delta": "!"}), item(2, type="message", content=[{"text": "again"}]),
+        event("response.refusal.delta", {"output_index": 2, "delta": "!"}),
+        item(2, type="message", content=[{"text": "again"}]),
         item(3, type="reasoning"), item(4, type="message", content=None), END, event("late", {}),
     )  # fmt: skip
-    assert (reply.content, reply.tool_calls, reply.finish_reason, reply.model) == ("a\n\nb!", (), FinishReason.STOP, "m")
+    assert (reply.content, reply.tool_calls, reply.finish_reason, reply.model) == (
+        "a\n\nb!",
+        (),
+        FinishReason.STOP,
+        "m",
+    )
     assert (reply.usage.tokens_input, reply.usage.tokens_output, reply.provider_data) == (3, 2, None)
 
 
@@ -125,7 +141,8 @@ def test_other_answers(body: bytes, code: str | None) -> None:
 
 
 KINDS = st.sampled_from(
-    ["response.output_item.added", "response.output_item.done", "response.output_text.delta", "response.reasoning_summary_text.delta",
+    ["response.output_item.added", "response.output_item.done", "response.output_text.delta",
+    "response.reasoning_summary_text.delta",
      "response.function_call_arguments.delta", "response.reasoning_summary_part.added", "response.incomplete", "?"]
 )  # fmt: skip
 
@@ -135,7 +152,13 @@ def test_strange_events_do_no_harm(events: list[tuple[str, Any, Any, Any]], ends
     kinds = ("message", "function_call", "reasoning")
     raw = b"".join(
         event(kind, {"output_index": index, "delta": inner, "item": inner, "response": other})
-        + event(kind, {"output_index": 0, "item": {"type": kinds[number % 3], "content": inner, "summary": other, "arguments": inner}})
+        + event(
+            kind,
+            {
+                "output_index": 0,
+                "item": {"type": kinds[number % 3], "content": inner, "summary": other, "arguments": inner},
+            },
+        )
         for number, (kind, index, inner, other) in enumerate(events)
     )
     with suppress(ProviderError):
@@ -148,15 +171,25 @@ def sparse(*items: tuple[int, dict[str, Any]], listed: list[dict[str, Any]]) -> 
     for place, item in items:
         made.append(event("response.output_item.added", {"output_index": place, "item": {**item, "arguments": ""}}))
         if item["type"] == "function_call":
-            made.append(event("response.function_call_arguments.delta", {"output_index": place, "delta": item["arguments"]}))
+            made.append(
+                event("response.function_call_arguments.delta", {"output_index": place, "delta": item["arguments"]})
+            )
         else:
             made.append(event("response.output_text.delta", {"output_index": place, "delta": "said"}))
         made.append(event("response.output_item.done", {"output_index": place, "item": item}))
-    return b"".join([*made, event("response.completed", {"response": {"status": "completed", "model": "m", "output": listed}})])
+    return b"".join(
+        [*made, event("response.completed", {"response": {"status": "completed", "model": "m", "output": listed}})]
+    )
 
 
 def made_call(number: int) -> dict[str, Any]:
-    return {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "name": "a", "arguments": f'{{"n": {number}}}'}
+    return {
+        "type": "function_call",
+        "id": f"fc_{number}",
+        "call_id": f"call_{number}",
+        "name": "a",
+        "arguments": f'{{"n": {number}}}',
+    }
 
 
 SAID = {"type": "message", "id": "msg_1", "content": [{"type": "output_text", "text": "said"}]}

@@ -1,4 +1,6 @@
-"""OpenAI's Responses API over real HTTP: requests that its rules let pass, streams, reasoning that goes back, what models take, errors."""
+"""OpenAI's Responses API over real HTTP: requests that its rules let pass, streams, reasoning that goes back, what
+models take, errors.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,16 @@ async def test_a_reply_with_everything(
     responses_server.script(reply)
     deltas = await collect(chat.stream(ask(tools=(ADD,), model=MODEL)))
     got = reply_of(deltas)
-    assert (got.content, got.reasoning, got.finish_reason, got.model) == ("Voilà 🙂", "réfléchir", FinishReason.TOOL_CALLS, MODEL)
-    assert [(call.id, call.arguments) for call in got.tool_calls] == [("call_1", {"expression": "1+1 é"}), ("call_2", {})]
+    assert (got.content, got.reasoning, got.finish_reason, got.model) == (
+        "Voilà 🙂",
+        "réfléchir",
+        FinishReason.TOOL_CALLS,
+        MODEL,
+    )
+    assert [(call.id, call.arguments) for call in got.tool_calls] == [
+        ("call_1", {"expression": "1+1 é"}),
+        ("call_2", {}),
+    ]
     assert json.loads(arguments(deltas)[0]) == {"expression": "1+1 é"}
     assert got.usage == Usage(tokens_input=11, tokens_output=7)
 
@@ -49,17 +59,26 @@ async def test_a_reply_with_everything(
 async def test_the_request(responses_server: FakeResponses, chat: Any) -> None:
     responses_server.script(Reply(text="ok"), Reply(text="ok"), Reply(text="ok"))
     image = ImagePart(media_type="image/png", data="aGk=")
-    messages = (ChatMessage(role=Role.SYSTEM, content="Be brief."), ChatMessage(role=Role.USER, content="Look", images=(image,)))
-    await collect(chat.stream(ask(*messages, model=MODEL, tools=(ADD,), temperature=0.3, max_tokens=300, stop=("END",), seed=4)))
+    messages = (
+        ChatMessage(role=Role.SYSTEM, content="Be brief."),
+        ChatMessage(role=Role.USER, content="Look", images=(image,)),
+    )
+    await collect(
+        chat.stream(ask(*messages, model=MODEL, tools=(ADD,), temperature=0.3, max_tokens=300, stop=("END",), seed=4))
+    )
     (body,) = responses_server.chats
     key = body.pop("prompt_cache_key")
-    parts = [{"type": "input_text", "text": "Look"}, {"type": "input_image", "image_url": "data:image/png;base64,aGk=", "detail": "auto"}]
+    parts = [
+        {"type": "input_text", "text": "Look"},
+        {"type": "input_image", "image_url": "data:image/png;base64,aGk=", "detail": "auto"},
+    ]
     assert body == {
         "model": MODEL,
         "instructions": "Be brief.",
         "input": [{"type": "message", "role": "user", "content": parts}],
         "tools": [
-            {"type": "function", "name": "CalculatorTool", "description": "Adds.", "parameters": ADD.parameters, "strict": False}
+            {"type": "function", "name": "CalculatorTool", "description": "Adds.", "parameters": ADD.parameters,
+            "strict": False}
         ],
         "reasoning": {"summary": "auto"},
         "include": ["reasoning.encrypted_content"],
@@ -94,12 +113,22 @@ ON, OFF = {"summary": "auto"}, {"enable_thinking": False}
     ],
 )
 async def test_what_each_model_takes(
-    responses_server: FakeResponses, chat: Any, model: str, fields: Any, reasoning: Any, temperature: Any, max_tokens: int
+    responses_server: FakeResponses,
+    chat: Any,
+    model: str,
+    fields: Any,
+    reasoning: Any,
+    temperature: Any,
+    max_tokens: int,
 ) -> None:
     responses_server.script(Reply(text="ok"))
     await collect(chat.stream(ask(model=model, **fields)))
     (body,) = responses_server.chats
-    assert (body.get("reasoning"), body.get("temperature"), body["max_output_tokens"]) == (reasoning, temperature, max_tokens)
+    assert (body.get("reasoning"), body.get("temperature"), body["max_output_tokens"]) == (
+        reasoning,
+        temperature,
+        max_tokens,
+    )
     assert responses_server.refusals == []
 
 
@@ -111,7 +140,10 @@ async def test_seventy_conversations(responses_server: FakeResponses, chat: Any,
     responses_server.script(*[Reply(text="ok")] * len(SHAPES))
     for kinds in SHAPES:
         messages = conversation(kinds, model, {"items": [thought, {"type": "text", "length": 1}]})
-        assert reply_of(await collect(chat.stream(ask(*messages, model=model, tools=(ADD,) if tools else ())))).content == "ok", kinds
+        assert (
+            reply_of(await collect(chat.stream(ask(*messages, model=model, tools=(ADD,) if tools else ())))).content
+            == "ok"
+        ), kinds
     assert responses_server.refusals == []
 
 
@@ -121,7 +153,9 @@ async def test_reasoning_goes_back_unchanged_and_in_its_place(
 ) -> None:
     responses_server.interleaves, responses_server.phases = interleaves, phases
     calls = [Call("CalculatorTool", {"expression": str(number)}, id=f"call_{number}") for number in range(2)]
-    responses_server.script(Reply(text="Je regarde", reasoning="12 × 7 🙂", calls=calls, chunk_size=3), Reply(text="84", reasoning="fini"))
+    responses_server.script(
+        Reply(text="Je regarde", reasoning="12 × 7 🙂", calls=calls, chunk_size=3), Reply(text="84", reasoning="fini")
+    )
     messages: list[Any] = ["12*7?"]
     one = reply_of(await collect(chat.stream(ask(*messages, tools=(ADD,), model=MODEL))))
     messages += [said(one), result("call_0"), result("call_1")]
@@ -132,7 +166,8 @@ async def test_reasoning_goes_back_unchanged_and_in_its_place(
     sent = responses_server.chats[-1]["input"]
     again = ["reasoning"] if interleaves else []
     assert [item["type"] for item in sent[1:-1]] == [
-        "reasoning", "message", "function_call", *again, "function_call", *["function_call_output"] * 2, "reasoning", "message"
+        "reasoning", "message", "function_call", *again, "function_call", *["function_call_output"] * 2, "reasoning",
+        "message"
     ]  # fmt: skip
     assert [item.get("phase") for item in sent if item.get("role") == "assistant"] == (
         ["commentary", "final_answer"] if phases else [None, None]
@@ -143,33 +178,51 @@ async def test_reasoning_goes_back_unchanged_and_in_its_place(
 async def test_reasoning_goes_to_nobody_else(responses_server: FakeResponses, chat: Any) -> None:
     responses_server.script(Reply(reasoning="hm", calls=[Call("CalculatorTool", {}, id="c")]), *[Reply(text="ok")] * 3)
     one = reply_of(await collect(chat.stream(ask("u", tools=(ADD,), model=MODEL))))
-    other = called("d").model_copy(update={"provider_data": ProviderData.pack("Elsewhere", MODEL, {"items": [{"type": "reasoning"}]})})
+    other = called("d").model_copy(
+        update={"provider_data": ProviderData.pack("Elsewhere", MODEL, {"items": [{"type": "reasoning"}]})}
+    )
     for message, fields in ((said(one), {"model": "gpt-5-mini"}), (other, {}), (called("e"), {})):
-        await collect(chat.stream(ask("u", message, result(message.tool_calls[0].id), tools=(ADD,), **{"model": MODEL, **fields})))
+        await collect(
+            chat.stream(ask("u", message, result(message.tool_calls[0].id), tools=(ADD,), **{"model": MODEL, **fields}))
+        )
     assert ["encrypted_content" in json.dumps(body["input"]) for body in responses_server.chats] == [False] * 4
     assert responses_server.refusals == []
 
 
 async def test_a_server_that_no_longer_takes_its_reasoning(responses_server: FakeResponses, chat: Any) -> None:
-    responses_server.script(Reply(reasoning="hm", calls=[Call("CalculatorTool", {"expression": "1"}, id="c")]), Reply(text="ok"))
+    responses_server.script(
+        Reply(reasoning="hm", calls=[Call("CalculatorTool", {"expression": "1"}, id="c")]), Reply(text="ok")
+    )
     one = reply_of(await collect(chat.stream(ask("u", tools=(ADD,), model=MODEL))))
     responses_server.forgets = True
-    assert reply_of(await collect(chat.stream(ask("u", said(one), result("c"), tools=(ADD,), model=MODEL)))).content == "ok"
+    assert (
+        reply_of(await collect(chat.stream(ask("u", said(one), result("c"), tools=(ADD,), model=MODEL)))).content
+        == "ok"
+    )
     assert len(responses_server.refusals) == 2
     assert "CalculatorTool with" in json.dumps(responses_server.chats[-1]["input"])
 
 
 @pytest.mark.parametrize("status", [400, 404])
-async def test_a_server_that_searches_for_items_is_asked_without_them(responses_server: FakeResponses, chat: Any, status: int) -> None:
+async def test_a_server_that_searches_for_items_is_asked_without_them(
+    responses_server: FakeResponses, chat: Any, status: int
+) -> None:
     lost = error_body("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.", "input")
-    responses_server.script(Reply(reasoning="hm", text="a"), Failure(status, lost), Failure(status, lost), Reply(text="ok"))
+    responses_server.script(
+        Reply(reasoning="hm", text="a"), Failure(status, lost), Failure(status, lost), Reply(text="ok")
+    )
     one = reply_of(await collect(chat.stream(ask("u", model=MODEL))))
     assert reply_of(await collect(chat.stream(ask("u", said(one), "v", model=MODEL)))).content == "ok"
     assert ["reasoning" in json.dumps(body["input"]) for body in responses_server.chats] == [False, True, True, False]
 
 
-async def test_reasoning_that_the_server_could_not_find_again_is_not_kept(responses_server: FakeResponses, chat: Any) -> None:
-    output = [{"type": "reasoning", "id": "rs_1", "summary": []}, {"type": "message", "content": [{"type": "output_text", "text": "a"}]}]
+async def test_reasoning_that_the_server_could_not_find_again_is_not_kept(
+    responses_server: FakeResponses, chat: Any
+) -> None:
+    output = [
+        {"type": "reasoning", "id": "rs_1", "summary": []},
+        {"type": "message", "content": [{"type": "output_text", "text": "a"}]},
+    ]
     responses_server.script(Reply(raw=json.dumps({"status": "completed", "output": output}).encode()))
     assert reply_of(await collect(chat.stream(ask("u", model=MODEL)))).provider_data is None
 
@@ -178,16 +231,21 @@ def refusing(message: str, field: str | None = None) -> Failure:
     return Failure(400, error_body(message, field))
 
 
-NONE = "Unsupported value: 'none' is not supported with the 'gpt-5.5' model. Supported values are: 'low', 'medium', and 'high'."
+NONE = (
+    "Unsupported value: 'none' is not supported with the 'gpt-5.5' model. Supported values are: 'low', 'medium', and "
+    "'high'."
+)
 
 
 @pytest.mark.parametrize(
     ("model", "fields", "said_no", "expected"),
     [
         (MODEL, OFF, [(NONE, "reasoning.effort")], [{"effort": "low"}]),
-        (MODEL, {"effort": "low"}, [("Unsupported parameter: 'reasoning.effort' is not supported with this model.", "reasoning.effort")],
+        (MODEL, {"effort": "low"},
+        [("Unsupported parameter: 'reasoning.effort' is not supported with this model.", "reasoning.effort")],
          [None]),
-        (MODEL, {"effort": "low"}, [("Unsupported parameter: 'reasoning.summary' is not supported with this model.", "reasoning.summary")],
+        (MODEL, {"effort": "low"},
+        [("Unsupported parameter: 'reasoning.summary' is not supported with this model.", "reasoning.summary")],
          [{"effort": "low"}]),
         (MODEL, {}, [("Unknown parameter: 'reasoning'.", "reasoning")], [None]),
         ("other", {"effort": "low"}, [("reasoning: Extra inputs are not permitted", None)], [None]),
@@ -203,7 +261,9 @@ async def test_another_effort_is_tried(
     assert found[1:] == [*expected, expected[-1]], "and it is remembered"
 
 
-async def test_an_organization_that_is_not_verified_gets_neither_streams_nor_summaries(responses_server: FakeResponses, chat: Any) -> None:
+async def test_an_organization_that_is_not_verified_gets_neither_streams_nor_summaries(
+    responses_server: FakeResponses, chat: Any
+) -> None:
     responses_server.verified = False
     responses_server.script(Reply(text="one", reasoning="hm"), Reply(text="two"))
     assert reply_of(await collect(chat.stream(ask(model=MODEL)))).content == "one"
@@ -228,13 +288,20 @@ async def test_a_refused_field_is_skipped_and_remembered(
     monkeypatch.setattr("tests.support.servers.responses.check", lambda body, issued: None)
     responses_server.script(refusing(message, named), Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
-        await collect(chat.stream(ask(model="other", effort="low", response_schema={"type": "object", "properties": {}})))
+        await collect(
+            chat.stream(ask(model="other", effort="low", response_schema={"type": "object", "properties": {}}))
+        )
     assert [field in body for body in responses_server.chats] == [True, False, False]
 
 
 async def test_the_form_of_an_answer(responses_server: FakeResponses, chat: Any) -> None:
     responses_server.script(Reply(text="{}"), Reply(text="{}"))
-    closed = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
+    closed = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
     for schema in (closed, {"type": "object", "properties": {"a": {"type": "integer"}}}):
         await collect(chat.stream(ask(model=MODEL, response_schema=schema)))
     forms = [body["text"]["format"] for body in responses_server.chats]
@@ -243,11 +310,14 @@ async def test_the_form_of_an_answer(responses_server: FakeResponses, chat: Any)
 
 
 async def test_usage_counts_what_was_read_and_written_in_the_cache(responses_server: FakeResponses, chat: Any) -> None:
-    usage = {"input_tokens": 1025, "input_tokens_details": {"cached_tokens": 1000, "cache_write_tokens": 20}, "output_tokens": 30,
+    usage = {"input_tokens": 1025, "input_tokens_details": {"cached_tokens": 1000, "cache_write_tokens": 20},
+    "output_tokens": 30,
              "output_tokens_details": {"reasoning_tokens": 12}}  # fmt: skip
     responses_server.script(Reply(text="ok", usage=usage), Reply(text="ok", usage=None))
     counted = reply_of(await collect(chat.stream(ask(model=MODEL)))).usage
-    assert counted == Usage(tokens_input=1025, tokens_output=30, tokens_cached=1000, tokens_stored=20, tokens_reasoning=12)
+    assert counted == Usage(
+        tokens_input=1025, tokens_output=30, tokens_cached=1000, tokens_stored=20, tokens_reasoning=12
+    )
     assert reply_of(await collect(chat.stream(ask(model=MODEL)))).usage is None
 
 
@@ -266,9 +336,16 @@ async def test_models_and_vectors(responses_server: FakeResponses, chat: Any) ->
     models = {info.name: info for info in await chat.list_models()}
     assert list(models) == ["gpt-5.5", "gpt-4.1", "text-embedding-3-small"]
     first = models["gpt-5.5"]
-    assert (first.supports_tools, first.supports_thinking, first.context_window, first.price_input) == (True, True, 400_000, None)
+    assert (first.supports_tools, first.supports_thinking, first.context_window, first.price_input) == (
+        True,
+        True,
+        400_000,
+        None,
+    )
     assert models["text-embedding-3-small"].embedding
-    vectors, tokens = await chat.embeddings({"model": "text-embedding-3-small", "input": ["a", "b"]}, "text-embedding-3-small")
+    vectors, tokens = await chat.embeddings(
+        {"model": "text-embedding-3-small", "input": ["a", "b"]}, "text-embedding-3-small"
+    )
     assert (len(vectors), tokens) == (2, 3)
     health = await chat.test()
     assert (health.ok, health.models) == (True, 3)
@@ -290,7 +367,12 @@ ERRORS = [
     (401, "Incorrect API key provided.", "invalid_api_key", "auth"),
     (403, "Project `p` does not have access to this model", None, "auth"),
     (404, "The model `gpt-9` does not exist or you do not have access to it.", "model_not_found", "not_found"),
-    (429, "You exceeded your current quota, please check your plan and billing details.", "insufficient_quota", "quota"),
+    (
+        429,
+        "You exceeded your current quota, please check your plan and billing details.",
+        "insufficient_quota",
+        "quota",
+    ),
     (429, "Rate limit reached for gpt-5.5", "rate_limit_exceeded", "rate_limited"),
     (400, "Invalid prompt: your prompt was flagged", "invalid_prompt", "bad_request"),
     (500, "The server had an error while processing your request.", "server_error", "server_error"),
@@ -299,7 +381,9 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("status", "message", "name", "code"), ERRORS)
-async def test_refusals(responses_server: FakeResponses, chat: Any, status: int, message: str, name: Any, code: str) -> None:
+async def test_refusals(
+    responses_server: FakeResponses, chat: Any, status: int, message: str, name: Any, code: str
+) -> None:
     responses_server.script(Failure(status, error_body(message, code=name)))
     with pytest.raises(ProviderError) as caught:
         await collect(chat.stream(ask(model=MODEL, retry=False)))
@@ -309,7 +393,9 @@ async def test_refusals(responses_server: FakeResponses, chat: Any, status: int,
 
 @pytest.mark.parametrize("failed", [False, True])
 @pytest.mark.parametrize(("name", "code"), [(name, code) for _status, _message, name, code in ERRORS if name])
-async def test_errors_in_the_middle(responses_server: FakeResponses, chat: Any, name: str, code: str, failed: bool) -> None:
+async def test_errors_in_the_middle(
+    responses_server: FakeResponses, chat: Any, name: str, code: str, failed: bool
+) -> None:
     """As an event of their own, and as a response that failed."""
     error = {"code": name, "message": "it broke off"}
     if failed:
@@ -325,7 +411,9 @@ async def test_errors_in_the_middle(responses_server: FakeResponses, chat: Any, 
 async def test_what_can_be_tried_again_is(responses_server: FakeResponses, chat: Any, clock: ManualClock) -> None:
     limited = Failure(429, error_body("Rate limit reached. Please try again in 7s.", code="rate_limit_exceeded"))
     broken = Reply(text="a", midway_error={"code": "server_error", "message": "sorry"}, error_after=0)
-    responses_server.script(limited, Failure(503, error_body("overloaded")), broken, Reply(text="a", cut_after=1), Reply(text="ok"))
+    responses_server.script(
+        limited, Failure(503, error_body("overloaded")), broken, Reply(text="a", cut_after=1), Reply(text="ok")
+    )
     chat.retry = chat.retry.__class__(attempts=6)
     deltas = await run(clock, chat.stream(ask(model=MODEL)))
     assert [(delay >= 7.0, reason) for _attempt, delay, reason in retries(deltas)][:3] == [

@@ -30,19 +30,34 @@ def body_of(request: ChatRequest) -> dict[str, Any]:
     return body
 
 
-@given(ANY, st.sampled_from(MODELS), st.booleans(), st.booleans(), st.sampled_from(["low", "medium", "high", None]), st.integers(1, 9000))
+@given(
+    ANY,
+    st.sampled_from(MODELS),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(["low", "medium", "high", None]),
+    st.integers(1, 9000),
+)
 def test_every_conversation_keeps_the_rules(
     kinds: list[str], model: str, tools: bool, thinking: bool, effort: Any, max_tokens: int
 ) -> None:
     messages = conversation(kinds, model, {"items": [THOUGHT, {"type": "text", "length": 1}]})
-    options = {"tools": (ADD,) if tools else (), "enable_thinking": thinking, "effort": effort, "max_tokens": max_tokens}
+    options = {
+        "tools": (ADD,) if tools else (),
+        "enable_thinking": thinking,
+        "effort": effort,
+        "max_tokens": max_tokens,
+    }
     check(body_of(ask(*messages, model=model, **options)), Issued([(model, THOUGHT)]))
 
 
 @given(st.lists(st.sampled_from(["reasoning", "text", "tool_use"]), max_size=8), st.integers(0, 3))
 def test_any_order_of_items_goes_back_as_it_came(kinds: list[str], changed: int) -> None:
     """And where the text is no longer the one that came, the reasoning comes first; at the end it never is."""
-    layout = [{**THOUGHT, "id": f"rs_{place}"} if kind == "reasoning" else {"type": kind, "length": 1} for place, kind in enumerate(kinds)]
+    layout = [
+        {**THOUGHT, "id": f"rs_{place}"} if kind == "reasoning" else {"type": kind, "length": 1}
+        for place, kind in enumerate(kinds)
+    ]
     said = ChatMessage(
         role=Role.ASSISTANT,
         content="x" * kinds.count("text") + ("more" if changed == 1 else ""),
@@ -55,15 +70,23 @@ def test_any_order_of_items_goes_back_as_it_came(kinds: list[str], changed: int)
     if not (said.content.strip() or said.tool_calls):
         assert found == []
         return
-    whole = kinds if changed != 1 else [*(kind for kind in kinds if kind == "reasoning"), "text", *["tool_use"] * len(said.tool_calls)]
+    whole = (
+        kinds
+        if changed != 1
+        else [*(kind for kind in kinds if kind == "reasoning"), "text", *["tool_use"] * len(said.tool_calls)]
+    )
     while whole[-1] == "reasoning":
         whole = whole[:-1]
     assert found == whole
 
 
-@pytest.mark.parametrize("kept", [None, 5, [], [None], *([{"type": "text", "length": odd}] for odd in (-1, "x", None, 2.5))])
+@pytest.mark.parametrize(
+    "kept", [None, 5, [], [None], *([{"type": "text", "length": odd}] for odd in (-1, "x", None, 2.5))]
+)
 def test_what_is_stored_of_a_stranger_does_no_harm(kept: Any) -> None:
-    said = ChatMessage(role=Role.ASSISTANT, content="a", provider_data=ProviderData.pack("Server", "m", {"items": kept}))
+    said = ChatMessage(
+        role=Role.ASSISTANT, content="a", provider_data=ProviderData.pack("Server", "m", {"items": kept})
+    )
     _system, sent = turns.items([USER, said, USER])
     assert sent[1] == {"type": "message", "role": "assistant", "content": "a"}
 
@@ -71,12 +94,25 @@ def test_what_is_stored_of_a_stranger_does_no_harm(kept: Any) -> None:
 def test_outputs_follow_their_calls_and_ids_are_used_once() -> None:
     picture = ImagePart(media_type="image/png", data="aGk=")
     seen = result("c").model_copy(update={"images": (picture,)})
-    both = ChatMessage(role=Role.ASSISTANT, content="let me", tool_calls=(ToolCall(id="c", name="a b"), ToolCall(id="odd id!", name="b")))
+    both = ChatMessage(
+        role=Role.ASSISTANT,
+        content="let me",
+        tool_calls=(ToolCall(id="c", name="a b"), ToolCall(id="odd id!", name="b")),
+    )
     system, sent = turns.items(
-        [ChatMessage(role=Role.SYSTEM, content="s"), USER, both, result("odd id!", content="no"), seen, called("c", expression="1"),
+        [ChatMessage(role=Role.SYSTEM, content="s"), USER, both, result("odd id!", content="no"), seen,
+        called("c", expression="1"),
          result("c")]
     )  # fmt: skip
-    kinds = ["message", "message", "function_call", "function_call", "function_call_output", "function_call_output", "message"]
+    kinds = [
+        "message",
+        "message",
+        "function_call",
+        "function_call",
+        "function_call_output",
+        "function_call_output",
+        "message",
+    ]
     assert (system, [item["type"] for item in sent]) == ("s", [*kinds, "function_call", "function_call_output"])
     first, second, third = (item for item in sent if item["type"] == "function_call")
     assert (first["name"], first["arguments"], third["arguments"]) == ("a_b", "{}", '{"expression": "1"}')

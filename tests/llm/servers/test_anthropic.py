@@ -14,7 +14,11 @@ from tests.support.servers.anthropic_rules import FIELDS, SAMPLING
 from tests.support.servers.base import Call, Failure, Reply
 
 USER: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]
-TOOL: Any = {"name": "add", "description": "Adds.", "input_schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}
+TOOL: Any = {
+    "name": "add",
+    "description": "Adds.",
+    "input_schema": {"type": "object", "properties": {"a": {"type": "integer"}}},
+}
 ASK: dict[str, Any] = {"model": "claude-sonnet-5", "max_tokens": 500, "messages": USER}
 
 
@@ -40,18 +44,26 @@ async def test_a_whole_reply_with_calls(anthropic_server: FakeAnthropic, client:
 
 
 @pytest.mark.parametrize("chunk_size", [None, 1, 7])
-async def test_streams(anthropic_server: FakeAnthropic, client: anthropic.AsyncAnthropic, chunk_size: int | None) -> None:
+async def test_streams(
+    anthropic_server: FakeAnthropic, client: anthropic.AsyncAnthropic, chunk_size: int | None
+) -> None:
     """The client adds the pieces up to what the server meant, signature and usage too, and sends it back as it is."""
     anthropic_server.interleaves = True
     calls = [Call("add", {"a": 12}, id="toolu_1"), Call("add", {}, id="toolu_2")]
     usage = {"input_tokens": 5, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 1000, "output_tokens": 30}
-    anthropic_server.script(Reply(text="Où est-il ?", reasoning="réfléchir", calls=calls, chunk_size=chunk_size, usage=usage))
+    anthropic_server.script(
+        Reply(text="Où est-il ?", reasoning="réfléchir", calls=calls, chunk_size=chunk_size, usage=usage)
+    )
     async with client.messages.stream(**ASK, tools=[TOOL], thinking={"type": "adaptive"}) as stream:
         text = "".join([piece async for piece in stream.text_stream])
         final = await stream.get_final_message()
     assert text == "Où est-il ?"
-    assert [block.model_dump(exclude_none=True, exclude={"caller"}) for block in final.content if block.type != "text"] == [
-        block for block in anthropic_server.issued.replies["claude-sonnet-5", ("toolu_1", "toolu_2")] if block["type"] != "text"
+    assert [
+        block.model_dump(exclude_none=True, exclude={"caller"}) for block in final.content if block.type != "text"
+    ] == [
+        block
+        for block in anthropic_server.issued.replies["claude-sonnet-5", ("toolu_1", "toolu_2")]
+        if block["type"] != "text"
     ]
     assert (final.stop_reason, final.usage.cache_read_input_tokens, final.usage.output_tokens) == ("tool_use", 1000, 30)
     anthropic_server.script(Reply(text="84"))
@@ -61,8 +73,14 @@ async def test_streams(anthropic_server: FakeAnthropic, client: anthropic.AsyncA
     ]
     results = [{"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": "84"} for number in (1, 2)]
     turns: list[Any] = [*USER, {"role": "assistant", "content": back}, {"role": "user", "content": results}]
-    assert (await client.messages.create(**{**ASK, "messages": turns}, tools=[TOOL], thinking={"type": "adaptive"})).content[0].text == "84"
-    moved: list[Any] = [*USER, {"role": "assistant", "content": [*back[1:], *back[:1]][::-1]}, {"role": "user", "content": results}]
+    assert (
+        await client.messages.create(**{**ASK, "messages": turns}, tools=[TOOL], thinking={"type": "adaptive"})
+    ).content[0].text == "84"
+    moved: list[Any] = [
+        *USER,
+        {"role": "assistant", "content": [*back[1:], *back[:1]][::-1]},
+        {"role": "user", "content": results},
+    ]
     with pytest.raises(anthropic.BadRequestError, match="cannot be modified"):
         await client.messages.create(**{**ASK, "messages": moved}, tools=[TOOL], thinking={"type": "adaptive"})
 
@@ -74,13 +92,18 @@ async def test_lists_all_pages_of_models(anthropic_server: FakeAnthropic, client
     assert list(models) == ["claude-sonnet-5", "claude-haiku-4-5", "claude-opus-4-5"]
     last = models["claude-opus-4-5"]
     assert last.capabilities is not None
-    assert (last.capabilities.thinking.types.enabled.supported, last.capabilities.effort.supported, last.max_tokens) == (True, True, 64_000)
+    assert (
+        last.capabilities.thinking.types.enabled.supported,
+        last.capabilities.effort.supported,
+        last.max_tokens,
+    ) == (True, True, 64_000)
 
 
 @pytest.mark.parametrize(
     ("status", "kind", "error"),
     [
-        (400, "invalid_request_error", anthropic.BadRequestError), (401, "authentication_error", anthropic.AuthenticationError),
+        (400, "invalid_request_error", anthropic.BadRequestError),
+        (401, "authentication_error", anthropic.AuthenticationError),
         (403, "permission_error", anthropic.PermissionDeniedError), (404, "not_found_error", anthropic.NotFoundError),
         (413, "request_too_large", anthropic.APIStatusError), (429, "rate_limit_error", anthropic.RateLimitError),
         (500, "api_error", anthropic.InternalServerError), (529, "overloaded_error", anthropic.APIStatusError),
@@ -92,7 +115,9 @@ async def test_raises(
     anthropic_server.script(Failure(status, error_body(kind, "no")))
     with pytest.raises(error):
         await client.messages.create(**ASK)
-    anthropic_server.script(Reply(text="abcdefghij", midway_error={"error": {"type": kind, "message": "broke off"}}, error_after=2))
+    anthropic_server.script(
+        Reply(text="abcdefghij", midway_error={"error": {"type": kind, "message": "broke off"}}, error_after=2)
+    )
     with pytest.raises(anthropic.APIStatusError, match="broke off"):
         async for _ in await client.messages.create(**ASK, stream=True):
             pass
@@ -114,7 +139,8 @@ MARKED: Any = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral
         ({"messages": [*USER, {"role": "assistant", "content": [MARKED]}]}, "prefill"),
         ({"messages": [{"role": "user", "content": [{"type": "text", "text": " "}]}]}, "non-whitespace"),
         ({"messages": [{"role": "user", "content": [MARKED] * 5}]}, "maximum of 4"),
-        ({"messages": [*USER, {"role": "assistant", "content": CALLED}, *USER], "tools": [TOOL]}, "without `tool_result`"),
+        ({"messages": [*USER, {"role": "assistant", "content": CALLED}, *USER], "tools": [TOOL]},
+        "without `tool_result`"),
         ({"messages": [{"role": "user", "content": ANSWERED}], "tools": [TOOL]}, "unexpected `tool_use_id`"),
         ({"messages": LOOP}, "must define tools"),
         (
@@ -134,7 +160,8 @@ MARKED: Any = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral
         ),
         ({"thinking": {"type": "enabled", "budget_tokens": 1024}}, "not supported for this model"),
         ({"model": "claude-haiku-4-5", "thinking": {"type": "enabled", "budget_tokens": 1024}}, "must be greater"),
-        ({"model": "claude-haiku-4-5", "thinking": {"type": "enabled", "budget_tokens": 10}}, "greater than or equal to 1024"),
+        ({"model": "claude-haiku-4-5", "thinking": {"type": "enabled", "budget_tokens": 10}},
+        "greater than or equal to 1024"),
         ({"model": "claude-haiku-4-5", "output_config": {"effort": "low"}}, "effort"),
         ({"tool_choice": {"type": "none"}}, "while providing tools"),
         ({"tools": [TOOL, TOOL]}, "unique"),
@@ -143,6 +170,8 @@ MARKED: Any = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral
         ({"extra_body": {"seed": 1}}, "Extra inputs"),
     ],
 )  # fmt: skip
-async def test_the_rules_are_stored_also_against_the_client(client: anthropic.AsyncAnthropic, changes: Any, said: str) -> None:
+async def test_the_rules_are_stored_also_against_the_client(
+    client: anthropic.AsyncAnthropic, changes: Any, said: str
+) -> None:
     with pytest.raises(anthropic.BadRequestError, match=said):
         await client.messages.create(**{**ASK, **changes})

@@ -22,7 +22,11 @@ from tests.support.servers.vectors import vector_of
 USER: list[Any] = [{"role": "user", "content": "Hello"}]
 TOOL: dict[str, Any] = {
     "type": "function",
-    "function": {"name": "add", "description": "Adds.", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}},
+    "function": {
+        "name": "add",
+        "description": "Adds.",
+        "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}},
+    },
 }
 
 
@@ -43,7 +47,9 @@ def ollama_client(ollama_server: FakeOllama) -> ollama.AsyncClient:
     return ollama.AsyncClient(host=ollama_server.url)
 
 
-async def test_openai_reads_a_whole_reply_with_calls(openai_server: FakeOpenAI, openai_client: openai.AsyncOpenAI) -> None:
+async def test_openai_reads_a_whole_reply_with_calls(
+    openai_server: FakeOpenAI, openai_client: openai.AsyncOpenAI
+) -> None:
     openai_server.script(Reply(text="Héllo", calls=[Call("add", {"a": 1})]))
     answer = await openai_client.chat.completions.create(model="test-model", messages=USER, tools=[TOOL])
     assert answer.choices[0].message.content == "Héllo"
@@ -54,7 +60,9 @@ async def test_openai_reads_a_whole_reply_with_calls(openai_server: FakeOpenAI, 
 
 
 @pytest.mark.parametrize("chunk_size", [None, 1, 7])
-async def test_openai_streams(openai_server: FakeOpenAI, openai_client: openai.AsyncOpenAI, chunk_size: int | None) -> None:
+async def test_openai_streams(
+    openai_server: FakeOpenAI, openai_client: openai.AsyncOpenAI, chunk_size: int | None
+) -> None:
     openai_server.script(Reply(text="Où est-il ?", calls=[Call("add", {"a": 12})], chunk_size=chunk_size))
     text, arguments, usage = "", "", None
     stream = await openai_client.chat.completions.create(
@@ -79,9 +87,16 @@ async def test_openai_lists_and_embeds(openai_server: FakeOpenAI, openai_client:
 
 @pytest.mark.parametrize(
     ("status", "error"),
-    [(401, openai.AuthenticationError), (404, openai.NotFoundError), (429, openai.RateLimitError), (500, openai.APIError)],
+    [
+        (401, openai.AuthenticationError),
+        (404, openai.NotFoundError),
+        (429, openai.RateLimitError),
+        (500, openai.APIError),
+    ],
 )
-async def test_openai_raises(openai_server: FakeOpenAI, openai_client: openai.AsyncOpenAI, status: int, error: type[Exception]) -> None:
+async def test_openai_raises(
+    openai_server: FakeOpenAI, openai_client: openai.AsyncOpenAI, status: int, error: type[Exception]
+) -> None:
     openai_server.script(Failure(status, {"error": {"message": "no", "type": "t", "param": None, "code": None}}))
     with pytest.raises(error):
         await openai_client.chat.completions.create(model="test-model", messages=USER)
@@ -98,7 +113,9 @@ async def test_mistral_reads_a_whole_reply_with_calls(mistral_server: FakeMistra
 
 @pytest.mark.parametrize("chunk_size", [None, 3])
 @pytest.mark.parametrize("listed", [False, True])
-async def test_mistral_streams(mistral_server: FakeMistral, mistral_client: Any, chunk_size: int | None, listed: bool) -> None:
+async def test_mistral_streams(
+    mistral_server: FakeMistral, mistral_client: Any, chunk_size: int | None, listed: bool
+) -> None:
     mistral_server.listed_content = listed
     reply = Reply(text="Ça va", reasoning="hmm", calls=[Call("add", {"a": 1}, id="abcDEF123")], chunk_size=chunk_size)
     mistral_server.script(reply)
@@ -131,14 +148,20 @@ async def test_mistral_lists_and_embeds(mistral_client: Any) -> None:
 async def test_mistral_refuses_what_the_real_one_refuses(mistral_client: Any) -> None:
     wrong_id: list[Any] = [
         *USER,
-        {"role": "assistant", "content": "", "tool_calls": [{"id": "call_1", "function": {"name": "add", "arguments": "{}"}}]},
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "call_1", "function": {"name": "add", "arguments": "{}"}}],
+        },
         {"role": "tool", "tool_call_id": "call_1", "name": "add", "content": "1"},
     ]
     with pytest.raises(SDKError, match="length of 9"):
         await mistral_client.chat.complete_async(model="mistral-test", messages=wrong_id)
 
 
-async def test_ollama_reads_a_whole_reply_with_calls(ollama_server: FakeOllama, ollama_client: ollama.AsyncClient) -> None:
+async def test_ollama_reads_a_whole_reply_with_calls(
+    ollama_server: FakeOllama, ollama_client: ollama.AsyncClient
+) -> None:
     ollama_server.script(Reply(text="Hi", reasoning="hm", calls=[Call("add", {"a": 1})]))
     answer = await ollama_client.chat(model="test-model", messages=USER, tools=[TOOL])
     assert (answer.message.content, answer.message.thinking) == ("Hi", "hm")
@@ -147,7 +170,9 @@ async def test_ollama_reads_a_whole_reply_with_calls(ollama_server: FakeOllama, 
 
 
 @pytest.mark.parametrize("chunk_size", [None, 1])
-async def test_ollama_streams(ollama_server: FakeOllama, ollama_client: ollama.AsyncClient, chunk_size: int | None) -> None:
+async def test_ollama_streams(
+    ollama_server: FakeOllama, ollama_client: ollama.AsyncClient, chunk_size: int | None
+) -> None:
     ollama_server.script(Reply(text="Été à Paris", calls=[Call("add", {"a": 1})], chunk_size=chunk_size))
     text, calls, last = "", [], None
     async for part in await ollama_client.chat(model="test-model", messages=USER, stream=True):
@@ -158,7 +183,10 @@ async def test_ollama_streams(ollama_server: FakeOllama, ollama_client: ollama.A
 
 
 async def test_ollama_lists_shows_and_embeds(ollama_client: ollama.AsyncClient) -> None:
-    assert [model.model for model in (await ollama_client.list()).models] == ["test-model:latest", "nomic-embed-text:latest"]
+    assert [model.model for model in (await ollama_client.list()).models] == [
+        "test-model:latest",
+        "nomic-embed-text:latest",
+    ]
     shown = await ollama_client.show("test-model")
     assert shown.capabilities == ["completion", "tools"]
     assert shown.modelinfo["llama.context_length"] == 131_072

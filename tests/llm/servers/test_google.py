@@ -17,7 +17,9 @@ MODEL = "gemini-3.5-flash"
 TOOL = types.Tool(
     function_declarations=[
         types.FunctionDeclaration(
-            name="add", description="Adds.", parameters_json_schema={"type": "object", "properties": {"a": {"type": "integer"}}}
+            name="add",
+            description="Adds.",
+            parameters_json_schema={"type": "object", "properties": {"a": {"type": "integer"}}},
         )
     ]
 )
@@ -37,7 +39,9 @@ def aliases(kind: Any) -> set[str]:
 
 
 def test_the_fields_are_those_of_the_client() -> None:
-    """Of what a request may hold next to them the fake knows less: what stands outside the configuration in the API is inside here."""
+    """Of what a request may hold next to them the fake knows less: what stands outside the configuration in the API is
+    inside here.
+    """
     assert aliases(types.ThinkingConfig) == THINKING
     assert aliases(types.FunctionDeclaration) == DECLARATION
     assert aliases(types.Part) >= PART
@@ -47,34 +51,56 @@ def test_the_fields_are_those_of_the_client() -> None:
 
 
 async def test_a_whole_reply_with_calls(google_server: FakeGoogle, client: Any) -> None:
-    google_server.script(Reply(text="Héllo", reasoning="hm", calls=[Call("add", {"a": 1}, id="c1"), Call("add", {}, id="c2")]))
-    answer = await client.models.generate_content(model=MODEL, contents="Hi", config=types.GenerateContentConfig(tools=[TOOL]))
+    google_server.script(
+        Reply(text="Héllo", reasoning="hm", calls=[Call("add", {"a": 1}, id="c1"), Call("add", {}, id="c2")])
+    )
+    answer = await client.models.generate_content(
+        model=MODEL, contents="Hi", config=types.GenerateContentConfig(tools=[TOOL])
+    )
     parts = answer.candidates[0].content.parts
     assert [(part.text, bool(part.thought), bool(part.thought_signature)) for part in parts] == [
         ("hm", True, False), ("Héllo", False, False), (None, False, True), (None, False, False)
     ]  # fmt: skip
-    assert [(call.name, call.args, call.id) for call in answer.function_calls] == [("add", {"a": 1}, "c1"), ("add", {}, "c2")]
-    assert (answer.usage_metadata.prompt_token_count, answer.candidates[0].finish_reason) == (11, types.FinishReason.STOP)
+    assert [(call.name, call.args, call.id) for call in answer.function_calls] == [
+        ("add", {"a": 1}, "c1"),
+        ("add", {}, "c2"),
+    ]
+    assert (answer.usage_metadata.prompt_token_count, answer.candidates[0].finish_reason) == (
+        11,
+        types.FinishReason.STOP,
+    )
 
 
 @pytest.mark.parametrize("chunk_size", [None, 1, 7])
 async def test_streams_and_sends_back(google_server: FakeGoogle, client: Any, chunk_size: int | None) -> None:
-    """The client's chat puts the pieces into its history as they came, and the fake takes them back; changed ones it refuses."""
-    config = types.GenerateContentConfig(tools=[TOOL], thinking_config=types.ThinkingConfig(include_thoughts=True, thinking_level="LOW"))
+    """The client's chat puts the pieces into its history as they came, and the fake takes them back; changed ones it
+    refuses.
+    """
+    config = types.GenerateContentConfig(
+        tools=[TOOL], thinking_config=types.ThinkingConfig(include_thoughts=True, thinking_level="LOW")
+    )
     config.automatic_function_calling = types.AutomaticFunctionCallingConfig(disable=True)
     chat = client.chats.create(model=MODEL, config=config)
     calls = [Call("add", {"a": 12}, id="c1"), Call("add", {}, id="c2")]
-    google_server.script(Reply(text="Où ?", reasoning="réfléchir", calls=calls, chunk_size=chunk_size), Reply(text="Là.", reasoning="r"))
+    google_server.script(
+        Reply(text="Où ?", reasoning="réfléchir", calls=calls, chunk_size=chunk_size), Reply(text="Là.", reasoning="r")
+    )
     text = "".join([chunk.text or "" async for chunk in await chat.send_message_stream("Hello")])
     assert text == "Où ?"
-    results = [types.Part(function_response=types.FunctionResponse(id=f"c{n}", name="add", response={"output": "2"})) for n in (1, 2)]
+    results = [
+        types.Part(function_response=types.FunctionResponse(id=f"c{n}", name="add", response={"output": "2"}))
+        for n in (1, 2)
+    ]
     said = [chunk async for chunk in await chat.send_message_stream(results)]
     assert ["".join(each.text or "" for each in said), google_server.refusals] == ["Là.", []]
     google_server.script(Reply(text="Yes."))
     assert (await chat.send_message("Sure?")).text == "Yes.", "also the signature that came with the text"
     history = chat.get_history()
     call = next(part for content in history for part in content.parts if part.function_call)
-    end = next(number for number, content in enumerate(history) if any(part.function_response for part in content.parts)) + 1
+    end = (
+        next(number for number, content in enumerate(history) if any(part.function_response for part in content.parts))
+        + 1
+    )
     for signature, words in ((None, "missing a thought_signature"), (b"other", "Corrupted thought signature")):
         call.thought_signature = signature
         with pytest.raises(errors.ClientError, match=words):
@@ -117,7 +143,10 @@ def text(role: str, said: str = "x", **more: Any) -> Any:
 
 
 CALLED: Any = {"role": "model", "parts": [{"functionCall": {"id": "c", "name": "add", "args": {}}}]}
-ANSWERED: Any = {"role": "user", "parts": [{"functionResponse": {"id": "c", "name": "add", "response": {"output": "1"}}}]}
+ANSWERED: Any = {
+    "role": "user",
+    "parts": [{"functionResponse": {"id": "c", "name": "add", "response": {"output": "1"}}}],
+}
 OLD, PRO = "gemini-2.5-flash", "gemini-3-pro-preview"
 
 
@@ -136,20 +165,37 @@ OLD, PRO = "gemini-2.5-flash", "gemini-3-pro-preview"
         (OLD, [text("user"), text("model", thoughtSignature="Zm9v"), text("user")], {}, "Corrupted"),
         (OLD, [text("user")], {"thinking_config": {"thinking_level": "LOW"}}, "Thinking level is not supported"),
         (PRO, [text("user")], {"thinking_config": {"thinking_level": "MEDIUM"}}, "level MEDIUM is not supported"),
-        (OLD, [text("user")], {"thinking_config": {"thinking_level": "LOW", "thinking_budget": 9}}, "only set only one"),
+        (
+            OLD,
+            [text("user")],
+            {"thinking_config": {"thinking_level": "LOW", "thinking_budget": 9}},
+            "only set only one",
+        ),
         ("gemini-2.5-pro", [text("user")], {"thinking_config": {"thinking_budget": 0}}, "Budget 0 is invalid"),
         ("gemini-2.5-pro", [text("user")], {"thinking_config": {"thinking_budget": 9}}, "between 128 and 32768"),
-        ("gemini-2.0-flash", [text("user")], {"thinking_config": {"include_thoughts": True}}, "not supported by this model"),
+        (
+            "gemini-2.0-flash",
+            [text("user")],
+            {"thinking_config": {"include_thoughts": True}},
+            "not supported by this model",
+        ),
         ("gemini-2.0-flash", [text("user")], {"max_output_tokens": 9000}, "value of 9000"),
         ("gemma-3-27b-it", [text("user")], {"system_instruction": "s"}, "Developer instruction"),
         ("gemma-3-27b-it", [text("user")], {"tools": [TOOL]}, "Function calling is not enabled"),
         (OLD, [text("user")], {"tools": [TOOL], "response_mime_type": "application/json"}, "is unsupported"),
         (OLD, [text("user")], {"temperature": 3}, "range"),
         (OLD, [text("user")], {"stop_sequences": list("abcdef")}, "at most 5"),
-        (OLD, [{"role": "user", "parts": [{"inlineData": {"mimeType": "image/gif", "data": "aGk="}}]}], {}, "MIME type"),
+        (
+            OLD,
+            [{"role": "user", "parts": [{"inlineData": {"mimeType": "image/gif", "data": "aGk="}}]}],
+            {},
+            "MIME type",
+        ),
         (OLD, [text("user")], {"tools": [{"function_declarations": [{"name": "3d"}]}]}, "Invalid function name"),
     ],
 )
-async def test_the_rules_are_stored_also_against_the_client(client: Any, model: str, contents: Any, config: Any, words: str) -> None:
+async def test_the_rules_are_stored_also_against_the_client(
+    client: Any, model: str, contents: Any, config: Any, words: str
+) -> None:
     with pytest.raises(errors.ClientError, match=words):
         await client.models.generate_content(model=model, contents=contents, config=config)

@@ -1,4 +1,6 @@
-"""OpenAI's official client talks to the fake of its Responses API, streamed and not, and knows the fields the fake knows."""
+"""OpenAI's official client talks to the fake of its Responses API, streamed and not, and knows the fields the fake
+knows.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,13 @@ from tests.support.servers.responses import FakeResponses, error_body
 from tests.support.servers.responses_rules import FIELDS, REASONING
 
 USER: Any = {"role": "user", "content": "Hello"}
-TOOL: Any = {"type": "function", "name": "add", "description": "Adds.", "parameters": {"type": "object"}, "strict": False}
+TOOL: Any = {
+    "type": "function",
+    "name": "add",
+    "description": "Adds.",
+    "parameters": {"type": "object"},
+    "strict": False,
+}
 ASK: dict[str, Any] = {"model": "gpt-5.5", "input": [USER], "store": False, "include": ["reasoning.encrypted_content"]}
 
 
@@ -42,19 +50,26 @@ async def test_a_whole_reply_with_calls(responses_server: FakeResponses, client:
 
 @pytest.mark.parametrize("chunk_size", [None, 1, 7])
 async def test_streams(responses_server: FakeResponses, client: openai.AsyncOpenAI, chunk_size: int | None) -> None:
-    """The client adds the pieces up to what the server meant, and sends it back as it is; changed or moved it is refused."""
+    """The client adds the pieces up to what the server meant, and sends it back as it is; changed or moved it is
+    refused.
+    """
     responses_server.interleaves = responses_server.phases = True
     calls = [Call("add", {"a": 12}, id="call_1"), Call("add", {}, id="call_2")]
-    usage = {"input_tokens": 1025, "input_tokens_details": {"cached_tokens": 1000, "cache_write_tokens": 20}, "output_tokens": 30,
+    usage = {"input_tokens": 1025, "input_tokens_details": {"cached_tokens": 1000, "cache_write_tokens": 20},
+    "output_tokens": 30,
              "output_tokens_details": {"reasoning_tokens": 12}, "total_tokens": 1055}  # fmt: skip
-    responses_server.script(Reply(text="Où est-il ?", reasoning="réfléchir", calls=calls, chunk_size=chunk_size, usage=usage))
+    responses_server.script(
+        Reply(text="Où est-il ?", reasoning="réfléchir", calls=calls, chunk_size=chunk_size, usage=usage)
+    )
     async with client.responses.stream(**ASK, tools=[TOOL]) as stream:
         pieces = [each.delta async for each in stream if each.type == "response.output_text.delta"]
         final = await stream.get_final_response()
     assert "".join(pieces) == final.output_text == "Où est-il ?"
     assert final.usage is not None
     assert final.usage.input_tokens_details.cached_tokens == 1000
-    thought, said, one, again, two = (item.model_dump(exclude_none=True, exclude={"status", "parsed_arguments"}) for item in final.output)
+    thought, said, one, again, two = (
+        item.model_dump(exclude_none=True, exclude={"status", "parsed_arguments"}) for item in final.output
+    )
     text = {"role": "assistant", "content": "Où est-il ?", "type": "message", "phase": said["phase"]}
     one, two = ({key: value for key, value in each.items() if key != "id"} for each in (one, two))
     results = [{"type": "function_call_output", "call_id": f"call_{number}", "output": "84"} for number in (1, 2)]
@@ -84,7 +99,9 @@ async def test_lists_models(responses_server: FakeResponses, client: openai.Asyn
         (404, openai.NotFoundError), (429, openai.RateLimitError), (500, openai.InternalServerError),
     ],
 )  # fmt: skip
-async def test_raises(responses_server: FakeResponses, client: openai.AsyncOpenAI, status: int, error: type[Exception]) -> None:
+async def test_raises(
+    responses_server: FakeResponses, client: openai.AsyncOpenAI, status: int, error: type[Exception]
+) -> None:
     responses_server.script(Failure(status, error_body("no")))
     with pytest.raises(error):
         await client.responses.create(**ASK)
@@ -109,18 +126,26 @@ ANSWERED: Any = {"type": "function_call_output", "call_id": "c", "output": "1"}
         ({"input": [USER, {**CALLED, "name": "a b"}, ANSWERED]}, "does not match pattern"),
         ({"input": [USER, CALLED, ANSWERED, CALLED, ANSWERED]}, "Duplicate call_id"),
         ({"input": [{"role": "user", "content": []}]}, "empty array"),
-        ({"input": [{"role": "user", "content": [{"type": "output_text", "text": "x"}]}]}, "Invalid value: 'output_text'"),
+        (
+            {"input": [{"role": "user", "content": [{"type": "output_text", "text": "x"}]}]},
+            "Invalid value: 'output_text'",
+        ),
         ({"input": [{"role": "assistant", "content": "x"}]}, "first item"),
         ({"store": True}, "zero data retention"),
         ({"temperature": 0.5}, "'temperature' is not supported"),
         ({"max_output_tokens": 5}, ">= 16"),
         ({"model": "gpt-4.1"}, "Encrypted content is not supported"),
         ({"model": "gpt-4.1", "reasoning": {"effort": "low"}}, "'reasoning.effort' is not supported"),
-        ({"model": "gpt-5-mini", "reasoning": {"effort": "none"}}, "'none' is not supported with the 'gpt-5-mini' model"),
+        (
+            {"model": "gpt-5-mini", "reasoning": {"effort": "none"}},
+            "'none' is not supported with the 'gpt-5-mini' model",
+        ),
         ({"tools": [TOOL, TOOL]}, "unique"),
         ({"extra_body": {"seed": 1}}, "Unknown parameter: 'seed'"),
     ],
 )
-async def test_the_rules_are_stored_also_against_the_client(client: openai.AsyncOpenAI, changes: Any, said: str) -> None:
+async def test_the_rules_are_stored_also_against_the_client(
+    client: openai.AsyncOpenAI, changes: Any, said: str
+) -> None:
     with pytest.raises(openai.BadRequestError, match=said):
         await client.responses.create(**{**ASK, **changes})

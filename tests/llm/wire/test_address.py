@@ -51,7 +51,9 @@ async def verdict(kind: str, url: str, clock: ManualClock, **fields: str) -> Pro
         ("/openai/v1", "/openai"),
     ],
 )
-async def test_the_right_address_is_found(openai_server: FakeOpenAI, clock: ManualClock, prefix: str, given: str) -> None:
+async def test_the_right_address_is_found(
+    openai_server: FakeOpenAI, clock: ManualClock, prefix: str, given: str
+) -> None:
     openai_server.prefix, openai_server.api_key = prefix, KEY
     health = await verdict("openai", openai_server.root + given, clock, key=KEY)
     right = f"{openai_server.root}{prefix}"
@@ -76,7 +78,9 @@ async def test_a_web_page_is_no_model_server(openai_server: FakeOpenAI, clock: M
     assert len(openai_server.of("/v1/chat/completions")) == 1
 
 
-async def test_a_server_of_another_kind(openai_server: FakeOpenAI, ollama_server: FakeOllama, clock: ManualClock) -> None:
+async def test_a_server_of_another_kind(
+    openai_server: FakeOpenAI, ollama_server: FakeOllama, clock: ManualClock
+) -> None:
     health = await verdict("ollama", openai_server.root, clock)
     assert (health.ok, health.found_url, health.found_kind) == (False, openai_server.url, "openai")
     health = await verdict("openai", f"{ollama_server.root}/v1", clock)
@@ -99,7 +103,9 @@ async def test_a_redirect_is_named_and_not_followed(clock: ManualClock) -> None:
 
 
 @pytest.mark.parametrize("page", [False, {"status": "fine"}, "nothing", {"object": "list"}])
-async def test_without_a_list_of_models_a_server_is_well(openai_server: FakeOpenAI, clock: ManualClock, page: object) -> None:
+async def test_without_a_list_of_models_a_server_is_well(
+    openai_server: FakeOpenAI, clock: ManualClock, page: object
+) -> None:
     openai_server.models_page = page
     health = await verdict("openai", openai_server.url, clock)
     assert (health.ok, health.models, health.code) == (True, 0, "")
@@ -111,7 +117,12 @@ async def test_without_a_list_of_models_a_server_is_well(openai_server: FakeOpen
     [
         (200, "text/event-stream", b'data: {"choices": []}\n\ndata: [DONE]\n\n', True),
         (200, "application/json", b'{"choices": []}', True),
-        (404, "application/json", b'{"object": "error", "message": "The model `None` does not exist.", "code": 404}', True),
+        (
+            404,
+            "application/json",
+            b'{"object": "error", "message": "The model `None` does not exist.", "code": 404}',
+            True,
+        ),
         (422, "application/json", b'{"detail": [{"loc": ["body", "messages"], "msg": "Field required"}]}', True),
         (404, "application/json", b'{"detail": "Not Found"}', False),
         (404, "text/plain", b"Cannot POST /v1/chat/completions", False),
@@ -166,7 +177,9 @@ async def test_an_imitation_of_ollama_is_well(ollama_server: FakeOllama, clock: 
 async def test_a_server_that_loads_its_model_is_not_searched_for(openai_server: FakeOpenAI, clock: ManualClock) -> None:
     class Starting(FakeOpenAI):
         async def handle(self, request: Request, out: Response) -> None:
-            await out.failure(Failure(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}))
+            await out.failure(
+                Failure(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}})
+            )
 
     async with Starting() as server:
         health = await verdict("openai", server.url, clock)
@@ -193,7 +206,11 @@ async def test_azure(openai_server: FakeOpenAI, clock: ManualClock) -> None:
     ("url", "base", "header"),
     [
         ("https://lab.openai.azure.com", "https://lab.openai.azure.com/openai/v1", "api-key"),
-        ("https://lab.openai.azure.com/openai/deployments/gpt", "https://lab.openai.azure.com/openai/deployments/gpt", "api-key"),
+        (
+            "https://lab.openai.azure.com/openai/deployments/gpt",
+            "https://lab.openai.azure.com/openai/deployments/gpt",
+            "api-key",
+        ),
         ("https://api.example.test", "https://api.example.test/v1", "authorization"),
     ],
 )
@@ -205,7 +222,9 @@ async def test_the_header_of_the_key_follows_the_host(clock: ManualClock, url: s
 
 async def test_headers_are_sent_and_their_values_hidden(openai_server: FakeOpenAI, clock: ManualClock) -> None:
     headers = {"X-Gateway": "", "X-Token": "Bearer $GATE_TOKEN"}
-    made = provider("openai", openai_server.url, clock, key=KEY, headers=headers, environ={"GATE_TOKEN": "gate-token-value"})
+    made = provider(
+        "openai", openai_server.url, clock, key=KEY, headers=headers, environ={"GATE_TOKEN": "gate-token-value"}
+    )
     made._vault.set_header("Server", "X-Gateway", "gateway value 12345")
     assert (await made.test()).ok
     assert openai_server.requests[0].headers["x-gateway"] == "gateway value 12345"
@@ -218,7 +237,9 @@ async def test_headers_are_sent_and_their_values_hidden(openai_server: FakeOpenA
 
 
 @pytest.mark.parametrize("headers", [{"X-Gateway": ""}, {"X-Gateway": "$NOT_SET"}])
-async def test_a_header_without_its_value_is_named(openai_server: FakeOpenAI, clock: ManualClock, headers: dict[str, str]) -> None:
+async def test_a_header_without_its_value_is_named(
+    openai_server: FakeOpenAI, clock: ManualClock, headers: dict[str, str]
+) -> None:
     health = await provider("openai", openai_server.url, clock, headers=headers).test()
     assert (health.ok, health.code) == (False, "auth")
     assert "X-Gateway" in health.message

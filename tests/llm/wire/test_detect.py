@@ -13,7 +13,9 @@ from tests.support.servers.openai import FakeOpenAI
 
 
 async def found(*servers: FakeServer, clock: ManualClock) -> list[tuple[str, str]]:
-    return [(server.software, server.base_url) for server in await detect(clock, ports=[server.port for server in servers])]
+    return [
+        (server.software, server.base_url) for server in await detect(clock, ports=[server.port for server in servers])
+    ]
 
 
 async def test_each_kind_is_reported(openai_server: FakeOpenAI, ollama_server: FakeOllama, clock: ManualClock) -> None:

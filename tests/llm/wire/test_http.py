@@ -89,7 +89,9 @@ async def test_a_reply_that_stalls_is_a_timeout(openai_server: FakeOpenAI, chat:
     await asyncio.wait_for(openai_server.disconnected.wait(), 5)
 
 
-async def test_a_server_that_never_answers_is_a_timeout(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+async def test_a_server_that_never_answers_is_a_timeout(
+    openai_server: FakeOpenAI, chat: Any, clock: ManualClock
+) -> None:
     openai_server.script(Failure(hang=True))
     task = asyncio.create_task(collect(chat.stream(ask())))
     while not openai_server.requests:
@@ -116,7 +118,9 @@ async def test_comments_keep_a_reply_alive(openai_server: FakeOpenAI, chat: Any,
     assert len(await rest) > 1
 
 
-async def test_an_endless_answer_is_refused(openai_server: FakeOpenAI, chat: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_endless_answer_is_refused(
+    openai_server: FakeOpenAI, chat: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     openai_server.extra["/v1/big"] = {"x": "y" * 2000}
     monkeypatch.setattr(http, "INLINE_JSON", 100)
     assert len((await chat.http.json("GET", "/big"))["x"]) == 2000
@@ -141,7 +145,17 @@ async def test_numbers_that_are_not_json_are_refused(chat: Any) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["", "host", "ftp://host", "http://", "http://user:pw@host", "https://host?key=1", "https://host#x", "http://host:0", "http://[::1"],
+    [
+        "",
+        "host",
+        "ftp://host",
+        "http://",
+        "http://user:pw@host",
+        "https://host?key=1",
+        "https://host#x",
+        "http://host:0",
+        "http://[::1",
+    ],
 )
 def test_bad_base_urls(url: str) -> None:
     with pytest.raises(UsageError) as caught:
@@ -157,7 +171,13 @@ def test_loopback() -> None:
     assert not is_loopback("https://localhost.example.org")
 
 
-SILENT = [Failure(500, {"error": "x"}), Failure(401, ""), Failure(drop=True), Reply(text="abc", cut_after=2), Reply(text="fine")]
+SILENT = [
+    Failure(500, {"error": "x"}),
+    Failure(401, ""),
+    Failure(drop=True),
+    Reply(text="abc", cut_after=2),
+    Reply(text="fine"),
+]
 ECHOING = [
     Failure(500, {"error": f"failed for Bearer {SENTINEL}"}),
     Failure(400, f"bad key {SENTINEL}"),
@@ -170,7 +190,9 @@ ECHOING = [
 async def test_a_key_is_in_no_log_and_no_error(
     openai_server: FakeOpenAI, clock: ManualClock, caplog: pytest.LogCaptureFixture, step: Any
 ) -> None:
-    """At the lowest log level, in every kind of failure; with the locals of our frames, unless the server itself repeats the key."""
+    """At the lowest log level, in every kind of failure; with the locals of our frames, unless the server itself
+    repeats the key.
+    """
     caplog.set_level(logging.DEBUG)
     openai_server.script(step)
     chat = provider("openai", openai_server.url, clock, key=SENTINEL)
@@ -193,7 +215,11 @@ def locals_of(error: BaseException) -> str:
     chain: BaseException | None = error
     while chain is not None:
         frames = [frame for frame, _ in traceback.walk_tb(chain.__traceback__)]
-        text += "".join(repr(frame.f_locals) for frame in frames if f"{Path(atelier_desk.__file__).parent}" in frame.f_code.co_filename)
+        text += "".join(
+            repr(frame.f_locals)
+            for frame in frames
+            if f"{Path(atelier_desk.__file__).parent}" in frame.f_code.co_filename
+        )
         chain = chain.__cause__ or chain.__context__
     assert text
     return text
@@ -223,7 +249,9 @@ async def test_a_connection_serves_the_next_request_too(openai_server: FakeOpenA
     assert openai_server.connections == 1
 
 
-async def test_an_answer_that_stays_open_after_its_end_mark_is_not_waited_for(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_an_answer_that_stays_open_after_its_end_mark_is_not_waited_for(
+    openai_server: FakeOpenAI, chat: Any
+) -> None:
     openai_server.script(Reply(text="one", tail_open=True), Reply(text="two"))
     for _ in range(2):
         assert [delta async for delta in chat.stream(ask())]
@@ -231,7 +259,9 @@ async def test_an_answer_that_stays_open_after_its_end_mark_is_not_waited_for(op
 
 
 class Dropping:
-    """Serves one request of a connection, or none of one that came later, and answers the rest by silence or by hanging up."""
+    """Serves one request of a connection, or none of one that came later, and answers the rest by silence or by hanging
+    up.
+    """
 
     def __init__(self, *, silent: bool) -> None:
         self.silent = silent
@@ -289,7 +319,9 @@ async def test_a_new_connection_that_gives_no_byte_is_not_tried_again(clock: Man
     server.close()
 
 
-async def test_after_the_machine_slept_no_connection_of_before_is_used(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_after_the_machine_slept_no_connection_of_before_is_used(
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The monotonic clock stood still meanwhile, so the HTTP library still takes its connections for fresh."""
     dropping = Dropping(silent=False)
     server = await asyncio.start_server(dropping.serve, "127.0.0.1", 0)

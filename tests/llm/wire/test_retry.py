@@ -26,10 +26,17 @@ LOADING = Failure(503, {"error": {"code": 503, "message": "Loading model", "type
 
 
 async def test_waits_grow(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
-    openai_server.script(LOADING, Failure(500, {"error": "x"}), Failure(502, "<html>"), Failure(504, ""), Reply(text="ok"))
+    openai_server.script(
+        LOADING, Failure(500, {"error": "x"}), Failure(502, "<html>"), Failure(504, ""), Reply(text="ok")
+    )
     deltas = await run(clock, chat.stream(ask()))
     assert joined(deltas)[0] == "ok"
-    assert retries(deltas) == [(2, 0.5, "loading"), (3, 0.5, "server_error"), (4, 1.0, "server_error"), (5, 2.0, "server_error")]
+    assert retries(deltas) == [
+        (2, 0.5, "loading"),
+        (3, 0.5, "server_error"),
+        (4, 1.0, "server_error"),
+        (5, 2.0, "server_error"),
+    ]
 
 
 async def test_attempts_are_bounded(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
@@ -40,7 +47,9 @@ async def test_attempts_are_bounded(openai_server: FakeOpenAI, chat: Any, clock:
     assert len(openai_server.requests) == 5
 
 
-async def test_a_model_that_loads_is_waited_for_longer(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+async def test_a_model_that_loads_is_waited_for_longer(
+    openai_server: FakeOpenAI, chat: Any, clock: ManualClock
+) -> None:
     openai_server.script(*[LOADING] * 30, Reply(text="ok"))
     deltas = await run(clock, chat.stream(ask()))
     assert joined(deltas)[0] == "ok"
@@ -51,7 +60,9 @@ async def test_a_model_that_loads_is_waited_for_longer(openai_server: FakeOpenAI
     assert (caught.value.code, len(openai_server.requests)) == ("loading", 71)
 
 
-async def test_who_tries_again_still_waits_for_a_model_that_loads(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+async def test_who_tries_again_still_waits_for_a_model_that_loads(
+    openai_server: FakeOpenAI, chat: Any, clock: ManualClock
+) -> None:
     request = ask().model_copy(update={"retry": False})
     openai_server.script(*[LOADING] * 8, Reply(text="ok"))
     assert joined(await run(clock, chat.stream(request)))[0] == "ok"
@@ -61,7 +72,9 @@ async def test_who_tries_again_still_waits_for_a_model_that_loads(openai_server:
     assert (caught.value.code, len(openai_server.requests)) == ("server_error", 12)
 
 
-async def test_waiting_for_a_model_that_loads_uses_up_no_other_attempts(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+async def test_waiting_for_a_model_that_loads_uses_up_no_other_attempts(
+    openai_server: FakeOpenAI, chat: Any, clock: ManualClock
+) -> None:
     openai_server.script(*[LOADING] * 8, *[Failure(500, {"error": "x"})] * 4, Reply(text="ok"))
     assert joined(await run(clock, chat.stream(ask())))[0] == "ok"
 
@@ -107,7 +120,9 @@ async def test_a_dropped_connection_is_tried_again(openai_server: FakeOpenAI, ch
     assert retries(await run(clock, chat.stream(ask()))) == [(2, 0.5, "unreachable")]
 
 
-async def test_a_stream_cut_before_anything_was_shown_is_tried_again(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+async def test_a_stream_cut_before_anything_was_shown_is_tried_again(
+    openai_server: FakeOpenAI, chat: Any, clock: ManualClock
+) -> None:
     openai_server.script(Reply(text="Hello", cut_after=1), Reply(text="Hello"))
     deltas = await run(clock, chat.stream(ask()))
     assert retries(deltas) == [(2, 0.5, "truncated")]

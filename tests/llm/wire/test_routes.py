@@ -27,7 +27,10 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_server_on_this_machine_is_asked_without_the_proxy_and_another_through_it(
     openai_server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, library: ModuleType
 ) -> None:
-    async with FakeProxy(openai_server.port) as proxy, library.AsyncClient(transport=routed_transport(library)) as client:
+    async with (
+        FakeProxy(openai_server.port) as proxy,
+        library.AsyncClient(transport=routed_transport(library)) as client,
+    ):
         monkeypatch.setenv("ALL_PROXY", f"http://{proxy.address}")
         assert (await client.get(f"{openai_server.url}/models")).status_code == 200
         assert proxy.asked == []
@@ -37,8 +40,12 @@ async def test_a_server_on_this_machine_is_asked_without_the_proxy_and_another_t
 
 @both
 @pytest.mark.parametrize("url", ["http://far.test/v1", "https://far.test/v1"])
-@pytest.mark.parametrize("value", ["foo:bar", "socks4://127.0.0.1:1", "http://{gone}", "socks5://{gone}", "http://{asks}"])
-async def test_the_proxy_is_named_where_it_is_the_fault(monkeypatch: pytest.MonkeyPatch, library: ModuleType, url: str, value: str) -> None:
+@pytest.mark.parametrize(
+    "value", ["foo:bar", "socks4://127.0.0.1:1", "http://{gone}", "socks5://{gone}", "http://{asks}"]
+)
+async def test_the_proxy_is_named_where_it_is_the_fault(
+    monkeypatch: pytest.MonkeyPatch, library: ModuleType, url: str, value: str
+) -> None:
     async with FakeProxy() as gone:
         pass
     async with FakeProxy(refuse=407) as asks, library.AsyncClient(transport=routed_transport(library)) as client:

@@ -50,8 +50,15 @@ def test_a_byte_order_mark_is_dropped_once() -> None:
 
 
 def test_events() -> None:
-    text = 'retry: 3\n: comment\nid: 7\ndata:one\ndata: two\ndata\n\nevent: error\ndata:  {"a": 1}\n\nevent: nothing\n\ndata: tail'
-    assert events_of(text.encode()) == [Event("message", "one\ntwo\n"), Event("error", ' {"a": 1}'), Event("message", "tail")]
+    text = (
+        'retry: 3\n: comment\nid: 7\ndata:one\ndata: two\ndata\n\nevent: error\ndata:  {"a": 1}\n\nevent: '
+        "nothing\n\ndata: tail"
+    )
+    assert events_of(text.encode()) == [
+        Event("message", "one\ntwo\n"),
+        Event("error", ' {"a": 1}'),
+        Event("message", "tail"),
+    ]
 
 
 def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,6 @@
-"""Proxies and certificates: whatever the environment says, a request works or its error names the variable, the file or the host."""
+"""Proxies and certificates: whatever the environment says, a request works or its error names the variable, the file or
+the host.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,8 @@ async def test_no_proxy_to_this_machine_and_to_hosts_of_no_proxy(
 
 
 @pytest.mark.parametrize(
-    "value", ["foo:bar", "http://", "ftp://proxy:1", "socks4://127.0.0.1:1", "http://u:secret-word@proxy:port", "http://h:0"]
+    "value",
+    ["foo:bar", "http://", "ftp://proxy:1", "socks4://127.0.0.1:1", "http://u:secret-word@proxy:port", "http://h:0"],
 )
 async def test_a_proxy_that_cannot_be_one_is_named_with_its_variable(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch, value: str
@@ -115,7 +118,9 @@ async def test_a_proxy_that_does_not_answer_is_named(clock: ManualClock, monkeyp
 
 
 @pytest.mark.parametrize("url", [FAR, "https://models.test/v1"])
-async def test_a_proxy_that_wants_a_password_is_named(clock: ManualClock, monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+async def test_a_proxy_that_wants_a_password_is_named(
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
     async with FakeProxy(1, refuse=407) as proxy:
         monkeypatch.setenv("ALL_PROXY", f"http://{proxy.address}")
         health = await verdict(url, clock)
@@ -152,7 +157,12 @@ async def test_silence_behind_a_proxy_names_it(clock: ManualClock, monkeypatch: 
 
 @pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
 async def test_certificates_that_are_missing(
-    tls_server: FakeOpenAI, openai_server: FakeOpenAI, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
+    tls_server: FakeOpenAI,
+    openai_server: FakeOpenAI,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    variable: str,
 ) -> None:
     missing = str(tmp_path / "missing.pem")
     monkeypatch.setenv(variable, missing)
@@ -187,7 +197,8 @@ async def test_an_authority_of_ones_own_on_loopback(
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
     assert (await verdict(tls_server.url, clock)).ok
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
-    assert (await verdict(tls_server.url, clock, ca_file=str(file))).ok  # what the provider says comes before the variable
+    # what the provider says comes before the variable
+    assert (await verdict(tls_server.url, clock, ca_file=str(file))).ok
 
 
 async def test_a_certificate_for_another_host(clock: ManualClock, authority: trustme.CA, tmp_path: Path) -> None:
@@ -211,12 +222,18 @@ async def test_https_to_a_server_without_tls(openai_server: FakeOpenAI, clock: M
 @pytest.mark.parametrize(
     ("url", "error", "told"),
     [
-        ("https://api.openai.com/v1", socket.gaierror(-3, "Temporary failure in name resolution"), "api.openai.com is not found"),
+        (
+            "https://api.openai.com/v1",
+            socket.gaierror(-3, "Temporary failure in name resolution"),
+            "api.openai.com is not found",
+        ),
         ("https://api.openai.com/v1", OSError(errno.ENETUNREACH, "no way"), "does not lead to api.openai.com"),
         ("http://localhost:1/v1", OSError(errno.ECONNREFUSED, "no"), "Check that the server runs"),
     ],
 )
-def test_a_computer_without_a_network_is_reported_before_the_address_is_blamed(url: str, error: OSError, told: str) -> None:
+def test_a_computer_without_a_network_is_reported_before_the_address_is_blamed(
+    url: str, error: OSError, told: str
+) -> None:
     failed = httpx.ConnectError("no")
     failed.__cause__ = error
     found = transport_error(ErrorLocation("Lab", url=url), failed, answered=False)
@@ -249,7 +266,9 @@ def test_a_computer_without_a_network_is_reported_before_the_address_is_blamed(u
         ("", "http://localhost.corp.test/v1", False),
     ],
 )
-def test_which_servers_are_reached_without_the_proxy(monkeypatch: pytest.MonkeyPatch, entry: str, url: str, direct: bool) -> None:
+def test_which_servers_are_reached_without_the_proxy(
+    monkeypatch: pytest.MonkeyPatch, entry: str, url: str, direct: bool
+) -> None:
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("NO_PROXY", entry)
     assert (find_proxy(ErrorLocation("Lab"), url) is None) is direct

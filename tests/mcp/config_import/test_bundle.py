@@ -29,7 +29,13 @@ MANIFEST: dict[str, Any] = {
     },
     "user_config": {
         "folder": {"type": "directory", "title": "Folder", "required": True, "default": "${HOME}/data"},
-        "key": {"type": "string", "title": "Key", "description": "from your account", "sensitive": True, "required": True},
+        "key": {
+            "type": "string",
+            "title": "Key",
+            "description": "from your account",
+            "sensitive": True,
+            "required": True,
+        },
     },
 }
 
@@ -50,7 +56,9 @@ def test_it_is_shown_as_it_would_run(tmp_path: Path) -> None:
     assert found.config.args == (f"{tmp_path}/place/server.py", "--dir", "${CONFIG_FOLDER}")
     assert found.config.env["API_KEY"] == "${CONFIG_KEY}"
     assert found.config.env["CONFIG_KEY"] == ""
-    assert [(ask.key, ask.told, ask.secret) for ask in found.open] == [("env:CONFIG_KEY", "Key – from your account", True)]
+    assert [(ask.key, ask.told, ask.secret) for ask in found.open] == [
+        ("env:CONFIG_KEY", "Key – from your account", True)
+    ]
     assert not (tmp_path / "place").exists()
 
 

@@ -1,4 +1,6 @@
-"""Servers as other programs write them: every shape becomes the same, secrets are told apart, what is strange is a problem."""
+"""Servers as other programs write them: every shape becomes the same, secrets are told apart, what is strange is a
+problem.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,8 @@ def one(text: str, source: str = "") -> FoundServer:
         json.dumps({"name": "files", **ENTRY}),
         json.dumps({"projects": {"/home/me/p": {"mcpServers": {"files": ENTRY}}}}),
         json.dumps(
-            {"mcp": {"files": {"type": "local", "command": ["npx", *ENTRY["args"]], "environment": ENTRY["env"], "enabled": True}}}
+            {"mcp": {"files": {"type": "local", "command": ["npx", *ENTRY["args"]], "environment": ENTRY["env"],
+            "enabled": True}}}
         ),
         "\ufeff{ // mine\n \"mcpServers\": { /* one */ \"files\": " + json.dumps(ENTRY) + ",\n },\n}",
         TOML,
@@ -76,13 +79,24 @@ def test_every_program_says_the_same_in_other_words(text: str) -> None:
 def test_addresses_and_their_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN", "of-this-machine")
     found = one(
-        json.dumps({"mcpServers": {"web": {"type": "http", "url": "https://a.example/mcp", "headers": {"Authorization": "Bearer x"}}}})
+        json.dumps(
+            {
+                "mcpServers": {
+                    "web": {"type": "http", "url": "https://a.example/mcp", "headers": {"Authorization": "Bearer x"}}
+                }
+            }
+        )
     )
     assert found.config is not None
-    assert (found.config.transport, found.config.url, found.config.headers) == ("http", "https://a.example/mcp", {"Authorization": ""})
+    assert (found.config.transport, found.config.url, found.config.headers) == (
+        "http",
+        "https://a.example/mcp",
+        {"Authorization": ""},
+    )
     assert found.secrets == {"header:Authorization": "Bearer x"}
     codex = one(
-        '[mcp_servers.web]\nurl = "https://a.example/mcp"\nbearer_token_env_var = "TOKEN"\nenabled = false\ntool_timeout_sec = 90\n'
+        '[mcp_servers.web]\nurl = "https://a.example/mcp"\nbearer_token_env_var = "TOKEN"\nenabled = '
+        "false\ntool_timeout_sec = 90\n"
     )
     assert codex.config is not None
     assert codex.config.headers == {"Authorization": "Bearer ${TOKEN}"}
@@ -90,7 +104,11 @@ def test_addresses_and_their_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     gemini = one(json.dumps({"mcpServers": {"web": {"url": "https://a.example/sse"}}}), "Gemini")
     assert "SSE" in str(gemini.warnings[0])
     assert one("https://mcp.example.com/mcp").name == "mcp-example-com"
-    ids = one(json.dumps({"mcpServers": {"w": {"url": "https://a.example", "oauth": {"clientId": "me", "scopes": ["a", "b"]}}}}))
+    ids = one(
+        json.dumps(
+            {"mcpServers": {"w": {"url": "https://a.example", "oauth": {"clientId": "me", "scopes": ["a", "b"]}}}}
+        )
+    )
     assert ids.config is not None
     assert (ids.config.client_id, ids.config.scopes) == ("me", "a b")
 
@@ -107,7 +125,10 @@ def test_what_a_file_asks_people_for_is_asked() -> None:
         },
     }
     first, second = documents.servers(json.dumps(said))
-    assert [(ask.key, ask.told, ask.secret) for ask in first.open] == [("env:KEY", "Your key", True), ("env:DIR", "Where", False)]
+    assert [(ask.key, ask.told, ask.secret) for ask in first.open] == [
+        ("env:KEY", "Your key", True),
+        ("env:DIR", "Where", False),
+    ]
     assert first.config is not None
     assert first.config.args == ("--dir", "${DIR}")
     assert [(ask.key, ask.secret) for ask in second.open] == [("header:Authorization", True)]
@@ -121,7 +142,8 @@ def test_what_a_file_asks_people_for_is_asked() -> None:
         ({"args": ["--dir", "${DATA_DIR}"]}, {"env:DATA_DIR": False}, {"DATA_DIR": ""}),
         ({"env": {"API_KEY": "<YOUR_API_KEY>"}}, {"env:API_KEY": True}, {"API_KEY": ""}),
         ({"env": {"API_KEY": "your-api-key-here"}}, {"env:API_KEY": True}, {"API_KEY": ""}),
-        ({"env": {"API_KEY": "${ELSE_KEY:-none}", "HERE": "${SET_HERE}"}}, {}, {"API_KEY": "${ELSE_KEY:-none}", "HERE": "${SET_HERE}"}),
+        ({"env": {"API_KEY": "${ELSE_KEY:-none}", "HERE": "${SET_HERE}"}}, {},
+        {"API_KEY": "${ELSE_KEY:-none}", "HERE": "${SET_HERE}"}),
         ({"env": {"A": "1", "B": "${A}"}}, {}, {"A": "1", "B": "${A}"}),
     ],
 )  # fmt: skip
@@ -154,15 +176,18 @@ SERVER_JSON = {
     "packages": [
         {
             "registryType": "npm", "identifier": "@me/files", "version": "1.2.0", "transport": {"type": "stdio"},
-            "packageArguments": [{"type": "positional", "valueHint": "folder", "isRequired": True}, {"type": "named", "name": "--fast"}],
-            "environmentVariables": [{"name": "KEY", "isRequired": True, "isSecret": True}, {"name": "LEVEL", "default": "info"}],
+            "packageArguments": [{"type": "positional", "valueHint": "folder", "isRequired": True},
+            {"type": "named", "name": "--fast"}],
+            "environmentVariables": [{"name": "KEY", "isRequired": True, "isSecret": True},
+            {"name": "LEVEL", "default": "info"}],
         },
         {
             "registryType": "oci", "identifier": "docker.io/me/files", "version": "1.2.0",
             "environmentVariables": [{"name": "KEY", "isSecret": True}],
         },
     ],
-    "remotes": [{"type": "streamable-http", "url": "https://{zone}.example/mcp", "variables": {"zone": {"default": "eu"}}}],
+    "remotes": [{"type": "streamable-http", "url": "https://{zone}.example/mcp",
+    "variables": {"zone": {"default": "eu"}}}],
 }  # fmt: skip
 
 
@@ -171,7 +196,11 @@ def test_the_registrys_server_json() -> None:
     assert npm.config is not None
     assert docker.config is not None
     assert remote.config is not None
-    assert (npm.name, npm.config.command, npm.config.args) == ("files", "npx", ("-y", "@me/files@1.2.0", "${FOLDER}", "--fast"))
+    assert (npm.name, npm.config.command, npm.config.args) == (
+        "files",
+        "npx",
+        ("-y", "@me/files@1.2.0", "${FOLDER}", "--fast"),
+    )
     assert [ask.key for ask in npm.open] == ["env:KEY", "env:FOLDER"]
     assert npm.config.env == {"KEY": "", "LEVEL": "info", "FOLDER": ""}
     assert docker.config.args == ("run", "-i", "--rm", "-e", "KEY", "docker.io/me/files:1.2.0")
@@ -232,7 +261,8 @@ def test_what_holds_no_server_says_what_would(text: str) -> None:
 @pytest.mark.parametrize(
     "entry",
     [
-        {"command": ""}, {"url": "ftp://a.example"}, {"command": "x", "args": ["a\0b"]}, {"command": "x", "env": {"not a name": "1"}},
+        {"command": ""}, {"url": "ftp://a.example"}, {"command": "x", "args": ["a\0b"]},
+        {"command": "x", "env": {"not a name": "1"}},
         {"url": ["x"]}, {"type": "ws", "url": "ws://a"}, {"command": ["x"] * 1000}, {"command": []},
     ],
 )  # fmt: skip
@@ -323,13 +353,17 @@ def test_a_few_lines_that_name_one_another_are_not_unfolded() -> None:
 
 
 @pytest.mark.parametrize("depth", [300, 600, 900, 100_000])
-@pytest.mark.parametrize(("before", "after"), [("[", "]"), ('{"servers":[', "]}"), ('{"mcp":', "}"), ('{"projects":{"a":', "}}")])
+@pytest.mark.parametrize(
+    ("before", "after"), [("[", "]"), ('{"servers":[', "]}"), ('{"mcp":', "}"), ('{"projects":{"a":', "}}")]
+)
 def test_what_is_nested_without_end_holds_no_server(depth: int, before: str, after: str) -> None:
     with pytest.raises(UsageError):
         documents.servers(before * depth + "{}" + after * depth)
 
 
-@pytest.mark.parametrize("text", ["http://[::1", '{"mcpServers": {"a": {"url": "http://[::1"}}}', '[{"url": "https://]/"}]'])
+@pytest.mark.parametrize(
+    "text", ["http://[::1", '{"mcpServers": {"a": {"url": "http://[::1"}}}', '[{"url": "https://]/"}]']
+)
 def test_an_address_that_is_none_is_a_problem_and_no_crash(text: str) -> None:
     (found,) = documents.servers(text)
     assert found.problem is not None

@@ -15,13 +15,25 @@ __all__ = ["open_atelier"]
 
 FILES = {"command": "npx", "args": ["-y", "files", "/data"], "env": {"API_TOKEN": "hush-1"}}
 STARTED: dict[tuple[str, str], str] = {
-    ("Claude Desktop", ".config/Claude/claude_desktop_config.json"): json.dumps({"mcpServers": {"files": FILES}, "theme": "dark"}),
-    ("Claude Code", ".claude.json"): json.dumps({"mcpServers": {"files": {"type": "stdio", **FILES}}, "numStartups": 3}),
+    ("Claude Desktop", ".config/Claude/claude_desktop_config.json"): json.dumps(
+        {"mcpServers": {"files": FILES}, "theme": "dark"}
+    ),
+    ("Claude Code", ".claude.json"): json.dumps(
+        {"mcpServers": {"files": {"type": "stdio", **FILES}}, "numStartups": 3}
+    ),
     ("Cursor", ".cursor/mcp.json"): json.dumps({"mcpServers": {"files": FILES}}),
-    ("VS Code", ".config/Code/User/mcp.json"): json.dumps({"servers": {"files": {"type": "stdio", **FILES}}, "inputs": []}),
-    ("Copilot CLI", ".copilot/mcp-config.json"): json.dumps({"mcpServers": {"files": {"type": "local", **FILES, "tools": ["*"]}}}),
-    ("Cline", ".cline/data/settings/cline_mcp_settings.json"): json.dumps({"mcpServers": {"files": {**FILES, "autoApprove": ["read"]}}}),
-    ("Gemini", ".gemini/settings.json"): json.dumps({"ui": {}, "mcpServers": {"files": {**FILES, "timeout": 30000, "trust": True}}}),
+    ("VS Code", ".config/Code/User/mcp.json"): json.dumps(
+        {"servers": {"files": {"type": "stdio", **FILES}}, "inputs": []}
+    ),
+    ("Copilot CLI", ".copilot/mcp-config.json"): json.dumps(
+        {"mcpServers": {"files": {"type": "local", **FILES, "tools": ["*"]}}}
+    ),
+    ("Cline", ".cline/data/settings/cline_mcp_settings.json"): json.dumps(
+        {"mcpServers": {"files": {**FILES, "autoApprove": ["read"]}}}
+    ),
+    ("Gemini", ".gemini/settings.json"): json.dumps(
+        {"ui": {}, "mcpServers": {"files": {**FILES, "timeout": 30000, "trust": True}}}
+    ),
     ("Qwen", ".qwen/settings.json"): json.dumps({"mcpServers": {"files": FILES}}),
     ("Codex", ".codex/config.toml"): (
         'model = "x"\n[mcp_servers.files]\ncommand = "npx"\nargs = ["-y", "files", "/data"]\nenabled = true\n'
@@ -31,9 +43,11 @@ STARTED: dict[tuple[str, str], str] = {
         '{ // mine\n"$schema": "x", "mcp": {"files": {"type": "local", "command": ["npx", "-y", "files", "/data"],'
         ' "environment": {"API_TOKEN": "hush-1"}, "enabled": true,},}}'
     ),
-    ("Zed", ".config/zed/settings.json"): "// settings\n" + json.dumps({"theme": "One", "context_servers": {"files": FILES}}),
+    ("Zed", ".config/zed/settings.json"): "// settings\n"
+    + json.dumps({"theme": "One", "context_servers": {"files": FILES}}),
     ("goose", ".config/goose/config.yaml"): (
-        "GOOSE_MODEL: x\nextensions:\n  files:\n    type: stdio\n    cmd: npx\n    args: [-y, files, /data]\n    enabled: true\n"
+        "GOOSE_MODEL: x\nextensions:\n  files:\n    type: stdio\n    cmd: npx\n    args: [-y, files, /data]\n    "
+        "enabled: true\n"
         "    envs:\n      API_TOKEN: hush-1\n    timeout: 300\n"
     ),
     ("Vibe", ".vibe/config.toml"): (
@@ -47,15 +61,21 @@ REACHED: dict[tuple[str, str], str] = {
     ("Claude Code", ".mcp.json"): json.dumps({"mcpServers": {"far": {"type": "http", "url": FAR, "headers": KEY}}}),
     ("Cursor", ".cursor/mcp.json"): json.dumps({"mcpServers": {"far": {"url": FAR, "headers": KEY}}}),
     ("VS Code", ".vscode/mcp.json"): json.dumps({"servers": {"far": {"type": "http", "url": FAR, "headers": KEY}}}),
-    ("Copilot CLI", ".github/mcp.json"): json.dumps({"mcpServers": {"far": {"type": "http", "url": FAR, "headers": KEY}}}),
-    ("Codex", ".codex/config.toml"): f'[mcp_servers.far]\nurl = "{FAR}"\nhttp_headers = {{ Authorization = "Bearer hush-2" }}\n',
+    ("Copilot CLI", ".github/mcp.json"): json.dumps(
+        {"mcpServers": {"far": {"type": "http", "url": FAR, "headers": KEY}}}
+    ),
+    (
+        "Codex",
+        ".codex/config.toml",
+    ): f'[mcp_servers.far]\nurl = "{FAR}"\nhttp_headers = {{ Authorization = "Bearer hush-2" }}\n',
     ("Gemini", ".gemini/settings.json"): json.dumps({"mcpServers": {"far": {"httpUrl": FAR, "headers": KEY}}}),
     ("Qwen", ".qwen/settings.json"): json.dumps({"mcpServers": {"far": {"httpUrl": FAR, "headers": KEY}}}),
     ("opencode", "opencode.json"): json.dumps({"mcp": {"far": {"type": "remote", "url": FAR, "headers": KEY}}}),
     ("Kilo", "kilo.jsonc"): "/* mine */" + json.dumps({"mcp": {"far": {"type": "remote", "url": FAR, "headers": KEY}}}),
     ("Zed", ".zed/settings.json"): json.dumps({"context_servers": {"far": {"url": FAR, "headers": KEY}}}),
     ("Vibe", ".vibe/config.toml"): (
-        f'[[mcp_servers]]\nname = "far"\ntransport = "streamable-http"\nurl = "{FAR}"\nheaders = {{ Authorization = "Bearer hush-2" }}\n'
+        f'[[mcp_servers]]\nname = "far"\ntransport = "streamable-http"\nurl = "{FAR}"\nheaders = {{ Authorization = '
+        f'"Bearer hush-2" }}\n'
     ),
     ("Agent Plugin", "mcp.json"): json.dumps({"mcpServers": {"far": {"type": "http", "url": FAR, "headers": KEY}}}),
 }
@@ -90,9 +110,10 @@ async def test_the_file_of_every_program_is_found_and_read(open_atelier: Opener,
                 assert (server.config.env, server.secrets) == ({"API_TOKEN": ""}, {"env:API_TOKEN": "hush-1"}), program
             else:
                 assert (server.config.transport, server.config.url) == ("http", FAR), program
-                assert (server.config.headers, server.secrets) == ({"Authorization": ""}, {"header:Authorization": "Bearer hush-2"}), (
-                    program
-                )
+                assert (server.config.headers, server.secrets) == (
+                    {"Authorization": ""},
+                    {"header:Authorization": "Bearer hush-2"},
+                ), program
         assert "hush" not in repr(found), "what is shown has no secret in it"
         assert {(program, str(project / place)) for program, place in REACHED} <= set(found)
 

@@ -34,8 +34,8 @@ DOES = {
     "send": {"changes": True, "sends": True},
     "spawn": {"kind": ApprovalKind.SUB_AGENT},
 }
-"""What a call does, in a word: it changes files of the workspace or something else, runs a command, sends something out, starts an agent;
-else it reads."""
+"""What a call does, in a word: it changes files of the workspace or something else, runs a command, sends something
+out, starts an agent; else it reads."""
 
 
 def rows(name: str) -> Iterator[tuple[int, list[str]]]:
@@ -49,7 +49,9 @@ def levels(modes: str, written: str) -> list[Level]:
     """The runs of a lineage: modes and rules, the root's first, parted by ``>``."""
     each = [part.strip() for part in modes.split(">")]
     texts = re.split(r"(?:^| )> ", written) + [""] * len(each)
-    return [Level(_rules(text), ApprovalPolicy(mode=ApprovalMode(mode))) for mode, text in zip(each, texts, strict=False)]
+    return [
+        Level(_rules(text), ApprovalPolicy(mode=ApprovalMode(mode))) for mode, text in zip(each, texts, strict=False)
+    ]
 
 
 def _rules(written: str) -> tuple[PermissionRule, ...]:
@@ -68,7 +70,9 @@ def _rule(text: str) -> PermissionRule:
 
 
 def call(text: str) -> CallFacts:
-    """``tool key=value @path ^host &agent !concern $command line`` as facts, with the concerns that follow from what it touches."""
+    """``tool key=value @path ^host &agent !concern $command line`` as facts, with the concerns that follow from what it
+    touches.
+    """
     tool, _, rest = text.partition(" ")
     head, dollar, said = rest.partition("$")
     words = shlex.split(head, comments=False)
@@ -100,8 +104,16 @@ def _with_line(facts: CallFacts, said: str, about: dict[Concern, str], *, safe: 
     except parsing.UnreadableError:
         about[Concern.UNPARSED] = said
         return facts
-    redirects = [each for one in found.commands for each in one.redirects if each.file is not None and each.file.text != "/dev/null"]
-    read, written = (tuple(_path(each.file.text) for each in redirects if each.file and each.writes is wanted) for wanted in (False, True))
+    redirects = [
+        each
+        for one in found.commands
+        for each in one.redirects
+        if each.file is not None and each.file.text != "/dev/null"
+    ]
+    read, written = (
+        tuple(_path(each.file.text) for each in redirects if each.file and each.writes is wanted)
+        for wanted in (False, True)
+    )
     commands = tuple(_command(one, folder, safe=safe) for one in judge(said, HOME).commands)
     return replace(facts, commands=commands, paths=(*facts.paths, *read, *written), redirected=written)
 

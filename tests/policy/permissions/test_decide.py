@@ -25,7 +25,9 @@ from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
 from atelier_desk.policy.permissions.scope import holds
 from tests.policy.permissions.reading import HOME, ROOT
 
-WORDS = st.sampled_from(["ls", "git", "log", "push", "-x", "a b", "*", "it's", "--out=:*", "", "\\", 'q"', "make", "é", "cd", "&&"])
+WORDS = st.sampled_from(
+    ["ls", "git", "log", "push", "-x", "a b", "*", "it's", "--out=:*", "", "\\", 'q"', "make", "é", "cd", "&&"]
+)
 FOLDERS = st.sampled_from(["", "vendor", "a b", "*", "it's", "/etc", "x && y", "é/\\"])
 NAMES = st.sampled_from(["a", "src", ".env", "b c", "#x", "[y]", "*z", "É", "q?", "\\w", "!n"])
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
@@ -41,7 +43,9 @@ FACTS = st.builds(
     server=st.sampled_from(["", "x"]),
     changes=st.booleans(),
     writes=st.booleans(),
-    paths=st.lists(st.lists(SPELLED, min_size=1, max_size=2).map(lambda found: Path(tuple(found), (ROOT,))), max_size=2).map(tuple),
+    paths=st.lists(
+        st.lists(SPELLED, min_size=1, max_size=2).map(lambda found: Path(tuple(found), (ROOT,))), max_size=2
+    ).map(tuple),
     commands=st.lists(ANY_COMMANDS, max_size=3).map(tuple),
     hosts=st.lists(st.sampled_from(["python.org", "a.python.org", "evil.com"]).map(HostFact), max_size=2).map(tuple),
     agents=st.lists(st.sampled_from(["Ann", "ann", "Bob (2)"]).map(TargetFact), max_size=1).map(tuple),
@@ -50,8 +54,10 @@ FACTS = st.builds(
 )
 TEXTS = st.sampled_from(
     [
-        "*", "read_file", "run_command", "file_ops", "section:file_ops", "mcp__x", "mcp__*__y", "read_file(src/**)", "read_file(.env*)",
-        "*(a)", "*(//etc/**)", "*(~/**)", "run_command(git:*)", "run_command(git * push)", "run_command(*)", "run_command(make)",
+        "*", "read_file", "run_command", "file_ops", "section:file_ops", "mcp__x", "mcp__*__y", "read_file(src/**)",
+        "read_file(.env*)",
+        "*(a)", "*(//etc/**)", "*(~/**)", "run_command(git:*)", "run_command(git * push)", "run_command(*)",
+        "run_command(make)",
         "*(domain:*.python.org)", "*(domain:evil.com)", "Calc(Ann)", "*(ann)",
     ]
 )  # fmt: skip
@@ -74,7 +80,10 @@ def test_another_ask_never_allows_what_was_asked(level: Level, facts: CallFacts,
 
 @given(LEVELS, FACTS)
 def test_a_deny_that_covers_always_wins(level: Level, facts: CallFacts) -> None:
-    assert decide([Level((*level.rules, PermissionRule(text="*", action=Action.DENY)), level.policy)], facts).action is Action.DENY
+    assert (
+        decide([Level((*level.rules, PermissionRule(text="*", action=Action.DENY)), level.policy)], facts).action
+        is Action.DENY
+    )
 
 
 @given(LEVELS, FACTS, TEXTS)
@@ -128,7 +137,12 @@ def test_no_rule_is_offered_for_a_command_that_none_can_name(unsure: dict[str, A
 
 def test_settings_of_repositories_ask_until_a_rule_allows_each_of_them() -> None:
     both = ("git(repository:one)", "git(repository:two)")
-    facts = CallFacts(tool="run_command", concerns=(Concern.REPOSITORY,), about=((Concern.REPOSITORY, "core.fsmonitor"),), settings=both)
+    facts = CallFacts(
+        tool="run_command",
+        concerns=(Concern.REPOSITORY,),
+        about=((Concern.REPOSITORY, "core.fsmonitor"),),
+        settings=both,
+    )
 
     def said(*rules: tuple[str, Action], mode: ApprovalMode = ApprovalMode.AUTO) -> tuple[Action, str]:
         read = tuple(PermissionRule(text=text, action=action) for text, action in rules)
@@ -150,12 +164,18 @@ def test_who_wants_to_confirm_what_is_dangerous_is_asked_in_every_mode(mode: App
 
 
 def test_a_level_is_found_again_by_its_name_in_journals_of_other_versions() -> None:
-    """The names are in journals: a new version must give the same ones to the same rules, and the snapshot changes nothing."""
+    """The names are in journals: a new version must give the same ones to the same rules, and the snapshot changes
+    nothing.
+    """
     rule = PermissionRule(id="one", text="read_file(.env)", action=Action.DENY)
     policy = ApprovalPolicy(mode=ApprovalMode.EDIT, rules=(rule,))
     assert Level((rule,), policy).name == "1f3f6c130dcbc92c"
     assert Level((rule,), policy.model_copy(update={"snapshot": "other", "rules": ()})).name == "1f3f6c130dcbc92c"
-    others = [Level((), policy), Level((rule.model_copy(update={"action": Action.ASK}),), policy), Level((rule,), ApprovalPolicy())]
+    others = [
+        Level((), policy),
+        Level((rule.model_copy(update={"action": Action.ASK}),), policy),
+        Level((rule,), ApprovalPolicy()),
+    ]
     assert len({"1f3f6c130dcbc92c", *(each.name for each in others)}) == 4
     with pytest.raises(ValueError, match="belongs to a run"):
         decide([], CallFacts(tool="calculator"))
@@ -166,7 +186,12 @@ def test_the_narrowest_rule_of_a_file_does_not_cover_the_same_name_in_another_fo
 
     def call(root: str) -> CallFacts:
         return CallFacts(
-            tool="edit_file", risk="medium", changes=True, writes=True, paths=(Path((f"{root}/shelf.py",), (root,)),), home=HOME
+            tool="edit_file",
+            risk="medium",
+            changes=True,
+            writes=True,
+            paths=(Path((f"{root}/shelf.py",), (root,)),),
+            home=HOME,
         )
 
     for mine, other in (("/srv/mine", "/srv/other"), (f"{HOME}/mine", f"{HOME}/other")):
@@ -189,7 +214,9 @@ def test_the_narrowest_rule_of_a_command_covers_no_other(one: CommandFact, other
 
 
 @given(FACTS, st.sampled_from(ApprovalMode))
-def test_a_command_is_allowed_in_no_folder_and_with_no_option_that_is_not_certain(facts: CallFacts, mode: ApprovalMode) -> None:
+def test_a_command_is_allowed_in_no_folder_and_with_no_option_that_is_not_certain(
+    facts: CallFacts, mode: ApprovalMode
+) -> None:
     """Whatever a rule's words are: only a rule for the tool as a whole, or for every command, covers these."""
     texts = ("run_command(git:*)", "run_command(make)", "run_command(cd * && ls:*)", "run_command(git * push)")
     level = Level(tuple(PermissionRule(text=text, action=Action.ALLOW) for text in texts), ApprovalPolicy(mode=mode))
@@ -212,22 +239,31 @@ def test_an_approval_forever_holds_no_further_than_what_was_inspected() -> None:
     here = holds("w1", ("/work/app", "/work/lib"), local=True)
     assert here == (RuleScope.FOLDER, "/work/app")
     rule = PermissionRule(text="run_command(make)", action=Action.ALLOW, scope=here.scope, scope_id=here.scope_id)
-    assert [rule.holds_for(workflow_id="w2", folder=folder) for folder in ("/work/app", "/work/app/sub", "/work/lib", "")] == [
+    assert [rule.holds_for(workflow_id="w2", folder=folder) for folder in ("/work/app", "/work/app/sub", "/work/lib",
+    "")] == [
         True, False, False, False
     ]  # fmt: skip
     assert holds("w1", (), local=True) == (RuleScope.WORKFLOW, "w1")
     assert holds("w1", ("/work/app",), local=False) == (RuleScope.ALWAYS, "")
 
 
-NAMED = st.sampled_from(["run_command", "read_file", "mcp__x__*", "*", "file_ops", "section:file_ops", "mcp__x", "Calc"])
-ARGUMENTS = st.one_of(st.just(""), st.builds("({})".format, st.one_of(PATHS, st.lists(WORDS, min_size=1, max_size=3).map(" ".join))))
+NAMED = st.sampled_from(
+    ["run_command", "read_file", "mcp__x__*", "*", "file_ops", "section:file_ops", "mcp__x", "Calc"]
+)
+ARGUMENTS = st.one_of(
+    st.just(""), st.builds("({})".format, st.one_of(PATHS, st.lists(WORDS, min_size=1, max_size=3).map(" ".join)))
+)
 
 
 @given(st.lists(st.tuples(NAMED, ARGUMENTS, st.sampled_from(Action)), max_size=8), FACTS, st.sampled_from(ApprovalMode))
 def test_sorting_rules_by_name_leaves_none_out_that_covers_the_call(
     written: list[tuple[str, str, Action]], facts: CallFacts, mode: ApprovalMode
 ) -> None:
-    rules = tuple(PermissionRule(text=name + argument, action=action) for name, argument, action in written if _readable(name + argument))
+    rules = tuple(
+        PermissionRule(text=name + argument, action=action)
+        for name, argument, action in written
+        if _readable(name + argument)
+    )
     facts = replace(facts, path_tools=("read_file", "file_ops"))
     for one in (facts, replace(facts, commands=(), hosts=(), agents=())):
         _same_as_read_in_line(rules, one, mode)
@@ -237,7 +273,9 @@ def _same_as_read_in_line(rules: tuple[PermissionRule, ...], facts: CallFacts, m
     level = Level(rules, ApprovalPolicy(mode=mode))
     plain = Level(rules, level.policy)
     every = [ReadRule(place, rule, pattern.parse(rule.text), "", "") for place, rule in enumerate(rules)]
-    plain.__dict__["read"] = SimpleNamespace(about=lambda action, _facts: [one for one in every if one.rule.action is action])
+    plain.__dict__["read"] = SimpleNamespace(
+        about=lambda action, _facts: [one for one in every if one.rule.action is action]
+    )
     assert decide([level], facts) == decide([plain], facts)
 
 
@@ -251,13 +289,24 @@ def _readable(text: str) -> bool:
 
 def test_a_rule_whose_argument_is_no_path_covers_none_and_stops_nobody() -> None:
     rule = PermissionRule(text="run_command(sed s/\\)", action=Action.DENY)
-    facts = CallFacts(tool="run_command", changes=True, commands=(CommandFact(("ls", "src")),), paths=(Path((f"{ROOT}/src",), (ROOT,)),))
+    facts = CallFacts(
+        tool="run_command",
+        changes=True,
+        commands=(CommandFact(("ls", "src")),),
+        paths=(Path((f"{ROOT}/src",), (ROOT,)),),
+    )
     assert decide([Level((rule,), ApprovalPolicy(mode=ApprovalMode.AUTO))], facts).action is Action.ALLOW
 
 
 def test_a_call_meets_only_the_rules_for_paths_that_begin_as_its_own() -> None:
     texts = [f"write_file(folder{number}/**)" for number in range(500)]
-    texts += ["write_file(SRC/a.py)", "write_file(./src/**)", "write_file(*.py)", "write_file(a.py)", "write_file(//etc/**)"]
+    texts += [
+        "write_file(SRC/a.py)",
+        "write_file(./src/**)",
+        "write_file(*.py)",
+        "write_file(a.py)",
+        "write_file(//etc/**)",
+    ]
     rules = RuleSet(PermissionRule(text=text, action=Action.DENY) for text in texts)
     facts = CallFacts(tool="write_file", paths=(Path((f"{ROOT}/Src/a.py",), (ROOT,)),))
     assert [one.rule.text for one in rules.about(Action.DENY, facts)] == texts[500:]

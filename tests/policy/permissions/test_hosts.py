@@ -39,7 +39,8 @@ def test_the_text_of_a_rule_is_checked() -> None:
 
 
 @pytest.mark.parametrize(("argument", "named"), [
-    ("domain:x.org", False), ("domain:x.org:80", True), ("local:[::1]", False), ("local:[::1]:443", True), ("domain:*.x.org:8080", True),
+    ("domain:x.org", False), ("domain:x.org:80", True), ("local:[::1]", False), ("local:[::1]:443", True),
+    ("domain:*.x.org:8080", True),
 ])  # fmt: skip
 def test_whether_a_rule_names_a_port(argument: str, named: bool) -> None:
     assert pattern.is_for_port(argument) is named

@@ -1,4 +1,6 @@
-"""Rules against paths hold for every tool and command that gets at a path, and for no other call. See docs/permissions.md."""
+"""Rules against paths hold for every tool and command that gets at a path, and for no other call. See
+docs/permissions.md.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,13 @@ NAMED, TOLD, TAKEN = Path(("/w/a",)), Path(("/w/b",)), Path(("/w/c",))
     ("write_file(.env)", False, True), ("edit_file(.env)", False, True), ("delete_path(.env)", False, True),
     ("move_file(.env)", False, True), ("copy_file(.env)", False, True), ("create_directory(.env)", False, True),
     ("file_ops(.env)", True, True), ("*(.env)", True, True), ("*_file(.env)", True, True),
-    ("list_directory(.env)", False, False), ("get_file_info(.env)", False, False), ("render_3d_asset(.env)", False, False),
+    ("list_directory(.env)", False, False), ("get_file_info(.env)", False, False),
+    ("render_3d_asset(.env)", False, False),
     ("glob_files(.env)", False, False), ("run_command(cat:*)", False, False),
-    ("read_file", False, False), ("write_file", False, False), ("*", False, False), ("file_ops", False, False), ("section:x", False, False),
-    ("*(domain:evil.com)", False, False), ("read_file(domain:evil.com)", False, False), ("write_file(domain:evil.com)", False, False),
+    ("read_file", False, False), ("write_file", False, False), ("*", False, False), ("file_ops", False, False),
+    ("section:x", False, False),
+    ("*(domain:evil.com)", False, False), ("read_file(domain:evil.com)", False, False),
+    ("write_file(domain:evil.com)", False, False),
     ("*(local:nas.lan)", False, False),
 ])  # fmt: skip
 def test_what_a_rule_denies(text: str, reads: bool, writes: bool) -> None:
@@ -43,7 +48,10 @@ def test_what_denies_no_path_is_no_ban_and_hides_none_behind_it() -> None:
         PermissionRule(text="write_file(//etc/hosts)", action=Action.DENY),
     ]
     found = bans(rules)
-    assert [(ban.rule, ban.start) for ban in found] == [("read_file(~/keys/**)", "home"), ("write_file(//etc/hosts)", "top")]
+    assert [(ban.rule, ban.start) for ban in found] == [
+        ("read_file(~/keys/**)", "home"),
+        ("write_file(//etc/hosts)", "top"),
+    ]
     assert (found[0].matches("keys/one"), found[0].matches("other/one")) == (True, False)
 
 
@@ -57,7 +65,8 @@ def test_what_denies_no_path_is_no_ban_and_hides_none_behind_it() -> None:
     ("read_file(a)", "glob_files", False, False, ()),
     ("read_file(a)", "file_exists", False, False, ()),
     ("read_file(a)", "create_directory", True, False, ()),
-    # A rule against changing a path is held against what a call changes; the words of a command do not say what that is.
+    # A rule against changing a path is held against what a call changes; the words of a command do not say what that
+    # is.
     ("write_file(a)", "write_file", True, False, (TAKEN, NAMED)),
     ("write_file(a)", "delete_path", True, False, (TAKEN, NAMED)),
     ("write_file(a)", "create_directory", True, False, (TAKEN, NAMED)),
@@ -69,8 +78,15 @@ def test_what_denies_no_path_is_no_ban_and_hides_none_behind_it() -> None:
     ("list_directory(a)", "read_file", False, False, ()),
     ("list_directory(a)", "write_file", True, False, ()),
 ])  # fmt: skip
-def test_what_of_a_call_a_rule_is_held_against(text: str, tool: str, changes: bool, command: bool, held: tuple[Path, ...]) -> None:
+def test_what_of_a_call_a_rule_is_held_against(
+    text: str, tool: str, changes: bool, command: bool, held: tuple[Path, ...]
+) -> None:
     facts = CallFacts(
-        tool=tool, changes=changes, paths=(NAMED,), revealed=(TOLD,), contained=(TAKEN,), commands=(CommandFact(("cat", "a")),) * command
+        tool=tool,
+        changes=changes,
+        paths=(NAMED,),
+        revealed=(TOLD,),
+        contained=(TAKEN,),
+        commands=(CommandFact(("cat", "a")),) * command,
     )
     assert held_for(pattern.parse(text), facts) == held

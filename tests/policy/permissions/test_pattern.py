@@ -16,8 +16,10 @@ from atelier_desk.policy.permissions.pattern import covers_command, covers_path,
 @pytest.mark.parametrize(
     "text",
     [
-        "", " ", "read file", "read_file(", "read_file()", "read_file( )", "read_file(:*)", "(x)", "section:", "section:a b",
-        "read_file(../x)", "read_file(a/../../b)", "read_file(!secret)", "fetch(domain:)", "fetch(domain:a b)", "fetch(domain:*.*.x)",
+        "", " ", "read file", "read_file(", "read_file()", "read_file( )", "read_file(:*)", "(x)", "section:",
+        "section:a b",
+        "read_file(../x)", "read_file(a/../../b)", "read_file(!secret)", "fetch(domain:)", "fetch(domain:a b)",
+        "fetch(domain:*.*.x)",
         "fetch(domain:a/b)", "read_file(x) ", "read_file(x)y", "domain:x", "a\nb",
     ],
 )  # fmt: skip
@@ -41,12 +43,16 @@ def test_the_home_folder_of_a_rule_for_a_command_is_its_name_letter_by_letter(ar
 
 NAMES = st.sampled_from(["src", "SRC", "a.py", "b", "é", "x y", "A.PY", ".git", "..a"])
 LINES = st.lists(
-    NAMES | st.sampled_from(["**", "*", "*.py", "s?c", "[ab]", "", ".", "sr", "\\b", "b\\", "~", "//"]), min_size=1, max_size=4
+    NAMES | st.sampled_from(["**", "*", "*.py", "s?c", "[ab]", "", ".", "sr", "\\b", "b\\", "~", "//"]),
+    min_size=1,
+    max_size=4,
 )
 
 
 @given(
-    argument=st.tuples(st.sampled_from(["", "/", "./", "//", "~/"]), LINES.map("/".join), st.sampled_from(["", "/", " "])).map("".join),
+    argument=st.tuples(
+        st.sampled_from(["", "/", "./", "//", "~/"]), LINES.map("/".join), st.sampled_from(["", "/", " "])
+    ).map("".join),
     below=st.lists(NAMES, max_size=4).map("/".join),
     root=st.sampled_from(["/w", "/w/src", "/"]),
 )
@@ -60,8 +66,10 @@ def test_what_a_rule_s_paths_begin_with_is_what_it_covers(argument: str, below: 
 @pytest.mark.parametrize(
     ("argument", "begins"),
     [
-        ("src/**", "src"), ("/src/a.py", "src/a.py"), ("./src/Lib/*.py", "src/lib"), ("/a.py", "a.py"), ("src/fi*", "src"), ("/fi*", ""),
-        ("src/", ""), ("src", ""), ("*.py", ""), ("**/src/a", ""), ("//etc/**", ""), ("~/src/a", ""), ("a/../b", ""), ("src/a b/c", "src"),
+        ("src/**", "src"), ("/src/a.py", "src/a.py"), ("./src/Lib/*.py", "src/lib"), ("/a.py", "a.py"),
+        ("src/fi*", "src"), ("/fi*", ""),
+        ("src/", ""), ("src", ""), ("*.py", ""), ("**/src/a", ""), ("//etc/**", ""), ("~/src/a", ""), ("a/../b", ""),
+        ("src/a b/c", "src"),
         ("src/a/", "src/a"), ("a//b", ""), ("/", ""), ("", ""),
     ],
 )  # fmt: skip

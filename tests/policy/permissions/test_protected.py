@@ -11,17 +11,26 @@ ROOT = "/work/app"
 
 
 def asks(*spellings: str) -> bool:
-    return protected([Path(tuple(one if one.startswith("/") else f"{ROOT}/{one}" for one in spellings), (ROOT,))], ["/data/atelier"]) != ""
+    return (
+        protected(
+            [Path(tuple(one if one.startswith("/") else f"{ROOT}/{one}" for one in spellings), (ROOT,))],
+            ["/data/atelier"],
+        )
+        != ""
+    )
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        ".git/hooks/pre-commit", ".git/hooks", "sub/module/.git/hooks/post-merge", ".git/config", ".gitmodules", ".GIT/Hooks/pre-push",
+        ".git/hooks/pre-commit", ".git/hooks", "sub/module/.git/hooks/post-merge", ".git/config", ".gitmodules",
+        ".GIT/Hooks/pre-push",
         ".git/modules/x/hooks/y", "AGENTS.md", "docs/agents.md", "Claude.md", ".claude/settings.json", ".mcp.json",
         ".github/workflows/ci.yml",
-        ".gitlab-ci.yml", "Jenkinsfile", "/home/ann/.bashrc", "/home/ann/.ssh/authorized_keys", "/home/ann/.config/fish/config.fish",
-        "/data/atelier/database", "/data/atelier", "/DATA/Atelier/x", ".husky/pre-commit", ".vscode/tasks.json", ".git", ".git./hooks/x",
+        ".gitlab-ci.yml", "Jenkinsfile", "/home/ann/.bashrc", "/home/ann/.ssh/authorized_keys",
+        "/home/ann/.config/fish/config.fish",
+        "/data/atelier/database", "/data/atelier", "/DATA/Atelier/x", ".husky/pre-commit", ".vscode/tasks.json", ".git",
+        ".git./hooks/x",
         ".bashrc ", ".bashrc::$DATA", "ｅ/.ｇit/config",
     ],
 )  # fmt: skip
@@ -53,7 +62,15 @@ def test_a_link_to_a_protected_name_is_named_as_the_call_does() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [".git/hooks/pre-commit", ".git/config", ".git/modules/x/config", ".vscode/tasks.json", "AGENTS.md", ".github/workflows/ci.yml"]
+    "name",
+    [
+        ".git/hooks/pre-commit",
+        ".git/config",
+        ".git/modules/x/config",
+        ".vscode/tasks.json",
+        "AGENTS.md",
+        ".github/workflows/ci.yml",
+    ],
 )
 @pytest.mark.parametrize("folder", ["", "vendor/lib/", "packages/a/b/c/"])
 def test_repositories_below_a_workspace_are_protected_as_it_is(folder: str, name: str) -> None:

@@ -15,7 +15,9 @@ from atelier_desk.policy.permissions.rule_import import LINES, read
 def became(whole: object) -> dict[str, list[str] | str]:
     """For each line what it became, or the English of why not."""
     return {
-        line.source: line.problem.text if line.problem is not None else [f"{rule.action} {rule.text}" for rule in line.rules]
+        line.source: line.problem.text
+        if line.problem is not None
+        else [f"{rule.action} {rule.text}" for rule in line.rules]
         for line in read(json.dumps(whole))
     }
 
@@ -44,7 +46,9 @@ def test_claude_settings() -> None:
     assert found["allow: mcp__github__get_issue"] == ["allow mcp__github__get_issue"]
     assert found["allow: Task(Ann)"] == ["allow DelegateTaskTool(Ann)"]
     assert found["ask: Bash(git push:*)"] == ["ask run_command(git push:*)"]
-    assert found["deny: Read(./.env)"] == [f"deny {tool}(./.env)" for tool in ("read_file", "search_files", "get_file_info", "copy_file")]
+    assert found["deny: Read(./.env)"] == [
+        f"deny {tool}(./.env)" for tool in ("read_file", "search_files", "get_file_info", "copy_file")
+    ]
     assert found["deny: mcp__shop"] == ["deny mcp__shop"]
     assert found["deny: Frobnicate"] == "no tool here corresponds to it"
     assert found["deny: Bash(rm"] == "its bracket is not closed"
@@ -66,7 +70,8 @@ def test_opencode() -> None:
         }
     )
     assert found["edit: ask"] == [
-        f"ask {tool}" for tool in ("write_file", "edit_file", "delete_path", "move_file", "copy_file", "create_directory")
+        f"ask {tool}"
+        for tool in ("write_file", "edit_file", "delete_path", "move_file", "copy_file", "create_directory")
     ]
     assert found["bash *: ask"] == "calls are asked about anyway without a rule"
     assert found["bash git *: allow"] == ["allow run_command(git *)"]
@@ -90,10 +95,13 @@ def test_a_file_with_too_many_rules() -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=20), lambda inner: st.lists(inner, max_size=4), max_leaves=8
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4),
+    max_leaves=8,
 )
 TABLE = st.dictionaries(
-    st.sampled_from(["allow", "ask", "deny", "bash", "edit", "*", "x"]), JSON | st.dictionaries(st.text(max_size=8), JSON, max_size=3)
+    st.sampled_from(["allow", "ask", "deny", "bash", "edit", "*", "x"]),
+    JSON | st.dictionaries(st.text(max_size=8), JSON, max_size=3),
 )
 
 

@@ -60,7 +60,9 @@ async def test_a_backup_is_made_while_the_store_is_in_use(datadir: DataDir) -> N
     assert second.counts["workflow"] == 2
 
 
-async def test_restore_brings_rows_and_reports_back_and_keeps_what_it_replaced(made: BackupInfo, datadir: DataDir) -> None:
+async def test_restore_brings_rows_and_reports_back_and_keeps_what_it_replaced(
+    made: BackupInfo, datadir: DataDir
+) -> None:
     async with await Store.open(datadir.database) as store:
         repos = Repositories(store, datadir)
         (workflow,) = await repos.workflows.list()
@@ -154,17 +156,21 @@ async def test_restore_refuses_while_the_data_is_in_use(made: BackupInfo, datadi
 
 
 MOVES = 8
-"""Moves and deletions of folders in a restore of a database and reports: 1 ready, 2 unpacking gone, 3 to 6 the swap, 7 the replaced data to
-the backups, 8 ready gone."""
+"""Moves and deletions of folders in a restore of a database and reports: 1 ready, 2 unpacking gone, 3 to 6 the swap, 7
+the replaced data to the backups, 8 ready gone."""
 
 
 @pytest.mark.parametrize("moves", [1, 4, 7])
-async def test_a_restore_that_was_killed_is_finished_or_undone_at_the_next_start(made: BackupInfo, datadir: DataDir, moves: int) -> None:
+async def test_a_restore_that_was_killed_is_finished_or_undone_at_the_next_start(
+    made: BackupInfo, datadir: DataDir, moves: int
+) -> None:
     await check_killed_restore(made, datadir, moves)
 
 
 async def check_killed_restore(made: BackupInfo, datadir: DataDir, moves: int) -> None:
-    """Kill a restore before one of its moves: the next start has the old data whole or the new, and nothing half done is left."""
+    """Kill a restore before one of its moves: the next start has the old data whole or the new, and nothing half done
+    is left.
+    """
     async with await Store.open(datadir.database) as store:
         repos = Repositories(store, datadir)
         (workflow,) = await repos.workflows.list()
@@ -202,7 +208,9 @@ async def test_a_restore_that_is_cancelled_is_whole_or_not_begun(made: BackupInf
 
 
 @pytest.mark.parametrize("damage", [flip(0.2), flip(0.6), cut(50), cut(2_000)], ids=["begin", "middle", "end", "half"])
-async def test_a_damaged_backup_is_refused_and_nothing_changes(made: BackupInfo, datadir: DataDir, damage: object) -> None:
+async def test_a_damaged_backup_is_refused_and_nothing_changes(
+    made: BackupInfo, datadir: DataDir, damage: object
+) -> None:
     assert callable(damage)
     damage(made.path)
     with pytest.raises(StorageError) as caught:
@@ -251,7 +259,9 @@ async def test_an_existing_file_is_never_overwritten(made: BackupInfo, datadir: 
             await backup.create(store, datadir, made.path)
 
 
-async def test_a_copy_that_does_not_match_is_deleted(tmp_path: Path, datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_copy_that_does_not_match_is_deleted(
+    tmp_path: Path, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await closed_database(datadir.database)
     pack = archive.pack
 
@@ -275,7 +285,9 @@ async def test_everything_the_help_promises_is_in_it(datadir: DataDir, tmp_path:
         repos = Repositories(store, datadir)
         await repos.settings.save(Settings(font_scale=150, confirmed_tools={"mine.py": "hash"}))
         made = await backup.create(store, datadir, tmp_path / "b.zip")
-    assert made.files == len([path for path in datadir.database.rglob("*") if path.is_file() and path.name != "LOCK"]) + 3
+    assert (
+        made.files == len([path for path in datadir.database.rglob("*") if path.is_file() and path.name != "LOCK"]) + 3
+    )
     (datadir.tools / "mine.py").write_text("changed")
     (datadir.tools / "later.py").write_text("later")
     (datadir.attachments / "été.png").unlink()
@@ -307,7 +319,9 @@ def test_a_flipped_bit_anywhere_is_found(datadir: DataDir, tmp_path: Path) -> No
     (datadir.reports / "w").mkdir()
     (datadir.reports / "w" / "Plan.md").write_text("# The plan")
     path = tmp_path / "b.zip"
-    archive.pack(tmp_path / "no database", datadir.root, path, {"format": 1, "schema": 1, "created_at": "", "counts": {}})
+    archive.pack(
+        tmp_path / "no database", datadir.root, path, {"format": 1, "schema": 1, "created_at": "", "counts": {}}
+    )
     whole = path.read_bytes()
     assert archive._unpack(path, new_folder(tmp_path / "whole"))["schema"] == 1
     for position in range(0, len(whole), 3):

@@ -52,7 +52,9 @@ async def test_purged_text_is_on_the_disk_until_the_database_is_compacted(datadi
     left = left_of(datadir.root)
     assert set(left) == {word.decode() for word in WORDS}
     places = ("database/", datadir.history_index.name)
-    assert all(name.startswith(places) for name in left.values()), "the file of a report goes at once; its words are in the index"
+    assert all(name.startswith(places) for name in left.values()), (
+        "the file of a report goes at once; its words are in the index"
+    )
     done = await compact(datadir)
     assert left_of(datadir.root) == {}
     assert done.after < done.before

@@ -69,7 +69,9 @@ async def test_one_that_is_open_is_locked(tmp_path: Path) -> None:
     assert caught.value.code == "locked"
 
 
-async def test_a_helper_that_fails_by_itself_does_not_call_the_files_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_helper_that_fails_by_itself_does_not_call_the_files_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await closed_database(tmp_path / "database")
     broken = tmp_path / "broken" / "atelier_desk"
     broken.mkdir(parents=True)

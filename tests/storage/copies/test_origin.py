@@ -1,4 +1,5 @@
-"""A data folder knows its own backups, and none that was made elsewhere, made before backups were signed, or rewritten."""
+"""A data folder knows its own backups, and none that was made elsewhere, made before backups were signed, or
+rewritten."""
 
 from __future__ import annotations
 
@@ -58,7 +59,9 @@ def rewritten(path: Path, change: Change) -> Path:
         files = {name: source.read(name) for name in source.namelist()}
     manifest = json.loads(files.pop(MANIFEST))
     change(manifest, files)
-    manifest["files"] = {name: hashlib.sha256(data).hexdigest() for name, data in files.items() if not name.endswith("/")}
+    manifest["files"] = {
+        name: hashlib.sha256(data).hexdigest() for name, data in files.items() if not name.endswith("/")
+    }
     target = path.with_name("rewritten.zip")
     with target.open("w+b") as file:
         with zipfile.ZipFile(file, "w") as copy:
@@ -146,11 +149,15 @@ async def test_on_a_fresh_machine_it_is_from_elsewhere(made: BackupInfo, tmp_pat
 
 async def test_backups_before_a_migration_are_the_folders_own(made: BackupInfo, datadir: DataDir) -> None:
     assert origin.is_own(datadir.root, json.loads(zipfile.ZipFile(made.path).read(MANIFEST)))
-    archive.pack(datadir.database, datadir.root, datadir.backups / "before.zip", {"format": 1, "schema": 1, "counts": {}})
+    archive.pack(
+        datadir.database, datadir.root, datadir.backups / "before.zip", {"format": 1, "schema": 1, "counts": {}}
+    )
     assert origin.made_here(datadir.backups / "before.zip", datadir.root, MANIFEST, MANIFEST_BYTES)
 
 
-async def test_the_mark_is_there_before_the_data_and_outlives_a_kill_between_the_moves(made: BackupInfo, datadir: DataDir) -> None:
+async def test_the_mark_is_there_before_the_data_and_outlives_a_kill_between_the_moves(
+    made: BackupInfo, datadir: DataDir
+) -> None:
     ready = datadir.root / "restoring-1"
     (ready / "database").mkdir(parents=True)
     origin.mark(ready)
@@ -163,7 +170,9 @@ async def test_the_mark_is_there_before_the_data_and_outlives_a_kill_between_the
     assert origin.marked(datadir.root) == b"", "one of its own takes the place of both"
 
 
-async def test_a_kill_while_the_rest_of_a_restore_is_deleted_keeps_the_mark(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_kill_while_the_rest_of_a_restore_is_deleted_keeps_the_mark(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ready = datadir.root / "restoring-1"
     (ready / "database").mkdir(parents=True)
     origin.mark(ready)
@@ -188,7 +197,9 @@ async def test_what_is_no_backup_was_made_by_nobody(datadir: DataDir, tmp_path: 
 
 
 @pytest.mark.parametrize("stage", [origin.GRANTS, origin.RUNS])
-async def test_a_backup_made_before_all_from_elsewhere_is_switched_off_is_not_signed(datadir: DataDir, stage: bytes) -> None:
+async def test_a_backup_made_before_all_from_elsewhere_is_switched_off_is_not_signed(
+    datadir: DataDir, stage: bytes
+) -> None:
     """As the one before a migration: else restoring it as this folder's own would put all grants in force."""
     async with await Store.open(datadir.database) as store:
         origin.mark(datadir.root, stage)
@@ -208,7 +219,9 @@ ACTING = (
 
 
 @pytest.mark.parametrize("statement", ACTING, ids=lambda text: " ".join(text.split()[:4]))
-async def test_a_database_from_elsewhere_that_acts_by_itself_is_refused(template: DataDir, tmp_path: Path, statement: str) -> None:
+async def test_a_database_from_elsewhere_that_acts_by_itself_is_refused(
+    template: DataDir, tmp_path: Path, statement: str
+) -> None:
     foreign, here = DataDir(tmp_path / "foreign").ensure(), DataDir(tmp_path / "here").ensure()
     shutil.copytree(template.database, foreign.database, dirs_exist_ok=True)
     engine = await Engine.open(foreign.database, fsync=False)

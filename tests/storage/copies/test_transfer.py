@@ -35,7 +35,9 @@ BIG = {"big": 2**70}
 
 async def fill(repos: Repositories, messages: int = 3) -> Workflow:
     """Something in nearly every table."""
-    workflow = await repos.workflows.create(Workflow(name="été \0 'x'", head_run_id="run", stream_seq=1, workspace=("/a", "/b")))
+    workflow = await repos.workflows.create(
+        Workflow(name="été \0 'x'", head_run_id="run", stream_seq=1, workspace=("/a", "/b"))
+    )
     run = Run(id="run", workflow_id=workflow.id)
     await repos.journal.commit(
         Commit(
@@ -43,12 +45,23 @@ async def fill(repos: Repositories, messages: int = 3) -> Workflow:
             runs=(run,),
             messages=tuple(
                 Message(
-                    workflow_id=workflow.id, run_id="run", seq=seq, role=MessageRole.USER, content=f"message {seq}", details={"big": 2**70}
+                    workflow_id=workflow.id,
+                    run_id="run",
+                    seq=seq,
+                    role=MessageRole.USER,
+                    content=f"message {seq}",
+                    details={"big": 2**70},
                 )
                 for seq in range(1, messages + 1)
             ),
-            executions=(ToolExecution(id="run:c", workflow_id=workflow.id, run_id="run", call_id="c", tool="t", result={"a": None}),),
-            approvals=(ApprovalRequest(workflow_id=workflow.id, run_id="run", call_id="c", tool="t", arguments={"a": None}),),
+            executions=(
+                ToolExecution(
+                    id="run:c", workflow_id=workflow.id, run_id="run", call_id="c", tool="t", result={"a": None}
+                ),
+            ),
+            approvals=(
+                ApprovalRequest(workflow_id=workflow.id, run_id="run", call_id="c", tool="t", arguments={"a": None}),
+            ),
             frames=(PromptFrame(id="frame", workflow_id=workflow.id, system="é"),),
             tasks=(Task(workflow_id=workflow.id, name="task"),),
         )
@@ -121,7 +134,9 @@ async def test_an_export_of_a_newer_version_is_refused(store: Store, tmp_path: P
         assert caught.value.code == "newer_schema"
 
 
-@pytest.mark.parametrize("kind", ["cut line", "missing line", "missing file", "unknown table", "no manifest", "bad name"])
+@pytest.mark.parametrize(
+    "kind", ["cut line", "missing line", "missing file", "unknown table", "no manifest", "bad name"]
+)
 async def test_a_damaged_export_leaves_the_database_empty(repos: Repositories, tmp_path: Path, kind: str) -> None:
     await fill(repos)
     folder = tmp_path / "out"
@@ -162,7 +177,8 @@ VALUES = st.recursive(
     | st.binary(max_size=20)
     | st.builds(record, st.just("run"), st.text(min_size=1) | st.lists(st.text(), min_size=1, max_size=2)),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.sampled_from(["$time", "$bytes", "$object"]), inner, max_size=3)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text() | st.sampled_from(["$time", "$bytes", "$object"]), inner, max_size=3)
     ),
     max_leaves=6,
 )
@@ -177,7 +193,9 @@ def test_times_are_readable() -> None:
     assert transfer.to_plain(datetime(2026, 1, 2, tzinfo=UTC)) == {"$time": "2026-01-02T00:00:00+00:00"}
 
 
-async def test_files_that_are_not_as_exported_are_refused_until_their_line_is_removed(repos: Repositories, tmp_path: Path) -> None:
+async def test_files_that_are_not_as_exported_are_refused_until_their_line_is_removed(
+    repos: Repositories, tmp_path: Path
+) -> None:
     workflow = await fill(repos)
     (repos.datadir.tools / "mine.py").write_text("mine")
     (repos.datadir.attachments / "a.png").write_bytes(b"picture")

@@ -40,7 +40,10 @@ def next_migration(monkeypatch: pytest.MonkeyPatch) -> None:
 
     @schema.migration(NEXT - 1, NEXT, "colours")
     async def colours(db: schema.Migrator) -> None:
-        await db.run("DEFINE FIELD IF NOT EXISTS colour ON workflow TYPE option<string>; UPDATE workflow SET colour = 'grey' RETURN NONE;")
+        await db.run(
+            "DEFINE FIELD IF NOT EXISTS colour ON workflow TYPE option<string>; UPDATE workflow SET colour = 'grey' "
+            "RETURN NONE;"
+        )
 
 
 def sample(number: int, folder: Path) -> tuple[Path, Rows]:
@@ -103,7 +106,9 @@ async def test_a_backup_of_an_earlier_version_is_restored_whole(tmp_path: Path, 
         await check_content(store, datadir, rows)
 
 
-async def test_a_folder_that_is_brought_over_has_the_tables_and_the_one_record_of_a_new_one(store: Store, tmp_path: Path) -> None:
+async def test_a_folder_that_is_brought_over_has_the_tables_and_the_one_record_of_a_new_one(
+    store: Store, tmp_path: Path
+) -> None:
     folder, rows = sample(OLDEST, tmp_path / "sample")
     datadir = DataDir(folder / "data").ensure()
     new = await schema.definitions(store._engine)
@@ -141,7 +146,12 @@ async def test_a_folder_before_the_oldest_version_is_refused_and_left_alone(tmp_
             await Store.open(datadir.database)
         assert caught.value.code == "older_schema"
         said = str(caught.value)
-        for words in (f"format is {OLDEST - 1},", f"from {OLDEST} on", "with the Atelier that wrote it", str(datadir.database)):
+        for words in (
+            f"format is {OLDEST - 1},",
+            f"from {OLDEST} on",
+            "with the Atelier that wrote it",
+            str(datadir.database),
+        ):
             assert words in said
         assert content(datadir.root) == before
 
@@ -171,8 +181,9 @@ async def test_a_migration_after_the_newest_runs_once(tmp_path: Path, clock: Man
     assert (await archive.verify(backup)).schema == OLDEST
 
 
-# The oldest sample's upgrade makes 63 requests: 1 asks for the number of commits, 2 to 4 migrate, up to 10 it looks at what
-# is defined, and then reads every row. Of the 83 steps for the test of kills 69 to 79 are the swap, 80 to 82 the opening.
+# The oldest sample's upgrade makes 63 requests: 1 asks for the number of commits, 2 to 4 migrate, up to 10 it looks at
+# what is defined, and then reads every row. Of the 83 steps for the test of kills 69 to 79 are the swap, 80 to 82 the
+# opening.
 
 
 async def check_failure_at(number: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,18 +209,28 @@ async def check_failure_at(number: int, folder: Path, monkeypatch: pytest.Monkey
             await (await Store.open(datadir.database)).close()
     assert caught.value.code == "cannot_migrate"
     said = str(caught.value)
-    for words in (f"has format {OLDEST} ", f"to format {schema.latest()},", "no such field", "Nothing was changed", str(datadir.database)):
+    for words in (
+        f"has format {OLDEST} ",
+        f"to format {schema.latest()},",
+        "no such field",
+        "Nothing was changed",
+        str(datadir.database),
+    ):
         assert words in said
     assert content(datadir.root) == before
 
 
 @pytest.mark.parametrize("number", [2, 3, 4, 7, 40])
-async def test_a_migration_that_fails_leaves_the_folder_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+async def test_a_migration_that_fails_leaves_the_folder_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     await check_failure_at(number, tmp_path / "sample", monkeypatch)
 
 
 @pytest.mark.parametrize("what", ["pack", "verify"])
-async def test_nothing_is_changed_when_the_backup_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+async def test_nothing_is_changed_when_the_backup_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
     folder, rows = sample(OLDEST, tmp_path / "sample")
     datadir = DataDir(folder / "data").ensure()
     before = content(datadir.database)
@@ -289,7 +310,11 @@ async def test_data_from_elsewhere_keeps_its_mark(tmp_path: Path) -> None:
     await restore(folder / "backup.zip", datadir, from_elsewhere=True)
     marks = [file.name for file in datadir.root.iterdir() if file.name == "from-elsewhere"]
     async with await Store.open(datadir.database):
-        assert [file.name for file in datadir.root.iterdir() if file.name == "from-elsewhere"] == marks == ["from-elsewhere"]
+        assert (
+            [file.name for file in datadir.root.iterdir() if file.name == "from-elsewhere"]
+            == marks
+            == ["from-elsewhere"]
+        )
 
 
 @pytest.mark.parametrize("step", [4, 8, 70, 73, 76, 78])

@@ -56,7 +56,9 @@ async def test_a_folder_that_cannot_be_written_is_reported(datadir: DataDir) -> 
         await Artefacts(datadir).store("w1", "a", b"x", "")
 
 
-async def test_on_a_full_disk_that_is_reported_and_what_is_there_needs_no_room(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_on_a_full_disk_that_is_reported_and_what_is_there_needs_no_room(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
     artefacts = Artefacts(datadir)
     part = await artefacts.store("w1", "a", b"x", "")
 

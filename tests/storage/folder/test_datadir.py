@@ -23,7 +23,9 @@ def test_ensure_makes_the_parts_for_the_owner_alone(tmp_path: Path) -> None:
         datadir.exports,
     ):
         assert folder.stat().st_mode & 0o777 == 0o700
-    assert not datadir.database.exists(), "the database makes its own folder, so that an empty one is never mistaken for it"
+    assert not datadir.database.exists(), (
+        "the database makes its own folder, so that an empty one is never mistaken for it"
+    )
     assert datadir.ensure() == datadir
 
 

@@ -24,7 +24,9 @@ def disk(**files: int) -> SimpleNamespace:
     return SimpleNamespace(f_frsize=1000, f_blocks=1_000_000, f_bfree=200_000, f_bavail=200_000, **files)
 
 
-def test_a_disk_without_inodes_is_distinguished_from_one_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_without_inodes_is_distinguished_from_one_without_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "statvfs", lambda _path: disk(f_files=1000, f_favail=3))
     assert free_files(tmp_path) == 3
     with pytest.raises(StorageError, match="inodes are used up: 3 left") as caught:
@@ -37,7 +39,9 @@ def test_a_disk_without_inodes_is_distinguished_from_one_without_room(tmp_path: 
         assert (told.code, "inodes" in str(told)) == ("disk_full", True)
 
 
-def test_a_file_system_that_does_not_count_files_has_room_for_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_system_that_does_not_count_files_has_room_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "statvfs", lambda _path: disk(f_files=0, f_favail=0))
     assert free_files(tmp_path) is None
     preflight.check(tmp_path / "database")

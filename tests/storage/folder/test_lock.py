@@ -25,7 +25,9 @@ from tests.storage.programs import start
 if TYPE_CHECKING:
     import psutil
 
-posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows locks a file, which cannot be deleted while it is open")
+posix = pytest.mark.skipif(
+    sys.platform == "win32", reason="Windows locks a file, which cannot be deleted while it is open"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -107,8 +109,8 @@ async def test_a_restore_and_an_opener_do_not_touch_a_folder_that_is_held(datadi
 
 
 async def stopped_helper(holder: psutil.Process) -> psutil.Process:
-    """A helper that was stopped while it reads. Each lives for a moment, and one that does not run its own program yet has all that its
-    parent has open: the end of what the parent prints would not come before its own."""
+    """A helper that was stopped while it reads. Each lives for a moment, and one that does not run its own program yet
+    has all that its parent has open: the end of what the parent prints would not come before its own."""
     import psutil
 
     own = holder.cmdline()
@@ -151,12 +153,15 @@ async def test_it_is_free_after_a_kill_of_the_holder_and_of_its_helper(datadir: 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 async def test_a_forked_child_does_not_keep_it(tmp_path: Path) -> None:
     code = (
-        "import asyncio, os, sys, time\nfrom pathlib import Path\nfrom atelier_desk.storage.folder.lock import FolderLock\n"
+        "import asyncio, os, sys, time\nfrom pathlib import Path\nfrom atelier_desk.storage.folder.lock import "
+        "FolderLock\n"
         "lock = asyncio.run(FolderLock.acquire(Path(sys.argv[1])))\n"
         "if os.fork() == 0:\n    sys.stdin.read(1)\n    os._exit(0)\n"
         "print('forked', flush=True)\nos._exit(0)"
     )
-    parent = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert parent.stdout is not None
     assert parent.stdout.readline().strip() == "forked"
     parent.wait(30)

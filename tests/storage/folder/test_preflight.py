@@ -52,7 +52,9 @@ def test_too_little_address_space_is_refused_where_the_engine_would_end_the_proc
         "resource.setrlimit(resource.RLIMIT_AS, (1_500_000_000, resource.RLIM_INFINITY))\n"
         "asyncio.run(Store.open(Path(sys.argv[1])))"
     )
-    ran = subprocess.run([sys.executable, "-c", script, str(tmp_path / "database")], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "database")], capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 1
     assert "The limit of address space (ulimit -v) is 1500 MB" in ran.stderr.splitlines()[-1]
     assert not (tmp_path / "database").exists()

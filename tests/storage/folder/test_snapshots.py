@@ -40,14 +40,18 @@ async def test_one_that_is_not_as_it_was_written_is_skipped(files: SnapshotFiles
     assert await files.read("w") == [b"after b" * 100]
 
 
-async def test_what_was_deleted_no_longer_exists_and_deleting_nothing_is_no_error(files: SnapshotFiles, tmp_path: Path) -> None:
+async def test_what_was_deleted_no_longer_exists_and_deleting_nothing_is_no_error(
+    files: SnapshotFiles, tmp_path: Path
+) -> None:
     await written(files, tmp_path, "a")
     await files.remove("w")
     await files.remove("w")
     assert not (tmp_path / "snapshots" / "w").exists()
 
 
-async def test_of_a_database_in_memory_and_of_too_much_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_of_a_database_in_memory_and_of_too_much_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await SnapshotFiles(DataDir(tmp_path), kept=False).write("w", "a", b"text")
     monkeypatch.setattr(snapshots, "LARGEST", 3)
     await SnapshotFiles(DataDir(tmp_path)).write("w", "a", b"text")

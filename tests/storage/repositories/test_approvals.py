@@ -6,7 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from atelier_desk.domain.approval import Ancestor, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus, OnTimeout
+from atelier_desk.domain.approval import (
+    Ancestor,
+    ApprovalKind,
+    ApprovalRequest,
+    ApprovalScope,
+    ApprovalStatus,
+    OnTimeout,
+)
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import NotFoundError
@@ -25,11 +32,15 @@ async def test_first_asked_first_and_the_decided_stay(repos: Repositories, workf
     other = await repos.workflows.create(Workflow(name="other"))
     now = utc_now()
     asked = [
-        ApprovalRequest(workflow_id=home, run_id="r", call_id=str(number), tool="t", created_at=now + timedelta(seconds=number))
+        ApprovalRequest(
+            workflow_id=home, run_id="r", call_id=str(number), tool="t", created_at=now + timedelta(seconds=number)
+        )
         for number, home in enumerate([workflow.id, other.id, workflow.id, workflow.id])
     ]
     await save(repos, *reversed(asked))
-    decided = asked[2].model_copy(update={"status": ApprovalStatus.REJECTED, "note": "no", "decided_by": "user", "decided_at": now})
+    decided = asked[2].model_copy(
+        update={"status": ApprovalStatus.REJECTED, "note": "no", "decided_by": "user", "decided_at": now}
+    )
     await save(repos, decided)
     assert await repos.approvals.pending() == [asked[0], asked[1], asked[3]]
     assert await repos.approvals.pending(workflow.id) == [asked[0], asked[3]]
@@ -95,7 +106,9 @@ async def test_a_request_goes_with_its_run(repos: Repositories, workflow: Workfl
 
 
 async def test_a_frame_is_stored_once_and_comes_back_whole(repos: Repositories, workflow: Workflow) -> None:
-    tool = ToolSpec(name="look", description="Looks.", parameters={"type": "object", "properties": {"à": {"type": "string"}}})
+    tool = ToolSpec(
+        name="look", description="Looks.", parameters={"type": "object", "properties": {"à": {"type": "string"}}}
+    )
     frame = PromptFrame(id="f", workflow_id=workflow.id, system="Sois brève.\n", tools=(tool,))
     await repos.frames.save(frame)
     await repos.journal.commit(Commit(frames=(frame,)))

@@ -14,7 +14,9 @@ from atelier_desk.storage.store import Statement
 
 
 def agent(name: str) -> Agent:
-    return Agent(config=AgentConfig(name=name, provider="p", model="m", tools=("TodoTool",), budget=Budget(max_cost=0.5)))
+    return Agent(
+        config=AgentConfig(name=name, provider="p", model="m", tools=("TodoTool",), budget=Budget(max_cost=0.5))
+    )
 
 
 async def test_agents(repos: Repositories) -> None:
@@ -64,7 +66,9 @@ async def test_models(repos: Repositories) -> None:
 
 async def test_settings_begin_with_their_defaults_and_are_stored(repos: Repositories) -> None:
     assert await repos.settings.load() == Settings()
-    chosen = Settings(language="fr", font_scale=120, embedder=EmbedderSettings(kind="none"), window={"geometry": "AAA="})
+    chosen = Settings(
+        language="fr", font_scale=120, embedder=EmbedderSettings(kind="none"), window={"geometry": "AAA="}
+    )
     await repos.settings.save(chosen)
     assert await repos.settings.load() == chosen
 

@@ -73,7 +73,9 @@ async def test_a_deleted_or_damaged_file_is_made_from_the_database(datadir: Data
         damage(datadir.history_index)
 
 
-async def test_an_index_that_is_behind_reads_what_it_does_not_know(datadir: DataDir, clock: ManualClock, tmp_path: Path) -> None:
+async def test_an_index_that_is_behind_reads_what_it_does_not_know(
+    datadir: DataDir, clock: ManualClock, tmp_path: Path
+) -> None:
     """As after a kill: the database is newer than the index. Or after a restore: it is older."""
     older = tmp_path / "older.sqlite3"
     async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
@@ -98,8 +100,12 @@ async def test_an_index_that_is_behind_reads_what_it_does_not_know(datadir: Data
         assert await found(repos, "new") == ["message"]
 
 
-async def test_a_workflow_that_goes_on_before_the_index_is_read_is_read_whole(datadir: DataDir, clock: ManualClock, tmp_path: Path) -> None:
-    """As when a killed run is resumed at once: what it said last before the kill was in no search, and what it cost in no sum."""
+async def test_a_workflow_that_goes_on_before_the_index_is_read_is_read_whole(
+    datadir: DataDir, clock: ManualClock, tmp_path: Path
+) -> None:
+    """As when a killed run is resumed at once: what it said last before the kill was in no search, and what it cost in
+    no sum.
+    """
     older = tmp_path / "older.sqlite3"
     async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
         repos = Repositories(store, datadir)
@@ -115,7 +121,9 @@ async def test_a_workflow_that_goes_on_before_the_index_is_read_is_read_whole(da
         await repos.history._index_changes()
         assert await found(repos, "okapi") == ["message"]
         assert await found(repos, "quagga") == ["message"]
-        assert await repos.history._in_turn(lambda index: index.workflows()) == {workflow: 3}, "and not again at the next start"
+        assert await repos.history._in_turn(lambda index: index.workflows()) == {workflow: 3}, (
+            "and not again at the next start"
+        )
 
 
 async def test_the_index_of_another_database_is_not_used(datadir: DataDir, clock: ManualClock, tmp_path: Path) -> None:
@@ -169,7 +177,9 @@ async def test_hits_in_the_bin_do_not_take_the_place_of_others(repos: Repositori
     assert [hit.workflow_id for hit in await repos.history.search("zebra", 3)] == [workflow.id]
 
 
-async def test_no_index_is_made_in_what_is_in_the_place_of_a_moved_folder(datadir: DataDir, clock: ManualClock, tmp_path: Path) -> None:
+async def test_no_index_is_made_in_what_is_in_the_place_of_a_moved_folder(
+    datadir: DataDir, clock: ManualClock, tmp_path: Path
+) -> None:
     store = await Store.open(datadir.database, clock=clock, fsync=False)
     repos = Repositories(store, datadir)
     datadir.root.rename(tmp_path / "aside")

@@ -26,6 +26,9 @@ async def test_it_comes_back_and_settings_do_not_touch_it(repos: Repositories) -
 @pytest.mark.parametrize("damage", ["?", "[]", '{"token": 1}', '{"of_a_newer_atelier": 1}'])
 async def test_a_row_that_cannot_be_read_only_makes_the_days_begin_again(repos: Repositories, damage: str) -> None:
     await repos.store.write(
-        Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": record("setting", "housekeeping"), "content": {"value": damage}})
+        Statement(
+            "UPSERT $row CONTENT $content RETURN NONE",
+            {"row": record("setting", "housekeeping"), "content": {"value": damage}},
+        )
     )
     assert await repos.housekeeping.load() == Housekeeping()

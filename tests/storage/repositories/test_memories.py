@@ -59,7 +59,9 @@ async def test_what_has_expired_is_not_seen_and_can_be_deleted(repos: Repositori
 
 
 async def test_what_has_expired_is_deleted_at_once_among_thousands(repos: Repositories, clock: ManualClock) -> None:
-    """It is done at every start, and nothing else is written meanwhile. By a query for each vector these took half a minute."""
+    """It is done at every start, and nothing else is written meanwhile. By a query for each vector these took half a
+    minute.
+    """
     vector = np.ones(4, dtype=np.float32)
     made = [fact(f"m{number}", embedder="e") for number in range(1_500)]
     made[7] = made[7].model_copy(update={"expires_at": clock.now() + timedelta(days=1)})
@@ -110,7 +112,9 @@ async def test_a_changed_content_loses_its_vectors_an_unchanged_one_keeps_them(r
 
 
 async def test_another_embedder_takes_over_step_by_step(repos: Repositories) -> None:
-    memories = [await repos.memories.save(fact(f"m{number}", embedder="old"), np.full(2, number)) for number in range(5)]
+    memories = [
+        await repos.memories.save(fact(f"m{number}", embedder="old"), np.full(2, number)) for number in range(5)
+    ]
     todo = await repos.memories.without_vector("new", 3)
     assert len(todo) == 3
     await repos.memories.set_vectors("new", [(memory, np.ones(4)) for memory in todo])

@@ -16,14 +16,18 @@ from atelier_desk.storage.repositories import projects as module
 
 def entity(own: str, parent: str = "", path: str = "a.py") -> EntityRow:
     terms = b"\x01\x00\x00\x80"
-    return EntityRow(own, "scope", "function", "f", f"f{own}", path, "python", 1, 2, "f()", "says", "text", parent, "digest", terms)
+    return EntityRow(
+        own, "scope", "function", "f", f"f{own}", path, "python", 1, 2, "f()", "says", "text", parent, "digest", terms
+    )
 
 
 async def write(repos: Repositories, project: Project, path: str, others: list[str]) -> list[str]:
     """A file with these entities also itself, each of which calls the file; gives the ids of all."""
     home = file_entity(file_key(project.id, path))
     rows = [entity(home, path=path), *(entity(each, home, path) for each in others)]
-    await repos.projects.write_files(project.id, [FileWrite(FileState(path, "h", 1, "code", "python", False, "", False), "s", rows)])
+    await repos.projects.write_files(
+        project.id, [FileWrite(FileState(path, "h", 1, "code", "python", False, "", False), "s", rows)]
+    )
     await repos.projects.write_relations(project.id, [path], [Edge(each, home, "calls", 1.0, 1) for each in others], [])
     return [home, *others]
 
@@ -48,7 +52,9 @@ async def test_what_has_an_id_of_digits_alone_is_found_by_it(repos: Repositories
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 40, 1_000])
-async def test_a_project_is_deleted_in_parts_and_no_other_one(repos: Repositories, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+async def test_a_project_is_deleted_in_parts_and_no_other_one(
+    repos: Repositories, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
     monkeypatch.setattr(module, "DELETED", at_once)
     one, other = Project(name="one"), Project(name="other")
     for project in (one, other):
@@ -64,7 +70,9 @@ async def test_a_project_is_deleted_in_parts_and_no_other_one(repos: Repositorie
     assert [each.id for each in await repos.projects.list()] == [other.id]
 
 
-async def test_what_is_written_while_a_project_is_deleted_goes_with_it(repos: Repositories, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_written_while_a_project_is_deleted_goes_with_it(
+    repos: Repositories, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = Project(name="p")
     await repos.projects.save(project)
     await write(repos, project, "a.py", [])
@@ -80,7 +88,9 @@ async def test_what_is_written_while_a_project_is_deleted_goes_with_it(repos: Re
         await write(repos, project, "later.py", [])
 
 
-async def test_a_vector_that_is_made_while_others_are_dropped_stays(repos: Repositories, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_vector_that_is_made_while_others_are_dropped_stays(
+    repos: Repositories, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = Project(name="p")
     await repos.projects.save(project)
     await repos.projects.save_vectors("e", {"gone": np.ones(2)})

@@ -11,7 +11,10 @@ from atelier_desk.storage.repositories.text_marks import mark_contents, unmark_c
 
 
 async def test_prompts(repos: Repositories) -> None:
-    first, second = Prompt(name="review", description="Reads", content="Read {{file}}\n\n😀"), Prompt(name="Été", content="x")
+    first, second = (
+        Prompt(name="review", description="Reads", content="Read {{file}}\n\n😀"),
+        Prompt(name="Été", content="x"),
+    )
     for each in (second, first):
         await repos.prompts.save(each)
     assert await repos.prompts.list() == [first, second]

@@ -19,12 +19,16 @@ async def test_first_asked_first(repos: Repositories, workflow: Workflow) -> Non
     other = await repos.workflows.create(Workflow(name="other"))
     now = utc_now()
     asked = [
-        UserQuestion(workflow_id=home, run_id="r", call_id=str(number), spec=SPEC, created_at=now + timedelta(seconds=number))
+        UserQuestion(
+            workflow_id=home, run_id="r", call_id=str(number), spec=SPEC, created_at=now + timedelta(seconds=number)
+        )
         for number, home in enumerate([workflow.id, other.id, workflow.id, workflow.id])
     ]
     for question in reversed(asked):
         await repos.questions.save(question)
-    answered = asked[2].model_copy(update={"status": QuestionStatus.ANSWERED, "text_response": "this", "answered_at": now})
+    answered = asked[2].model_copy(
+        update={"status": QuestionStatus.ANSWERED, "text_response": "this", "answered_at": now}
+    )
     await repos.questions.save(answered)
     assert await repos.questions.pending() == [asked[0], asked[1], asked[3]]
     assert await repos.questions.pending(workflow.id) == [asked[0], asked[3]]

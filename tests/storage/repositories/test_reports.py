@@ -71,7 +71,9 @@ async def test_the_hash_is_in_the_row(repos: Repositories, workflow: Workflow) -
     assert (await repos.reports.get(workflow.id, "Plan")).sha256 == stored.sha256
 
 
-async def test_a_file_that_changed_is_refused_named_and_can_be_accepted(repos: Repositories, workflow: Workflow) -> None:
+async def test_a_file_that_changed_is_refused_named_and_can_be_accepted(
+    repos: Repositories, workflow: Workflow
+) -> None:
     stored = await repos.reports.save(Report(workflow_id=workflow.id, name="My plan"), "tomatoes")
     path = repos.reports.path(workflow.id, "My plan")
     path.write_text("tomatoet")
@@ -115,7 +117,9 @@ async def test_readers_and_writers_at_once_see_whole_reports(repos: Repositories
         await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), f"text {number}")
 
     await write(0)
-    texts = await asyncio.gather(*(repos.reports.read(workflow.id, "Plan") if n % 2 else write(n) for n in range(1, 40)))
+    texts = await asyncio.gather(
+        *(repos.reports.read(workflow.id, "Plan") if n % 2 else write(n) for n in range(1, 40))
+    )
     assert all(text is None or text.startswith("text ") for text in texts)
     assert (await repos.reports.check_all())[1] == []
 

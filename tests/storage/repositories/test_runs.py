@@ -17,7 +17,9 @@ from atelier_desk.storage.writing.commit import Commit
 
 
 def event(workflow: Workflow, seq: int, *, run: str = "run", stream: int = 0) -> RunEvent:
-    return RunEvent(workflow_id=workflow.id, run_id=run, seq=seq, stream_from=stream, body=UserMessage(content=f"event {seq}"))
+    return RunEvent(
+        workflow_id=workflow.id, run_id=run, seq=seq, stream_from=stream, body=UserMessage(content=f"event {seq}")
+    )
 
 
 async def test_a_commit_writes_everything(repos: Repositories, workflow: Workflow) -> None:
@@ -47,7 +49,9 @@ async def test_a_failing_part_undoes_the_whole(repos: Repositories, workflow: Wo
     await repos.journal.commit(Commit(events=(event(workflow, 1),)))
     task = Task(workflow_id=workflow.id, name="t")
     with pytest.raises(StorageError):
-        await repos.journal.commit(Commit(events=(event(workflow, 2), event(workflow, 1)), tasks=(task,), workflow={"stream_seq": 9}))
+        await repos.journal.commit(
+            Commit(events=(event(workflow, 2), event(workflow, 1)), tasks=(task,), workflow={"stream_seq": 9})
+        )
     assert [each.seq for each in await repos.journal.events("run")] == [1]
     assert await repos.tasks.list(workflow.id) == []
     assert (await repos.workflows.get(workflow.id)).stream_seq == 0
@@ -65,9 +69,15 @@ async def test_events_come_in_order_page_by_page(repos: Repositories, workflow: 
 
 
 async def test_events_of_a_workflow_follow_the_stream(repos: Repositories, workflow: Workflow) -> None:
-    own = RunEvent(workflow_id=workflow.id, stream_from=4, body=TaskChanged(action="create", task=Task(workflow_id=workflow.id, name="t")))
+    own = RunEvent(
+        workflow_id=workflow.id,
+        stream_from=4,
+        body=TaskChanged(action="create", task=Task(workflow_id=workflow.id, name="t")),
+    )
     second = own.model_copy(update={"id": "second", "stream_from": 6})
-    await repos.journal.commit(Commit(events=(event(workflow, 1, stream=1), event(workflow, 2), event(workflow, 3, stream=5), own, second)))
+    await repos.journal.commit(
+        Commit(events=(event(workflow, 1, stream=1), event(workflow, 2), event(workflow, 3, stream=5), own, second))
+    )
     assert [each.stream_from for each in await repos.journal.workflow_events(workflow.id)] == [1, 4, 5, 6]
     assert [each.stream_from for each in await repos.journal.workflow_events(workflow.id, 4)] == [5, 6]
     assert (await repos.journal.workflow_events(workflow.id, 3, 1)) == [own]
@@ -98,8 +108,20 @@ async def test_a_team_is_found_whole_by_its_root(repos: Repositories, workflow: 
     now = utc_now()
     rows = [
         Run(id="root", workflow_id=workflow.id, correlation_id="root", created_at=now),
-        Run(id="child", workflow_id=workflow.id, parent_run_id="root", correlation_id="root", created_at=now + timedelta(seconds=1)),
-        Run(id="below", workflow_id=workflow.id, parent_run_id="child", correlation_id="root", created_at=now + timedelta(seconds=2)),
+        Run(
+            id="child",
+            workflow_id=workflow.id,
+            parent_run_id="root",
+            correlation_id="root",
+            created_at=now + timedelta(seconds=1),
+        ),
+        Run(
+            id="below",
+            workflow_id=workflow.id,
+            parent_run_id="child",
+            correlation_id="root",
+            created_at=now + timedelta(seconds=2),
+        ),
         Run(id="other", workflow_id=workflow.id, correlation_id="other", created_at=now + timedelta(seconds=3)),
     ]
     for row in reversed(rows):
@@ -115,7 +137,12 @@ async def test_a_partial_reply_is_replaced(repos: Repositories, workflow: Workfl
     await repos.journal.save_partial("run", workflow.id, "m", "a b", "r", used)
     partial = await repos.journal.partial("run")
     assert partial is not None
-    assert (partial["content"], partial["reasoning"], partial["message_id"], partial["workflow_id"]) == ("a b", "r", "m", workflow.id)
+    assert (partial["content"], partial["reasoning"], partial["message_id"], partial["workflow_id"]) == (
+        "a b",
+        "r",
+        "m",
+        workflow.id,
+    )
     assert partial["usage"] == used
 
 
@@ -123,7 +150,9 @@ async def test_runs_oldest_first_and_those_alive(repos: Repositories, workflow: 
     now = utc_now()
     runs = [
         Run(workflow_id=workflow.id, status=status, created_at=now + timedelta(seconds=number))
-        for number, status in enumerate([RunStatus.COMPLETED, RunStatus.AWAITING_USER, RunStatus.PROCESSING, RunStatus.ABANDONED])
+        for number, status in enumerate(
+            [RunStatus.COMPLETED, RunStatus.AWAITING_USER, RunStatus.PROCESSING, RunStatus.ABANDONED]
+        )
     ]
     for run in reversed(runs):
         await repos.runs.save(run)
@@ -150,7 +179,12 @@ async def test_a_team_is_found_by_its_root_and_by_its_parents(repos: Repositorie
     now = utc_now()
     runs = [
         Run(
-            id=name, workflow_id=workflow.id, parent_run_id=parent, correlation_id=root, depth=depth, created_at=now + timedelta(seconds=at)
+            id=name,
+            workflow_id=workflow.id,
+            parent_run_id=parent,
+            correlation_id=root,
+            depth=depth,
+            created_at=now + timedelta(seconds=at),
         )
         for at, (name, parent, root, depth) in enumerate(
             [
@@ -170,7 +204,14 @@ async def test_a_team_is_found_by_its_root_and_by_its_parents(repos: Repositorie
     assert await repos.runs.teams(["root"]) == runs[:4]
     assert await repos.runs.teams(["other", "root"]) == runs
     assert await repos.runs.teams([]) == []
-    assert [link.parent_run_id for link in await repos.runs.links(workflow.id)] == [None, "root", "root", "a", None, "other"]
+    assert [link.parent_run_id for link in await repos.runs.links(workflow.id)] == [
+        None,
+        "root",
+        "root",
+        "a",
+        None,
+        "other",
+    ]
 
 
 async def test_the_runs_of_deleted_branches_are_found_without_the_others(repos: Repositories) -> None:

@@ -22,7 +22,9 @@ async def messages(repos: Repositories, workflow: Workflow) -> list[Message]:
     ]
     await repos.journal.commit(Commit(messages=tuple(written)))
     other = await repos.workflows.create(Workflow(name="other"))
-    await repos.journal.commit(Commit(messages=(written[0].model_copy(update={"id": "x", "workflow_id": other.id, "seq": 99}),)))
+    await repos.journal.commit(
+        Commit(messages=(written[0].model_copy(update={"id": "x", "workflow_id": other.id, "seq": 99}),))
+    )
     return written
 
 
@@ -40,7 +42,9 @@ async def test_a_branch_leaves_other_runs_out(repos: Repositories, workflow: Wor
     assert await repos.messages.page(workflow.id, run_ids=[]) == []
 
 
-async def test_the_page_reads_its_index_forwards(repos: Repositories, workflow: Workflow, messages: list[Message]) -> None:
+async def test_the_page_reads_its_index_forwards(
+    repos: Repositories, workflow: Workflow, messages: list[Message]
+) -> None:
     """Backwards the engine walks everything written since its last flush: 170 ms against 3 ms."""
     sql = "SELECT id, back FROM message WHERE workflow = $workflow AND back > -9 ORDER BY back LIMIT 5 EXPLAIN"
     plan = str(await repos.store.query(sql, workflow=repos.workflows.table.record(workflow.id)))

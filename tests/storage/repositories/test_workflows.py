@@ -46,7 +46,11 @@ async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> N
                 RunEvent(workflow_id=workflow.id, body=TaskChanged(action="create", task=task)),
             ),
             runs=(run,),
-            messages=(Message(workflow_id=workflow.id, run_id=run.id, seq=1, role=MessageRole.USER, content=f"about {word} said"),),
+            messages=(
+                Message(
+                    workflow_id=workflow.id, run_id=run.id, seq=1, role=MessageRole.USER, content=f"about {word} said"
+                ),
+            ),
             executions=(call.model_copy(update={"result": {"text": f"{word} output"}}),),
             questions=(question,),
             approvals=(ApprovalRequest(call_id="a", tool="Search", **owner),),
@@ -75,7 +79,8 @@ async def test_pinned_first_then_latest_changed(repos: Repositories) -> None:
 async def test_the_list_uses_its_index(repos: Repositories) -> None:
     plan = str(
         await repos.store.query(
-            "SELECT id, unpinned, recency FROM workflow WHERE deleted = false ORDER BY unpinned, recency LIMIT 5 EXPLAIN"
+            "SELECT id, unpinned, recency FROM workflow WHERE deleted = false ORDER BY unpinned, recency LIMIT 5 "
+            "EXPLAIN"
         )
     )
     assert "'index': 'shown'" in plan
@@ -83,8 +88,12 @@ async def test_the_list_uses_its_index(repos: Repositories) -> None:
 
 
 async def test_update_changes_what_it_is_given_and_checks_it(repos: Repositories, workflow: Workflow) -> None:
-    changed = await repos.workflows.update(workflow.id, name="new name", usage=Usage(tokens_input=2**40), head_run_id="r")
-    assert changed == workflow.model_copy(update={"name": "new name", "usage": Usage(tokens_input=2**40), "head_run_id": "r"})
+    changed = await repos.workflows.update(
+        workflow.id, name="new name", usage=Usage(tokens_input=2**40), head_run_id="r"
+    )
+    assert changed == workflow.model_copy(
+        update={"name": "new name", "usage": Usage(tokens_input=2**40), "head_run_id": "r"}
+    )
     assert (await repos.workflows.update(workflow.id, head_run_id=None)).head_run_id is None
     with pytest.raises(ValidationError):
         await repos.workflows.update(workflow.id, name="x" * 300)
@@ -143,7 +152,11 @@ async def test_purge_empties_every_table_and_touches_nothing_else(repos: Reposit
 
 
 async def test_every_table_that_links_to_a_workflow_is_purged(store: Store) -> None:
-    linked = {name for name in await store.tables() if "workflow" in (await store.query_all(f"INFO FOR TABLE {name}"))[0]["fields"]}
+    linked = {
+        name
+        for name in await store.tables()
+        if "workflow" in (await store.query_all(f"INFO FOR TABLE {name}"))[0]["fields"]
+    }
     assert linked == set(OWNED)
 
 
@@ -157,14 +170,21 @@ async def test_nothing_can_be_written_to_a_purged_workflow(repos: Repositories, 
         repos.journal.commit(Commit(tasks=(Task(workflow_id=workflow.id, name="late"),))),
         repos.frames.save(PromptFrame(id="late", workflow_id=workflow.id, system="late")),
         repos.journal.commit(Commit(frames=(PromptFrame(id="late", workflow_id=workflow.id, system="late"),))),
-        repos.journal.commit(Commit(approvals=(ApprovalRequest(workflow_id=workflow.id, run_id=run.id, call_id="a", tool="t"),))),
+        repos.journal.commit(
+            Commit(approvals=(ApprovalRequest(workflow_id=workflow.id, run_id=run.id, call_id="a", tool="t"),))
+        ),
         repos.memories.save(Memory(type=MemoryType.DECISION, content="late", workflow_id=workflow.id)),
         repos.reports.save(Report(workflow_id=workflow.id, name="late"), ""),
     ]
     for attempt in late:
         with pytest.raises(NotFoundError):
             await attempt
-    assert sum(count for table, count in (await repos.store.counts()).items() if table not in ("schema_version", "setting")) == 0
+    assert (
+        sum(
+            count for table, count in (await repos.store.counts()).items() if table not in ("schema_version", "setting")
+        )
+        == 0
+    )
     assert not (repos.datadir.reports / workflow.id).exists()
 
 
@@ -177,7 +197,9 @@ async def test_search_finds_every_kind_with_its_place(repos: Repositories, workf
     assert "réunions" in message.excerpt
     (call,) = await repos.history.search("input reunion")
     assert (call.kind, call.tool) == ("tool_execution", "Search")
-    assert call.excerpt == "réunions input · réunions output", "as it was written: no bag of words, no JSON, no names of fields"
+    assert call.excerpt == "réunions input · réunions output", (
+        "as it was written: no bag of words, no JSON, no names of fields"
+    )
     assert {hit.kind for hit in await repos.history.search("output")} == {"tool_execution"}
     assert {hit.kind for hit in await repos.history.search("written")} == {"report"}
     assert await repos.history.search("reunion zebra") == [], "every word must be there"
@@ -188,7 +210,12 @@ async def test_search_gives_the_newest_first_and_no_more_than_asked(repos: Repos
     now = utc_now()
     messages = tuple(
         Message(
-            workflow_id=workflow.id, run_id="r", seq=seq, role=MessageRole.USER, content="budget", created_at=now + timedelta(seconds=seq)
+            workflow_id=workflow.id,
+            run_id="r",
+            seq=seq,
+            role=MessageRole.USER,
+            content="budget",
+            created_at=now + timedelta(seconds=seq),
         )
         for seq in range(1, 8)
     )
@@ -197,7 +224,10 @@ async def test_search_gives_the_newest_first_and_no_more_than_asked(repos: Repos
 
 
 async def test_what_was_said_to_a_sub_agent_is_found_with_its_name(repos: Repositories, workflow: Workflow) -> None:
-    lead, helper = Run(workflow_id=workflow.id, agent_name="Ada"), Run(workflow_id=workflow.id, agent_name="Bea", depth=1)
+    lead, helper = (
+        Run(workflow_id=workflow.id, agent_name="Ada"),
+        Run(workflow_id=workflow.id, agent_name="Bea", depth=1),
+    )
     said = [
         Message(workflow_id=workflow.id, run_id=run.id, seq=seq, role=MessageRole.USER, content="budget")
         for seq, run in enumerate((lead, helper))
@@ -248,6 +278,12 @@ async def test_no_row_can_be_taken_to_another_workflow(repos: Repositories, work
     other = await repos.workflows.create(Workflow(name="other"))
     await fill(repos, other)
     for table in OWNED:
-        row = (await repos.store.query(f"SELECT VALUE id FROM {table} WHERE workflow = $other", other=record("workflow", other.id)))[0]
+        row = (
+            await repos.store.query(
+                f"SELECT VALUE id FROM {table} WHERE workflow = $other", other=record("workflow", other.id)
+            )
+        )[0]
         with pytest.raises(StorageError, match=r"readonly|must conform"):
-            await repos.store.write(Statement("UPDATE $row SET workflow = $taker", {"row": row, "taker": record("workflow", workflow.id)}))
+            await repos.store.write(
+                Statement("UPDATE $row SET workflow = $taker", {"row": row, "taker": record("workflow", workflow.id)})
+            )

@@ -38,7 +38,9 @@ CODE = '''def double(value: int) -> int:
 def four() -> int:
     return double(2)
 '''
-LONG_TEXT = "\n".join(f"Line {number}: the quick brown fox jumps over {number * number} lazy dogs." for number in range(120))
+LONG_TEXT = "\n".join(
+    f"Line {number}: the quick brown fox jumps over {number * number} lazy dogs." for number in range(120)
+)
 """Larger than what the engine keeps in its tables themselves: it goes to the value log."""
 
 
@@ -116,8 +118,16 @@ async def fill(maker: Maker) -> None:
             reasoning="Three things to keep.",
             calls=(
                 Call("TodoTool", {"operation": "create", "name": "Buy the ticket", "priority": 1}, "t1"),
-                Call("MemoryTool", {"operation": "add", "type": "user_pref", "content": "Prefers trains to planes."}, "t2"),
-                Call("ReportTool", {"operation": "write", "name": "journey", "content": "# Journey\n\nÀ Lyon, 07:58.\n"}, "t3"),
+                Call(
+                    "MemoryTool",
+                    {"operation": "add", "type": "user_pref", "content": "Prefers trains to planes."},
+                    "t2",
+                ),
+                Call(
+                    "ReportTool",
+                    {"operation": "write", "name": "journey", "content": "# Journey\n\nÀ Lyon, 07:58.\n"},
+                    "t3",
+                ),
                 Call("read_file", {"path": "long.txt"}, "t4"),
             ),
         ),
@@ -129,7 +139,9 @@ async def fill(maker: Maker) -> None:
         Reply(
             calls=(
                 Call("write_file", {"path": "plan.md", "content": "# Plan\n"}, "t5"),
-                Call("UserQuestionTool", {"operation": "ask", "question": "First class?", "questionType": "text"}, "t6"),
+                Call(
+                    "UserQuestionTool", {"operation": "ask", "question": "First class?", "questionType": "text"}, "t6"
+                ),
             )
         ),
         Reply("Not written: you said no."),
@@ -137,14 +149,24 @@ async def fill(maker: Maker) -> None:
     )
     team = await maker.turn(
         "Let a helper look",
-        Reply(calls=(Call("SpawnAgentTool", {"operation": "spawn", "name": "Helper", "prompt": "Say what notes.txt holds."}, "s1"),)),
+        Reply(
+            calls=(
+                Call(
+                    "SpawnAgentTool",
+                    {"operation": "spawn", "name": "Helper", "prompt": "Say what notes.txt holds."},
+                    "s1",
+                ),
+            )
+        ),
         Reply("A train at 07:58."),
         Reply("The helper says: a train at 07:58."),
         more=("--tools", "SpawnAgentTool", "--agent", "Team lead", "--on-approval", "allow"),
     )
     await maker.run("memory", "add", "The office is in Nantes.", "--type", "knowledge", "--tags", "office,place")
     await maker.run("memory", "add", "Meets the bank on Tuesday.", "--type", "context", "--workflow", first)
-    await maker.run("permissions", "add", "read_file(notes.txt)", "--action", "allow", "--scope", "workflow", "--workflow", first)
+    await maker.run(
+        "permissions", "add", "read_file(notes.txt)", "--action", "allow", "--scope", "workflow", "--workflow", first
+    )
     await maker.run("permissions", "add", "run_command(rm:*)", "--action", "deny")
     await maker.run("settings", "set", "audit_days", "400")
     await maker.run("workflows", "move", team, "Travel")

@@ -20,7 +20,9 @@ Rows = dict[str, dict[str, Any]]
 
 def versions() -> list[int]:
     """The schema versions that have a sample."""
-    return sorted(int(file.name.removeprefix("schema-").removesuffix(".tar.xz")) for file in SAMPLES.glob("schema-*.tar.xz"))
+    return sorted(
+        int(file.name.removeprefix("schema-").removesuffix(".tar.xz")) for file in SAMPLES.glob("schema-*.tar.xz")
+    )
 
 
 def unpack(version: int, folder: Path) -> Path:

@@ -88,7 +88,15 @@ def test_a_row_that_changed_is_found_by_its_new_words_alone(index: SearchIndex) 
 
 
 def test_what_was_removed_is_found_no_more(index: SearchIndex) -> None:
-    index.apply([said("a", "x1"), said("b", "x1"), said("r", "x1", kind="report"), said("o", "x1", workflow="other"), WorkflowAt("w", 3)])
+    index.apply(
+        [
+            said("a", "x1"),
+            said("b", "x1"),
+            said("r", "x1", kind="report"),
+            said("o", "x1", workflow="other"),
+            WorkflowAt("w", 3),
+        ]
+    )
     index.apply([RemovedDocument("message", ("a",))])
     assert sorted(ids(index, "x1")) == ["b", "o", "r"]
     index.apply([WorkflowRemoved("w")])
@@ -156,7 +164,12 @@ def test_damaged_tokens_are_named_as_damage(index: SearchIndex) -> None:
 @given(
     st.lists(
         st.one_of(
-            st.builds(said, st.sampled_from("abc"), st.sampled_from(["red", "red green", "blue", "", "数据库"]), st.integers(0, 3)),
+            st.builds(
+                said,
+                st.sampled_from("abc"),
+                st.sampled_from(["red", "red green", "blue", "", "数据库"]),
+                st.integers(0, 3),
+            ),
             st.builds(lambda id: RemovedDocument("message", (id,)), st.sampled_from("abc")),
             st.just(WorkflowRemoved("w")),
         ),

@@ -22,7 +22,9 @@ from atelier_desk.storage.search import requests
     ],
     ids=["two requests", "a copy", "ordered together", "a copy of both", "a refund", "no refund of another's"],
 )
-def test_each_request_costs_once_and_a_refund_is_its_own_runs(rows: list[tuple[str, int, float]], expected: float) -> None:
+def test_each_request_costs_once_and_a_refund_is_its_own_runs(
+    rows: list[tuple[str, int, float]], expected: float
+) -> None:
     db = sqlite3.connect(":memory:")
     db.executescript(requests.TABLES)
     for seq, (run, time, cost) in enumerate(rows):

@@ -79,7 +79,13 @@ def test_literal_tokens_are_those_that_no_stem_stands_for(text: str, tokens: lis
 
 
 def test_json_gives_its_values_and_the_names_of_fields() -> None:
-    assert json_text('{"query": "first\\nsecond", "n": [3, true, null]}').split() == ["query", "first", "second", "n", "3"]
+    assert json_text('{"query": "first\\nsecond", "n": [3, true, null]}').split() == [
+        "query",
+        "first",
+        "second",
+        "n",
+        "3",
+    ]
     assert json_text("plain {text") == "plain {text"
 
 

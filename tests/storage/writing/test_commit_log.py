@@ -38,7 +38,9 @@ async def test_a_kill_loses_nothing(copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", [flip(0.5), flip(0.97), cut(40), cut(10_000), Path.unlink], ids=["middle", "end", "cut", "cut more", "gone"]
+    "damage",
+    [flip(0.5), flip(0.97), cut(40), cut(10_000), Path.unlink],
+    ids=["middle", "end", "cut", "cut more", "gone"],
 )
 async def test_a_damaged_log_is_refused_and_says_how_much_is_lost(copy: Path, damage: Callable[[Path], None]) -> None:
     damage(only(copy, "*.wal"))
@@ -89,9 +91,13 @@ async def test_a_manifest_that_is_cut_or_gone(copy: Path, damage: Callable[[Path
 
 
 @pytest.mark.parametrize(
-    "damage", [flip(0.05), flip(0.4), flip(0.999), cut(30), Path.unlink], ids=["begin", "middle", "footer", "cut", "gone"]
+    "damage",
+    [flip(0.05), flip(0.4), flip(0.999), cut(30), Path.unlink],
+    ids=["begin", "middle", "footer", "cut", "gone"],
 )
-async def test_a_damaged_table_file_gives_an_error_when_it_is_opened_or_read(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+async def test_a_damaged_table_file_gives_an_error_when_it_is_opened_or_read(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
     directory = tmp_path / "database"
     await closed_database(directory)
     damage(only(directory, "*.sst"))

@@ -1,4 +1,6 @@
-"""Commits as statements: everything of a commit is in the tables, a row written twice as it was left, and nothing of a refused one."""
+"""Commits as statements: everything of a commit is in the tables, a row written twice as it was left, and nothing of a
+refused one.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def event(number: int) -> RunEvent:
 
 
 def message(key: str, content: str) -> Message:
-    return Message(id=key, workflow_id="w", run_id="r", seq=1, role=MessageRole.ASSISTANT, content=content, created_at=NOW)
+    return Message(
+        id=key, workflow_id="w", run_id="r", seq=1, role=MessageRole.ASSISTANT, content=content, created_at=NOW
+    )
 
 
 TASK = Task(id="t", workflow_id="w", name="task", created_at=NOW)

@@ -72,7 +72,9 @@ async def test_what_waits_together_shares_one_commit(clock: ManualClock) -> None
 
 async def test_each_transaction_gets_its_own_results(clock: ManualClock) -> None:
     writer = Writer(Recorder(), clock)  # type: ignore[arg-type]
-    first, second = await asyncio.gather(writer.transact([set_name("a", "x")] * 2), writer.transact([set_name("b", "y")]))
+    first, second = await asyncio.gather(
+        writer.transact([set_name("a", "x")] * 2), writer.transact([set_name("b", "y")])
+    )
     await writer.close()
     assert (first, second) == ([1, 2], [3])
 
@@ -260,9 +262,13 @@ async def test_concurrent_additions_are_all_kept(disk_store: Store) -> None:
 
 
 async def test_a_value_that_cannot_be_sent_fails_its_own_transaction_alone(disk_store: Store) -> None:
-    unsendable = Statement("CREATE $row CONTENT $content", {"row": record("workflow", "x"), "content": {"name": object()}})
+    unsendable = Statement(
+        "CREATE $row CONTENT $content", {"row": record("workflow", "x"), "content": {"name": object()}}
+    )
     results = await asyncio.gather(
-        disk_store.write(upsert(tables.WORKFLOWS, Workflow(name="good"))), disk_store.write(unsendable), return_exceptions=True
+        disk_store.write(upsert(tables.WORKFLOWS, Workflow(name="good"))),
+        disk_store.write(unsendable),
+        return_exceptions=True,
     )
     assert results[0] is None
     assert isinstance(results[1], Exception)

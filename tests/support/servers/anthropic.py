@@ -30,7 +30,10 @@ class FakeAnthropic(FakeServer):
     def __init__(self) -> None:
         super().__init__()
         self.api_key = ""
-        self.models = [model_entry("claude-sonnet-5", "Claude Sonnet 5"), model_entry("claude-haiku-4-5", "Claude Haiku 4.5")]
+        self.models = [
+            model_entry("claude-sonnet-5", "Claude Sonnet 5"),
+            model_entry("claude-haiku-4-5", "Claude Haiku 4.5"),
+        ]
         self.page_size = 1000
         self.redacts = False
         self.interleaves = False
@@ -196,12 +199,15 @@ def usage_of(reply: Reply) -> dict[str, Any]:
 def model_entry(name: str, title: str, **more: Any) -> dict[str, Any]:
     """A model's entry in the list."""
     able = limits_of(name)
-    types = {kind: {"supported": kind in able.thinking} for kind in ("adaptive", "enabled", "disabled", "between_tools")}
+    types = {
+        kind: {"supported": kind in able.thinking} for kind in ("adaptive", "enabled", "disabled", "between_tools")
+    }
     levels = {level: {"supported": able.effort} for level in ("low", "medium", "high", "max", "xhigh")}
     yes, no = {"supported": True}, {"supported": False}
     edits = dict.fromkeys(("clear_thinking_20251015", "clear_tool_uses_20250919", "compact_20260112"), yes)
     capabilities = {
-        "batch": yes, "citations": yes, "code_execution": yes, "image_input": yes, "pdf_input": yes, "structured_outputs": yes,
+        "batch": yes, "citations": yes, "code_execution": yes, "image_input": yes, "pdf_input": yes,
+        "structured_outputs": yes,
         "context_management": {"supported": True, **edits}, "effort": {"supported": able.effort, **levels},
         "server_tools": {"supported": True, "web_search": yes, "web_fetch": yes, "code_execution": no},
         "thinking": {"supported": bool(able.thinking - {"disabled"}), "types": types},

@@ -12,8 +12,29 @@ from typing import Any, NamedTuple
 
 # Those of the official client (2.12), and of older models. The client is not imported: that takes seconds.
 FIELDS = frozenset(
-    {"model", "messages", "max_tokens", "system", "tools", "tool_choice", "thinking", "output_config", "stop_sequences", "stream"}
-    | {"cache_control", "container", "diagnostics", "inference_geo", "metadata", "service_tier", "speed", "user_profile_id", "workspace_id"}
+    {
+        "model",
+        "messages",
+        "max_tokens",
+        "system",
+        "tools",
+        "tool_choice",
+        "thinking",
+        "output_config",
+        "stop_sequences",
+        "stream",
+    }
+    | {
+        "cache_control",
+        "container",
+        "diagnostics",
+        "inference_geo",
+        "metadata",
+        "service_tier",
+        "speed",
+        "user_profile_id",
+        "workspace_id",
+    }
     | {"temperature", "top_p", "top_k"}
 )
 SAMPLING = frozenset({"temperature", "top_p", "top_k"})
@@ -85,7 +106,10 @@ def check(body: dict[str, Any], issued: Issued, version: str = "2023-06-01") -> 
 def _numbers(body: dict[str, Any], limits: Limits) -> None:
     most, temperature = body["max_tokens"], body.get("temperature")
     if most > limits.longest:
-        raise Refused(f"max_tokens: {most} > {limits.longest}, which is the maximum allowed number of output tokens for {body['model']}")
+        raise Refused(
+            f"max_tokens: {most} > {limits.longest}, which is the maximum allowed number of output tokens for "
+            f"{body['model']}"
+        )
     if most < 1:
         raise Refused("max_tokens: Input should be greater than or equal to 1")
     if temperature is not None and not limits.temperature:
@@ -99,7 +123,9 @@ def _numbers(body: dict[str, Any], limits: Limits) -> None:
         raise Refused("This model does not support the effort parameter.")
     for schema in _objects(config.get("format", {}).get("schema")):
         if schema.get("additionalProperties") is not False:
-            raise Refused("output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false")
+            raise Refused(
+                "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false"
+            )
 
 
 def _objects(schema: Any) -> Iterator[dict[str, Any]]:
@@ -121,12 +147,17 @@ def _tools(body: dict[str, Any]) -> None:
         if tool["input_schema"].get("type") != "object":
             raise Refused(f"tools.{number}.custom.input_schema.type: Field required")
         if {"oneOf", "allOf", "anyOf"} & set(tool["input_schema"]):
-            raise Refused(f"tools.{number}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level")
+            raise Refused(
+                f"tools.{number}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the "
+                f"top level"
+            )
     if len(set(names)) < len(names):
         raise Refused("tools: Tool names must be unique.")
     if "tool_choice" in body and not tools:
         raise Refused("tool_choice: tool_choice may only be specified while providing tools")
-    if not tools and any(block["type"] in ("tool_use", "tool_result") for turn in body["messages"] for block in turn["content"]):
+    if not tools and any(
+        block["type"] in ("tool_use", "tool_result") for turn in body["messages"] for block in turn["content"]
+    ):
         raise Refused("Requests which include `tool_use` or `tool_result` blocks must define tools")
     if choice["type"] in ("any", "tool") and body.get("thinking", {}).get("type") in ("enabled", "adaptive"):
         raise Refused("Thinking may not be enabled when tool_choice forces tool use.")
@@ -148,9 +179,14 @@ def _turns(turns: list[dict[str, Any]]) -> None:
         _blocks(number, role, turn["content"])
         results = [block["tool_use_id"] for block in turn["content"] if block["type"] == "tool_result"]
         if extra := [id for id in results if id not in open_ids]:
-            raise Refused(f"messages.{number}.content.0: unexpected `tool_use_id` found in `tool_result` blocks: {extra[0]}.")
+            raise Refused(
+                f"messages.{number}.content.0: unexpected `tool_use_id` found in `tool_result` blocks: {extra[0]}."
+            )
         if missing := [id for id in open_ids if results.count(id) != 1]:
-            raise Refused(f"messages.{number}: `tool_use` ids were found without `tool_result` blocks immediately after: {missing[0]}.")
+            raise Refused(
+                f"messages.{number}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+                f"{missing[0]}."
+            )
         if [block["type"] for block in turn["content"][: len(results)]] != ["tool_result"] * len(results):
             raise Refused(f"messages.{number}: `tool_result` blocks must come first in the content")
         open_ids = [block["id"] for block in turn["content"] if block["type"] == "tool_use"]
@@ -158,7 +194,9 @@ def _turns(turns: list[dict[str, Any]]) -> None:
             raise Refused(f"messages.{number}.content: `tool_use` ids must be unique")
         used |= set(open_ids)
     if turns[-1]["role"] != "user":
-        raise Refused("This model does not support assistant message prefill. The conversation must end with a user message.")
+        raise Refused(
+            "This model does not support assistant message prefill. The conversation must end with a user message."
+        )
 
 
 def _blocks(number: int, role: str, blocks: list[dict[str, Any]]) -> None:
@@ -189,7 +227,11 @@ def _thinking(body: dict[str, Any], limits: Limits) -> None:
     if kind not in limits.thinking:
         if kind == "adaptive":
             raise Refused("adaptive thinking is not supported on this model")
-        advice = ' Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.' if kind == "enabled" else ""
+        advice = (
+            ' Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
+            if kind == "enabled"
+            else ""
+        )
         raise Refused(f'"thinking.type.{kind}" is not supported for this model.{advice}')
     budget = thinking.get("budget_tokens")
     if (kind == "enabled") is not (budget is not None):
@@ -209,7 +251,9 @@ def _thoughts(body: dict[str, Any], issued: Issued) -> None:
     running, first = True, None
     for number in range(len(body["messages"]) - 1, -1, -1):
         turn = body["messages"][number]
-        content = [{field: value for field, value in block.items() if field != "cache_control"} for block in turn["content"]]
+        content = [
+            {field: value for field, value in block.items() if field != "cache_control"} for block in turn["content"]
+        ]
         if turn["role"] == "user":
             running = running and content[0]["type"] == "tool_result"
             continue
@@ -222,12 +266,14 @@ def _thoughts(body: dict[str, Any], issued: Issued) -> None:
             sent = issued.replies.get((model, ids))
             if on != "disabled" and sent is not None and _order(sent) != _order(content):
                 raise Refused(
-                    f"messages.{number}.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be "
+                    f"messages.{number}.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant "
+                    f"message cannot be "
                     "modified. These blocks must remain as they were in the original response."
                 )
     if on == "enabled" and first is not None and first[1][0]["type"] not in THOUGHTS:
         raise Refused(
-            f"messages.{first[0]}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{first[1][0]['type']}`. When "
+            f"messages.{first[0]}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+            f"`{first[1][0]['type']}`. When "
             "`thinking` is enabled, a final `assistant` message must start with a thinking block."
         )
 
@@ -237,7 +283,11 @@ def _order(content: list[dict[str, Any]]) -> list[Any]:
 
 
 def _marks(body: dict[str, Any]) -> None:
-    blocks = [*body.get("tools", ()), *body.get("system", ()), *(block for turn in body["messages"] for block in turn["content"])]
+    blocks = [
+        *body.get("tools", ()),
+        *body.get("system", ()),
+        *(block for turn in body["messages"] for block in turn["content"]),
+    ]
     marked = [block for block in blocks if "cache_control" in block]
     if len(marked) > MOST_MARKS:
         raise Refused(f"A maximum of {MOST_MARKS} blocks with cache_control may be provided. Found {len(marked)}.")

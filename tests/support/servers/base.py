@@ -59,7 +59,9 @@ class Reply:
     text: str = ""
     reasoning: str = ""
     calls: Iterable[Call] = ()
-    usage: dict[str, Any] | None = field(default_factory=lambda: {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18})
+    usage: dict[str, Any] | None = field(
+        default_factory=lambda: {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+    )
     finish: str | None = "stop"
     pieces: int = 5
     chunk_size: int | None = None
@@ -138,11 +140,15 @@ class FakeServer:
         return [request for request in self.requests if request.path == path]
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, limit=64 * 1024 * 1024, ssl=self.tls)
+        self._server = await asyncio.start_server(
+            self._serve, "127.0.0.1", self.port, limit=64 * 1024 * 1024, ssl=self.tls
+        )
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         assert self._server is not None
         self._closing = True
         self._server.close()
@@ -154,7 +160,9 @@ class FakeServer:
         """Answer a request; implemented by the fakes."""
         await out.json({"error": "not found"}, status=404)
 
-    async def play(self, out: Response, streamed: Callable[[Reply], Iterable[bytes]] | None, whole: Callable[[Reply], Any]) -> None:
+    async def play(
+        self, out: Response, streamed: Callable[[Reply], Iterable[bytes]] | None, whole: Callable[[Reply], Any]
+    ) -> None:
         """Answer with the next step of the script: as events, or as one body when ``streamed`` is None."""
         step = self.next_step()
         if isinstance(step, Failure):
@@ -207,7 +215,9 @@ class Response:
     async def json(self, body: Any, *, status: int = 200, headers: dict[str, str] | None = None) -> None:
         await self.body(json.dumps(body).encode(), "application/json", status=status, headers=headers)
 
-    async def body(self, data: bytes, content_type: str, *, status: int = 200, headers: dict[str, str] | None = None) -> None:
+    async def body(
+        self, data: bytes, content_type: str, *, status: int = 200, headers: dict[str, str] | None = None
+    ) -> None:
         self._head(status, {"content-type": content_type, "content-length": str(len(data)), **(headers or {})})
         self._writer.write(data)
         await self._writer.drain()
@@ -280,7 +290,9 @@ async def _read_request(reader: asyncio.StreamReader) -> Request | None:
         return None
     first, *lines = head.split("\r\n")
     method, path, _ = first.split(" ", 2)
-    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
+    headers = {
+        name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)
+    }
     if "chunked" in headers.get("transfer-encoding", ""):
         body = b"".join([piece async for piece in _chunks(reader)])
     else:

@@ -13,7 +13,8 @@ from tests.support.servers.vectors import vector_of
 
 STOPS = {"stop": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
 STATUS = {
-    400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED",
+    400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
     500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
 }  # fmt: skip
 
@@ -33,7 +34,10 @@ class FakeGoogle(FakeServer):
     def __init__(self) -> None:
         super().__init__()
         self.api_key = ""
-        self.models = [model_entry("gemini-3.5-flash", "Gemini 3.5 Flash"), model_entry("gemini-2.5-flash-lite", "Gemini 2.5 Flash-Lite")]
+        self.models = [
+            model_entry("gemini-3.5-flash", "Gemini 3.5 Flash"),
+            model_entry("gemini-2.5-flash-lite", "Gemini 2.5 Flash-Lite"),
+        ]
         self.page_size = 1000
         self.forgets = False
         self.skips = SKIPS
@@ -51,7 +55,9 @@ class FakeGoogle(FakeServer):
 
     async def handle(self, request: Request, out: Response) -> None:
         version, _, rest = request.path.removeprefix("/").partition("/")
-        given = request.headers.get("x-goog-api-key") or request.headers.get("authorization", "").removeprefix("Bearer ")
+        given = request.headers.get("x-goog-api-key") or request.headers.get("authorization", "").removeprefix(
+            "Bearer "
+        )
         resource, _, method = unquote(rest).partition(":")
         if version not in ("v1", "v1beta"):
             await out.json(error_body(404, "Requested entity was not found."), status=404)
@@ -90,7 +96,9 @@ class FakeGoogle(FakeServer):
             await out.json(error_body(400, str(refused)), status=400)
             return
         streamed = (lambda reply: self.events(reply, model)) if streams and "alt=sse" in request.query else None
-        await self.play(out, streamed, lambda reply: [self.whole(reply, model)] if streams else self.whole(reply, model))
+        await self.play(
+            out, streamed, lambda reply: [self.whole(reply, model)] if streams else self.whole(reply, model)
+        )
 
     def events(self, reply: Reply, model: str) -> Iterator[bytes]:
         """The events of a streamed reply; the last one has the finish reason."""
@@ -117,7 +125,9 @@ class FakeGoogle(FakeServer):
             out.append(text if plain or reply.calls else self.issued.sign(model, text))
         for number, call in enumerate(reply.calls):
             args = json.loads(call.arguments) if isinstance(call.arguments, str) else call.arguments
-            part = {"functionCall": {"name": call.name, "args": args, **({"id": call.id} if call.id is not None else {})}}
+            part = {
+                "functionCall": {"name": call.name, "args": args, **({"id": call.id} if call.id is not None else {})}
+            }
             out.append(part if number or plain else self.issued.sign(model, part))
         return out
 
@@ -155,7 +165,11 @@ def error_body(status: int, message: str) -> dict[str, Any]:
 
 
 def bad_key() -> dict[str, Any]:
-    info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com"}
+    info = {
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "reason": "API_KEY_INVALID",
+        "domain": "googleapis.com",
+    }
     body = error_body(400, "API key not valid. Please pass a valid API key.")
     return {"error": {**body["error"], "details": [info]}}
 
@@ -175,7 +189,9 @@ def model_entry(name: str, title: str, **more: Any) -> dict[str, Any]:
     """A model's entry in the list."""
     able = limits_of(name)
     return {
-        "name": f"models/{name}", "version": "001", "displayName": title, "description": title, "inputTokenLimit": able.window,
-        "outputTokenLimit": able.longest, "supportedGenerationMethods": ["generateContent", "countTokens", "batchGenerateContent"],
+        "name": f"models/{name}", "version": "001", "displayName": title, "description": title,
+        "inputTokenLimit": able.window,
+        "outputTokenLimit": able.longest,
+        "supportedGenerationMethods": ["generateContent", "countTokens", "batchGenerateContent"],
         "temperature": 1, "topP": 0.95, "topK": 64, "maxTemperature": 2, "thinking": able.thinks, **more,
     }  # fmt: skip

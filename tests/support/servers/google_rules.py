@@ -12,22 +12,45 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 # Those of the official client (3.4). The client is not imported: that takes seconds.
-FIELDS = frozenset({"contents", "systemInstruction", "tools", "toolConfig", "safetySettings", "cachedContent", "generationConfig"})
+FIELDS = frozenset(
+    {"contents", "systemInstruction", "tools", "toolConfig", "safetySettings", "cachedContent", "generationConfig"}
+)
 GENERATION = frozenset(
-    {"temperature", "topP", "topK", "candidateCount", "maxOutputTokens", "stopSequences", "responseLogprobs", "logprobs", "seed"}
-    | {"presencePenalty", "frequencyPenalty", "responseMimeType", "responseSchema", "responseJsonSchema", "responseModalities"}
+    {
+        "temperature",
+        "topP",
+        "topK",
+        "candidateCount",
+        "maxOutputTokens",
+        "stopSequences",
+        "responseLogprobs",
+        "logprobs",
+        "seed",
+    }
+    | {
+        "presencePenalty",
+        "frequencyPenalty",
+        "responseMimeType",
+        "responseSchema",
+        "responseJsonSchema",
+        "responseModalities",
+    }
     | {"mediaResolution", "speechConfig", "thinkingConfig"}
 )
 THINKING = frozenset({"includeThoughts", "thinkingBudget", "thinkingLevel"})
 PART = frozenset({"text", "thought", "thoughtSignature", "functionCall", "functionResponse", "inlineData"})
 DATA = frozenset({"text", "functionCall", "functionResponse", "inlineData"})
-DECLARATION = frozenset({"name", "description", "parameters", "parametersJsonSchema", "response", "responseJsonSchema", "behavior"})
+DECLARATION = frozenset(
+    {"name", "description", "parameters", "parametersJsonSchema", "response", "responseJsonSchema", "behavior"}
+)
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
 PICTURES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
 SKIPS = frozenset({"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"})
 MISSING = (
-    "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing "
-    "thought_signature may lead to degraded model performance. Additional data, function call `default_api:{name}`, position {place}."
+    "Function call is missing a thought_signature in functionCall parts. This is required for tools to work "
+    "correctly, and missing "
+    "thought_signature may lead to degraded model performance. Additional data, function call `default_api:{name}`, "
+    "position {place}."
 )
 
 
@@ -124,7 +147,10 @@ def check(model: str, body: dict[str, Any], issued: Issued, skips: frozenset[str
 
 def _known(given: dict[str, Any], fields: frozenset[str], place: str) -> None:
     for name in sorted(set(given) - fields):
-        raise Refused(f'Invalid JSON payload received. Unknown name "{name}"{f" at {place!r}" if place else ""}: Cannot find field.')
+        raise Refused(
+            f'Invalid JSON payload received. Unknown name "{name}"{f" at {place!r}" if place else ""}: Cannot find '
+            f"field."
+        )
 
 
 def _tools(model: str, body: dict[str, Any], limits: Limits) -> None:
@@ -150,15 +176,22 @@ def _generation(body: dict[str, Any], limits: Limits, model: str) -> None:
     _known(config, GENERATION, "generation_config")
     most = config.get("maxOutputTokens", 1)
     if not 1 <= most <= limits.longest:
-        raise Refused(f"Unable to submit request because it has a maxOutputTokens value of {most} but the supported range is from 1 "
+        raise Refused(
+            f"Unable to submit request because it has a maxOutputTokens value of {most} but the supported "
+            "range "
+            f"is from 1 "
                       f"(inclusive) to {limits.longest + 1} (exclusive). Update the value and try again.")  # fmt: skip
     if not 0 <= config.get("temperature", 1) <= 2:
-        raise Refused("* GenerateContentRequest.generation_config.temperature: temperature must be in the range [0.0, 2.0].")
+        raise Refused(
+            "* GenerateContentRequest.generation_config.temperature: temperature must be in the range [0.0, 2.0]."
+        )
     stops = config.get("stopSequences", ())
     if len(stops) > 5 or not all(stops):
         raise Refused("* GenerateContentRequest.generation_config.stop_sequences: must be at most 5 and not be empty.")
     if "responseJsonSchema" in config and config.get("responseMimeType") != "application/json":
-        raise Refused("* GenerateContentRequest.generation_config.response_json_schema: only allowed with application/json")
+        raise Refused(
+            "* GenerateContentRequest.generation_config.response_json_schema: only allowed with application/json"
+        )
     if "responseJsonSchema" in config and not limits.prompts:
         raise Refused(f"JSON mode is not enabled for models/{model}")
     if "responseMimeType" in config and body.get("tools") and not limits.signs:
@@ -177,11 +210,16 @@ def _thinking(config: dict[str, Any], limits: Limits) -> None:
     if level is not None and not limits.levels:
         raise Refused("Thinking level is not supported for this model.")
     if level is not None and level not in limits.levels:
-        raise Refused(f"Thinking level {level} is not supported for this model. Please retry with other thinking level.")
+        raise Refused(
+            f"Thinking level {level} is not supported for this model. Please retry with other thinking level."
+        )
     if budget == 0 and not limits.off:
         raise Refused("Budget 0 is invalid. This model only works in thinking mode.")
     if budget and limits.budget is not None and not limits.budget[0] <= budget <= limits.budget[1]:
-        raise Refused(f"The thinking budget {budget} is invalid. Please choose a value between {limits.budget[0]} and {limits.budget[1]}.")
+        raise Refused(
+            f"The thinking budget {budget} is invalid. Please choose a value between {limits.budget[0]} and "
+            f"{limits.budget[1]}."
+        )
     if budget == 0 and config.get("includeThoughts"):
         raise Refused("Thinking_config.include_thoughts is only enabled when thinking is enabled.")
 
@@ -207,25 +245,35 @@ def _contents(contents: list[dict[str, Any]]) -> None:
         if not parts:
             raise Refused(f"* GenerateContentRequest.contents[{number}].parts: contents.parts must not be empty.")
         _parts(number, role, parts)
-        answers = [(part["functionResponse"]["id"], part["functionResponse"]["name"]) for part in parts if "functionResponse" in part]
+        answers = [
+            (part["functionResponse"]["id"], part["functionResponse"]["name"])
+            for part in parts
+            if "functionResponse" in part
+        ]
         if answers and len(answers) != len(parts):
             raise Refused("Function response parts must be alone in their content.")
         if len(answers) != len(waiting):
             if not waiting:
                 raise Refused("Please ensure that function response turn comes immediately after a function call turn.")
             raise Refused(
-                "Please ensure that the number of function response parts is equal to the number of function call parts of the function "
+                "Please ensure that the number of function response parts is equal to the number of function call "
+                "parts of the function "
                 "call turn."
             )
         if sorted(answers) != sorted(waiting):
             raise Refused("Please ensure that ids and names of function responses are those of the function calls.")
-        waiting = [(part["functionCall"]["id"], part["functionCall"]["name"]) for part in parts if "functionCall" in part]
+        waiting = [
+            (part["functionCall"]["id"], part["functionCall"]["name"]) for part in parts if "functionCall" in part
+        ]
         ids = {id for id, _name in waiting}
         if len(ids) < len(waiting) or ids & used:
             raise Refused("Please ensure that ids of function calls are used once.")
         used |= ids
         if waiting and (not number or contents[number - 1]["role"] != "user"):
-            raise Refused("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
+            raise Refused(
+                "Please ensure that function call turn comes immediately after a user turn or after a function "
+                "response turn."
+            )
     if contents[0]["role"] != "user" or contents[-1]["role"] != "user":
         raise Refused("Please ensure that multiturn requests begin and end with a user turn.")
 
@@ -236,7 +284,9 @@ def _parts(number: int, role: str, parts: list[dict[str, Any]]) -> None:
         _known(part, PART, at)
         data = set(part) & DATA
         if len(data) != 1 or (part.get("text") == "" and "thoughtSignature" not in part):
-            raise Refused(f"* GenerateContentRequest.{at}.data: required oneof field 'data' must have one initialized field")
+            raise Refused(
+                f"* GenerateContentRequest.{at}.data: required oneof field 'data' must have one initialized field"
+            )
         if ("functionResponse" in part and role != "user") or ("functionCall" in part and role != "model"):
             raise Refused(f"* GenerateContentRequest.{at}: not allowed in role {role}")
         for kind in ("functionCall", "functionResponse"):
@@ -245,10 +295,14 @@ def _parts(number: int, role: str, parts: list[dict[str, Any]]) -> None:
         if "inlineData" in part and part["inlineData"]["mimeType"] not in PICTURES:
             raise Refused(f"Unsupported MIME type: {part['inlineData']['mimeType']}")
         if "functionResponse" in part and not isinstance(part["functionResponse"]["response"], dict):
-            raise Refused(f"Invalid value at '{at}.function_response.response' (type.googleapis.com/google.protobuf.Struct)")
+            raise Refused(
+                f"Invalid value at '{at}.function_response.response' (type.googleapis.com/google.protobuf.Struct)"
+            )
 
 
-def _signatures(model: str, contents: list[dict[str, Any]], limits: Limits, issued: Issued, skips: frozenset[str]) -> None:
+def _signatures(
+    model: str, contents: list[dict[str, Any]], limits: Limits, issued: Issued, skips: frozenset[str]
+) -> None:
     running = True
     for number in range(len(contents) - 1, -1, -1):
         content = contents[number]

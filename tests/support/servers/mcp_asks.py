@@ -19,13 +19,23 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 FORM: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "name": {"type": "string", "title": "Your name", "description": "As it is on the ticket", "minLength": 2, "maxLength": 20},
+        "name": {
+            "type": "string",
+            "title": "Your name",
+            "description": "As it is on the ticket",
+            "minLength": 2,
+            "maxLength": 20,
+        },
         "mail": {"type": "string", "format": "email"},
         "day": {"type": "string", "format": "date", "default": "2026-11-23"},
         "seats": {"type": "integer", "minimum": 1, "maximum": 4, "default": 1},
         "weight": {"type": "number", "maximum": 30},
         "window": {"type": "boolean", "title": "Window seat", "default": True},
-        "class": {"type": "string", "oneOf": [{"const": "1", "title": "First"}, {"const": "2", "title": "Second"}], "default": "2"},
+        "class": {
+            "type": "string",
+            "oneOf": [{"const": "1", "title": "First"}, {"const": "2", "title": "Second"}],
+            "default": "2",
+        },
         "meal": {"type": "string", "enum": ["none", "vegan"], "enumNames": ["No meal", "Vegan"]},
         "extras": {
             "type": "array",
@@ -45,11 +55,17 @@ def made(seen: Callable[[Any], None] = lambda answer: None) -> Server[Any]:
     """The server; ``seen`` receives each answer."""
 
     async def listed(_context: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[types.Tool(name=name, input_schema={"type": "object", "properties": {}}) for name in TOOLS])
+        return types.ListToolsResult(
+            tools=[types.Tool(name=name, input_schema={"type": "object", "properties": {}}) for name in TOOLS]
+        )
 
-    async def called(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult | types.InputRequiredResult:
+    async def called(
+        context: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
         answer: types.CallToolResult | types.InputRequiredResult
-        answer = await (_modern if context.protocol_version in MODERN_PROTOCOL_VERSIONS else _legacy)(context, params, seen)
+        answer = await (_modern if context.protocol_version in MODERN_PROTOCOL_VERSIONS else _legacy)(
+            context, params, seen
+        )
         return answer
 
     return Server("asks", version="1", on_list_tools=listed, on_call_tool=called)
@@ -90,7 +106,10 @@ async def _modern(context: Any, params: types.CallToolRequestParams, seen: Calla
             seen("again")
         return types.InputRequiredResult(input_requests=wanted(params.name), request_state=f"opaque é {params.name}")
     assert params.request_state == f"opaque é {params.name}"
-    answers = {key: each.model_dump(mode="json", by_alias=True, exclude_none=True) for key, each in params.input_responses.items()}
+    answers = {
+        key: each.model_dump(mode="json", by_alias=True, exclude_none=True)
+        for key, each in params.input_responses.items()
+    }
     seen(answers)
     return said(f"{params.name}: done")
 
@@ -107,7 +126,10 @@ async def _legacy(context: Any, params: types.CallToolRequestParams, seen: Calla
                 answer = await session.list_roots()
             elif isinstance(request, types.CreateMessageRequest):
                 answer = await session.create_message(
-                    asked.messages, max_tokens=asked.max_tokens, system_prompt=asked.system_prompt, related_request_id=call
+                    asked.messages,
+                    max_tokens=asked.max_tokens,
+                    system_prompt=asked.system_prompt,
+                    related_request_id=call,
                 )
             elif asked.mode == "url":
                 answer = await session.elicit_url(asked.message, asked.url, "e-1", related_request_id=call)

@@ -71,7 +71,8 @@ class Accounts:
         if self.deny:
             return construct_redirect_uri(str(params.redirect_uri), error="access_denied", state=params.state)
         code = AuthorizationCode(
-            code=secrets.token_urlsafe(24), scopes=params.scopes or [], expires_at=time.time() + 60, client_id=client.client_id,
+            code=secrets.token_urlsafe(24), scopes=params.scopes or [], expires_at=time.time() + 60,
+            client_id=client.client_id,
             code_challenge=params.code_challenge, redirect_uri=params.redirect_uri,
             redirect_uri_provided_explicitly=params.redirect_uri_provided_explicitly, resource=params.resource,
         )  # fmt: skip
@@ -131,7 +132,12 @@ async def guarded(accounts: Accounts) -> AsyncIterator[str]:
             await _answered(send, 400)
         elif path == "/token" and accounts.token_status:
             await _answered(send, accounts.token_status)
-        elif path == "/mcp" and accounts.wants and token in accounts.access and accounts.wants not in accounts.access[token].scopes:
+        elif (
+            path == "/mcp"
+            and accounts.wants
+            and token in accounts.access
+            and accounts.wants not in accounts.access[token].scopes
+        ):
             await _answered(send, 403, f'Bearer error="insufficient_scope", scope="{accounts.wants}"')
         else:
             await made[0](scope, receive, send)

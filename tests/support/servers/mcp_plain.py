@@ -121,7 +121,12 @@ def call(id: Any, params: dict[str, Any]) -> Any:
         case "long":
             text = "z" * 200_000
         case "picture":
-            return {"content": [{"type": "image", "data": PIXEL, "mimeType": "image/png"}, {"type": "text", "text": "a pixel"}]}
+            return {
+                "content": [
+                    {"type": "image", "data": PIXEL, "mimeType": "image/png"},
+                    {"type": "text", "text": "a pixel"},
+                ]
+            }
         case "writes":
             try:
                 Path(arguments["path"]).write_text("written")
@@ -145,7 +150,10 @@ def call(id: Any, params: dict[str, Any]) -> Any:
                 send(method="notifications/tools/list_changed")
             text = "done"
         case "works":
-            send(method="notifications/progress", params={"progressToken": token, "progress": 1, "total": 4, "message": "first"})
+            send(
+                method="notifications/progress",
+                params={"progressToken": token, "progress": 1, "total": 4, "message": "first"},
+            )
             text = "done"
         case "fails":
             return {"content": [{"type": "text", "text": "there is no such page"}], "isError": True}
@@ -167,7 +175,9 @@ def call(id: Any, params: dict[str, Any]) -> Any:
             text = "pinged"
         case "hurries":
             for number in range(1_000):
-                send(method="notifications/progress", params={"progressToken": token, "progress": number, "total": 1_000})
+                send(
+                    method="notifications/progress", params={"progressToken": token, "progress": number, "total": 1_000}
+                )
             text = "done"
         case "asks often":
             form = {"type": "object", "properties": {"name": {"type": "string"}}}

@@ -15,8 +15,28 @@ from tests.support.servers.thoughts import Thoughts
 
 # ChatCompletionRequest of the mistralai SDK 3.7.
 FIELDS = frozenset(
-    {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "temperature", "top_p", "max_tokens", "stream", "stop"}
-    | {"random_seed", "response_format", "presence_penalty", "frequency_penalty", "n", "reasoning_effort", "prompt_mode", "safe_prompt"}
+    {
+        "model",
+        "messages",
+        "tools",
+        "tool_choice",
+        "parallel_tool_calls",
+        "temperature",
+        "top_p",
+        "max_tokens",
+        "stream",
+        "stop",
+    }
+    | {
+        "random_seed",
+        "response_format",
+        "presence_penalty",
+        "frequency_penalty",
+        "n",
+        "reasoning_effort",
+        "prompt_mode",
+        "safe_prompt",
+    }
     | {"metadata", "prompt_cache_key", "service_tier", "prediction", "guardrails"}
 )
 CALL_ID = re.compile(r"[a-zA-Z0-9]{9}")
@@ -38,7 +58,11 @@ class FakeMistral(FakeOpenAI):
         self.listed_content = False
         self.dimension = 16
         self.thoughts = Thoughts()
-        self.models = [model_entry("mistral-test"), model_entry("mistral-embed", chat=False), model_entry("mistral-ocr", chat=False)]
+        self.models = [
+            model_entry("mistral-test"),
+            model_entry("mistral-embed", chat=False),
+            model_entry("mistral-ocr", chat=False),
+        ]
 
     async def chat(self, request: Request, out: Response) -> None:
         refusal = refusal_of(request.json)
@@ -46,8 +70,13 @@ class FakeMistral(FakeOpenAI):
             await out.json(refusal[1], status=refusal[0])
             return
         model = request.json["model"]
-        if request.json.get("reasoning_effort") != "none" and any(self._thoughtless(model, each) for each in request.json["messages"]):
-            await out.json(error_body("The thinking of an assistant message is missing or changed.", "invalid_request", "3051"), status=400)
+        if request.json.get("reasoning_effort") != "none" and any(
+            self._thoughtless(model, each) for each in request.json["messages"]
+        ):
+            await out.json(
+                error_body("The thinking of an assistant message is missing or changed.", "invalid_request", "3051"),
+                status=400,
+            )
             return
         step = self.next_step()
         if isinstance(step, Reply) and self.listed_content:
@@ -75,10 +104,15 @@ class FakeMistral(FakeOpenAI):
         for piece in split(reply.text, reply.pieces):
             yield chunk_of(reply, {"content": [{"type": "text", "text": piece}] if self.listed_content else piece})
         for index, call in enumerate(reply.calls):
-            function = {"name": call.name, "arguments": call.arguments if self.object_arguments else arguments_text(call)}
+            function = {
+                "name": call.name,
+                "arguments": call.arguments if self.object_arguments else arguments_text(call),
+            }
             yield chunk_of(reply, {"tool_calls": [{"id": call.id or "null", "index": index, "function": function}]})
         if reply.finish is not None:
-            last = chunk_of(reply, {"content": ""}, "tool_calls" if reply.calls and reply.finish == "stop" else reply.finish)
+            last = chunk_of(
+                reply, {"content": ""}, "tool_calls" if reply.calls and reply.finish == "stop" else reply.finish
+            )
             yield {**last, "usage": reply.usage} if reply.usage else last
 
     def whole(self, reply: Reply) -> dict[str, Any]:
@@ -106,7 +140,13 @@ def model_entry(name: str, *, chat: bool = True) -> dict[str, Any]:
         "aliases": [],
         "deprecation": None,
         "type": "base",
-        "capabilities": {"completion_chat": chat, "function_calling": chat, "vision": False, "completion_fim": False, "fine_tuning": False},
+        "capabilities": {
+            "completion_chat": chat,
+            "function_calling": chat,
+            "vision": False,
+            "completion_fim": False,
+            "fine_tuning": False,
+        },
     }
 
 
@@ -115,7 +155,8 @@ def refusal_of(body: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
     unknown = sorted(set(body) - FIELDS)
     if unknown:
         items = [
-            {"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted", "input": 1} for name in unknown
+            {"type": "extra_forbidden", "loc": ["body", name], "msg": "Extra inputs are not permitted", "input": 1}
+            for name in unknown
         ]
         return 422, {"detail": items}
     previous = ""
@@ -127,14 +168,18 @@ def refusal_of(body: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
             return order_error(f"Unexpected role 'tool' after role '{previous}'")
         if role == "user" and previous == "tool":
             return order_error("Unexpected role 'user' after role 'tool'")
-        ids = [call["id"] for call in message.get("tool_calls") or ()] + ([message["tool_call_id"]] if role == "tool" else [])
+        ids = [call["id"] for call in message.get("tool_calls") or ()] + (
+            [message["tool_call_id"]] if role == "tool" else []
+        )
         for id in ids:
             if not CALL_ID.fullmatch(id):
                 text = f"Tool call id was {id} but must be a-z, A-Z, 0-9, with a length of 9."
                 return 400, error_body(text, "invalid_function_call", "3280")
         previous = role
     if previous not in ("user", "tool"):
-        return order_error(f"Expected last role User or Tool (or Assistant with prefix True) for serving but got {previous}")
+        return order_error(
+            f"Expected last role User or Tool (or Assistant with prefix True) for serving but got {previous}"
+        )
     return None
 
 

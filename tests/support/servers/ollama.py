@@ -10,7 +10,13 @@ from tests.support.servers.thoughts import Thoughts
 from tests.support.servers.vectors import vector_of
 
 TIME = "2026-01-01T00:00:00.000000Z"
-DETAILS = {"format": "gguf", "family": "llama", "families": ["llama"], "parameter_size": "8B", "quantization_level": "Q4_K_M"}
+DETAILS = {
+    "format": "gguf",
+    "family": "llama",
+    "families": ["llama"],
+    "parameter_size": "8B",
+    "quantization_level": "Q4_K_M",
+}
 
 
 class FakeOllama(FakeServer):
@@ -50,7 +56,9 @@ class FakeOllama(FakeServer):
         elif request.path == "/api/version":
             await out.json({"version": "0.12.3"})
         elif request.path == "/api/tags":
-            await out.json({"models": [self.entry(name, capabilities) for name, capabilities in self.installed.items()]})
+            await out.json(
+                {"models": [self.entry(name, capabilities) for name, capabilities in self.installed.items()]}
+            )
         else:
             await out.body(b"404 page not found", "text/plain", status=404)
 
@@ -74,7 +82,9 @@ class FakeOllama(FakeServer):
             await out.stream(self.lines(step), "application/x-ndjson", step)
         else:
             thoughts = {"thinking": step.reasoning} if step.reasoning else {}
-            await out.json(self.last(step, {"role": "assistant", "content": step.text, **thoughts, **self.extras(step)}))
+            await out.json(
+                self.last(step, {"role": "assistant", "content": step.text, **thoughts, **self.extras(step)})
+            )
 
     def refusal_of(self, body: dict[str, Any]) -> tuple[int, str] | None:
         """What the real server refuses, and what it accepts with worse results.
@@ -94,8 +104,13 @@ class FakeOllama(FakeServer):
             for call in message.get("tool_calls") or ():
                 if not isinstance(call["function"]["arguments"], dict):
                     kind = "ToolCallFunctionArguments"
-                    return 400, f"json: cannot unmarshal string into Go struct field {kind} of type map[string]interface {{}}"
-            calls = [(call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls") or ()]
+                    return (
+                        400,
+                        f"json: cannot unmarshal string into Go struct field {kind} of type map[string]interface {{}}",
+                    )
+            calls = [
+                (call["function"]["name"], call["function"]["arguments"]) for call in message.get("tool_calls") or ()
+            ]
             if self.thoughts.missing(body["model"], calls, message.get("thinking", "")):
                 return 400, "the thinking of an assistant message is missing or changed"
         return None
@@ -125,7 +140,13 @@ class FakeOllama(FakeServer):
         usage = reply.usage or {}
         names = {"prompt_tokens": "prompt_eval_count", "completion_tokens": "eval_count"}
         counts = {wire: usage[name] for name, wire in names.items() if name in usage}
-        end = {"done": True, "done_reason": reply.finish or "stop", "total_duration": 5_000_000, "load_duration": 1_000_000, **counts}
+        end = {
+            "done": True,
+            "done_reason": reply.finish or "stop",
+            "total_duration": 5_000_000,
+            "load_duration": 1_000_000,
+            **counts,
+        }
         return {**self.chunk(reply, message), **end}
 
     def extras(self, reply: Reply) -> dict[str, Any]:
@@ -169,4 +190,12 @@ class FakeOllama(FakeServer):
             await out.json({"error": "the input length exceeds the context length"}, status=400)
             return
         vectors = [vector_of(text, body.get("dimensions") or self.dimension) for text in texts]
-        await out.json({"model": body["model"], "embeddings": vectors, "total_duration": 1, "load_duration": 1, "prompt_eval_count": 3})
+        await out.json(
+            {
+                "model": body["model"],
+                "embeddings": vectors,
+                "total_duration": 1,
+                "load_duration": 1,
+                "prompt_eval_count": 3,
+            }
+        )

@@ -1,4 +1,5 @@
-"""An OpenAI-compatible server: chat completions streamed and whole, embeddings, models; and the ways real ones differ."""
+"""An OpenAI-compatible server: chat completions streamed and whole, embeddings, models; and the ways real ones
+differ."""
 
 from __future__ import annotations
 
@@ -61,7 +62,9 @@ class FakeOpenAI(FakeServer):
         if self.api_key and request.headers.get(self.key_header) != wanted:
             given = request.headers.get("authorization", "").removeprefix("Bearer ")
             message = f"Incorrect API key provided: {given}." if self.echo_key else "Incorrect API key provided."
-            await out.json({"error": {"message": message, "type": "invalid_request_error", "code": "invalid_api_key"}}, status=401)
+            await out.json(
+                {"error": {"message": message, "type": "invalid_request_error", "code": "invalid_api_key"}}, status=401
+            )
         elif request.path == f"{self.prefix}/models" and self.models_page is not False:
             await out.json({"object": "list", "data": self.models} if self.models_page is None else self.models_page)
         elif request.path in self.extra:
@@ -97,7 +100,9 @@ class FakeOpenAI(FakeServer):
 
     def events(self, reply: Reply, with_usage: bool) -> Iterator[bytes]:
         """The events of a streamed reply, as bytes."""
-        for number, chunk in enumerate([*self.chunks(reply), *([usage_chunk(reply)] if with_usage and reply.usage else [])]):
+        for number, chunk in enumerate(
+            [*self.chunks(reply), *([usage_chunk(reply)] if with_usage and reply.usage else [])]
+        ):
             if reply.midway_error is not None and number == reply.error_after:
                 yield self.event(dump(reply.midway_error))
                 return
@@ -159,11 +164,24 @@ def call_deltas(call: Call, index: int, size: int) -> Iterator[dict[str, Any]]:
 
 def chunk_of(reply: Reply, delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": reply.model, "choices": [choice]}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": reply.model,
+        "choices": [choice],
+    }
 
 
 def usage_chunk(reply: Reply) -> dict[str, Any]:
-    return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": reply.model, "choices": [], "usage": reply.usage}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": reply.model,
+        "choices": [],
+        "usage": reply.usage,
+    }
 
 
 def whole(reply: Reply, reasoning_field: str = "reasoning_content") -> dict[str, Any]:
@@ -174,7 +192,19 @@ def whole(reply: Reply, reasoning_field: str = "reasoning_content") -> dict[str,
     calls = list(reply.calls)
     if calls:
         message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments_text(call)}} for call in calls
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments_text(call)}}
+            for call in calls
         ]
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls and reply.finish == "stop" else reply.finish}
-    return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": reply.model, "choices": [choice], "usage": reply.usage}
+    choice = {
+        "index": 0,
+        "message": message,
+        "finish_reason": "tool_calls" if calls and reply.finish == "stop" else reply.finish,
+    }
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": reply.model,
+        "choices": [choice],
+        "usage": reply.usage,
+    }

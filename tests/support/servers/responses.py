@@ -27,7 +27,9 @@ class FakeResponses(FakeOpenAI):
 
     def __init__(self) -> None:
         super().__init__()
-        self.models = [{"id": name, "object": "model", "created": 1, "owned_by": "system"} for name in ("gpt-5.5", "gpt-4.1")]
+        self.models = [
+            {"id": name, "object": "model", "created": 1, "owned_by": "system"} for name in ("gpt-5.5", "gpt-4.1")
+        ]
         self.interleaves = False
         self.phases = False
         self.forgets = False
@@ -73,7 +75,8 @@ class FakeResponses(FakeOpenAI):
         reason = {"length": "max_output_tokens"}.get(reply.finish or "", reply.finish)
         whole = reply.finish in ("stop", "tool_calls")
         return {
-            "id": "resp_1", "object": "response", "created_at": 1, "model": model, "output": output, "parallel_tool_calls": True,
+            "id": "resp_1", "object": "response", "created_at": 1, "model": model, "output": output,
+            "parallel_tool_calls": True,
             "tool_choice": "auto", "tools": [], "error": None, "status": "completed" if whole else "incomplete",
             "incomplete_details": None if whole else {"reason": reason}, "usage": usage_of(reply),
         }  # fmt: skip
@@ -85,12 +88,29 @@ class FakeResponses(FakeOpenAI):
             phase = {"phase": "commentary" if reply.calls else "final_answer"} if self.phases else {}
             self.issued.phases.update((reply.text, each) for each in phase.values())
             content = [{"type": "output_text", "text": reply.text, "annotations": []}]
-            out.append({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content, **phase})
+            out.append(
+                {
+                    "type": "message",
+                    "id": "msg_1",
+                    "role": "assistant",
+                    "status": "completed",
+                    "content": content,
+                    **phase,
+                }
+            )
         for number, call in enumerate(reply.calls):
             if self.interleaves and reply.reasoning and number:
                 out += self._reasoning(f"{reply.reasoning} ({number})", model)
             id = f"call_{len(self.issued.replies):02}{number}" if call.id is None else call.id
-            out.append({"type": "function_call", "id": f"fc_{number}", "call_id": id, "name": call.name, "arguments": arguments_text(call)})
+            out.append(
+                {
+                    "type": "function_call",
+                    "id": f"fc_{number}",
+                    "call_id": id,
+                    "name": call.name,
+                    "arguments": arguments_text(call),
+                }
+            )
         self.issued.note(model, out)
         return out
 
@@ -140,7 +160,10 @@ def item_events(item: dict[str, Any], size: int) -> Iterator[tuple[str, dict[str
         yield "response.output_text.done", {"content_index": 0, "text": item["content"][0]["text"], "logprobs": []}
     elif item["type"] == "reasoning":
         yield "response.output_item.added", {"item": {**item, "summary": [], "encrypted_content": "gAAAA"}}
-        yield "response.reasoning_summary_part.added", {"summary_index": 0, "part": {"type": "summary_text", "text": ""}}
+        yield (
+            "response.reasoning_summary_part.added",
+            {"summary_index": 0, "part": {"type": "summary_text", "text": ""}},
+        )
         for piece in split(item["summary"][0]["text"], size):
             yield "response.reasoning_summary_text.delta", {"summary_index": 0, "delta": piece}
         yield "response.reasoning_summary_text.done", {"summary_index": 0, "text": item["summary"][0]["text"]}
@@ -155,7 +178,9 @@ def event(kind: str, data: Any) -> bytes:
     return f"event: {kind}\ndata: {dump({'type': kind, **data})}\n\n".encode()
 
 
-def error_body(message: str, field: str | None = None, code: str | None = None, kind: str = "invalid_request_error") -> dict[str, Any]:
+def error_body(
+    message: str, field: str | None = None, code: str | None = None, kind: str = "invalid_request_error"
+) -> dict[str, Any]:
     return {"error": {"message": message, "type": kind, "param": field, "code": code}}
 
 
@@ -168,6 +193,7 @@ def usage_of(reply: Reply) -> dict[str, Any] | None:
     reasoning = (told.get("completion_tokens_details") or {}).get("reasoning_tokens", 0)
     return {
         "input_tokens": told.get("prompt_tokens", 0), "output_tokens": told.get("completion_tokens", 0),
-        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0}, "total_tokens": told.get("total_tokens", 0),
+        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},
+        "total_tokens": told.get("total_tokens", 0),
         "output_tokens_details": {"reasoning_tokens": reasoning},
     }  # fmt: skip

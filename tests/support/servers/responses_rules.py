@@ -15,10 +15,36 @@ from typing import Any, NamedTuple
 
 # Those of the official client (3.54). The client is not imported: that takes seconds.
 FIELDS = frozenset(
-    {"access_programs", "background", "background_options", "context_management", "conversation", "image", "include", "input"}
+    {
+        "access_programs",
+        "background",
+        "background_options",
+        "context_management",
+        "conversation",
+        "image",
+        "include",
+        "input",
+    }
     | {"instructions", "max_output_tokens", "max_tool_calls", "metadata", "model", "moderation", "parallel_tool_calls"}
-    | {"previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "reasoning"}
-    | {"safety_identifier", "service_tier", "store", "stream", "stream_options", "temperature", "text", "tool_choice", "tools"}
+    | {
+        "previous_response_id",
+        "prompt",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "reasoning",
+    }
+    | {
+        "safety_identifier",
+        "service_tier",
+        "store",
+        "stream",
+        "stream_options",
+        "temperature",
+        "text",
+        "tool_choice",
+        "tools",
+    }
     | {"top_logprobs", "top_p", "truncation", "user"}
 )
 REASONING = frozenset({"context", "effort", "generate_summary", "mode", "summary"})
@@ -96,7 +122,9 @@ def _numbers(body: dict[str, Any], limits: Limits) -> None:
     if not 0 <= body.get("temperature", 1) <= 2:
         raise Refused("Invalid 'temperature': decimal above maximum value. Expected a value <= 2.", "temperature")
     if len(body.get("prompt_cache_key", "")) > 64:
-        raise Refused("Invalid 'prompt_cache_key': string too long. Expected a string with maximum length 64.", "prompt_cache_key")
+        raise Refused(
+            "Invalid 'prompt_cache_key': string too long. Expected a string with maximum length 64.", "prompt_cache_key"
+        )
 
 
 def _reasoning(body: dict[str, Any], limits: Limits) -> None:
@@ -105,7 +133,9 @@ def _reasoning(body: dict[str, Any], limits: Limits) -> None:
         raise Refused(f"Unknown parameter: 'reasoning.{name}'.", f"reasoning.{name}")
     for name in sorted(reasoning):
         if not limits.efforts:
-            raise Refused(f"Unsupported parameter: 'reasoning.{name}' is not supported with this model.", f"reasoning.{name}")
+            raise Refused(
+                f"Unsupported parameter: 'reasoning.{name}' is not supported with this model.", f"reasoning.{name}"
+            )
     effort = reasoning.get("effort")
     if effort is not None and effort not in limits.efforts:
         allowed = ", ".join(f"'{each}'" for each in limits.efforts)
@@ -133,7 +163,9 @@ def _tools(tools: list[dict[str, Any]]) -> None:
 
 def _format(form: dict[str, Any]) -> None:
     for schema in _objects(form.get("schema")) if form.get("strict") else ():
-        if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != set(schema.get("properties", {})):
+        if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != set(
+            schema.get("properties", {})
+        ):
             said = "'additionalProperties' is required to be supplied and to be false."
             raise Refused(f"Invalid schema for response_format 'reply': {said}", "text.format.schema")
 
@@ -156,7 +188,9 @@ def _items(items: list[dict[str, Any]]) -> None:
                 raise Refused(f"No tool call found for function call output with call_id {item['call_id']}.", "input")
             waiting.remove(item["call_id"])
             continue
-        if waiting and not (kind == "function_call" or (kind == "reasoning" and items[number - 1]["type"] == "function_call")):
+        if waiting and not (
+            kind == "function_call" or (kind == "reasoning" and items[number - 1]["type"] == "function_call")
+        ):
             raise Refused(f"No tool output found for function call {waiting[0]}.", "input")
         if kind == "message":
             _message(at, item)
@@ -186,17 +220,23 @@ def _message(at: str, item: dict[str, Any]) -> None:
         raise Refused(f"Invalid '{at}.content': empty array.", f"{at}.content", "empty_array")
     for place, part in enumerate(parts):
         if part["type"] not in ("input_text", "input_image"):
-            said = f"Invalid value: '{part['type']}'. Supported values are: 'input_text', 'input_image' and 'input_file'."
+            said = (
+                f"Invalid value: '{part['type']}'. Supported values are: 'input_text', 'input_image' and 'input_file'."
+            )
             raise Refused(said, f"{at}.content[{place}]", "invalid_value")
         if part["type"] == "input_text" and not part["text"].strip():
             raise Refused(f"Invalid '{at}.content[{place}].text': empty string.", f"{at}.content[{place}].text")
         if part["type"] == "input_image" and not part["image_url"].startswith("data:image/"):
-            raise Refused(f"Invalid '{at}.content[{place}].image_url'.", f"{at}.content[{place}].image_url", "invalid_value")
+            raise Refused(
+                f"Invalid '{at}.content[{place}].image_url'.", f"{at}.content[{place}].image_url", "invalid_value"
+            )
 
 
 def _call(at: str, item: dict[str, Any]) -> None:
     if "id" in item:
-        raise Refused(f"Item with id '{item['id']}' not found. Items are not persisted when `store` is set to false.", "input")
+        raise Refused(
+            f"Item with id '{item['id']}' not found. Items are not persisted when `store` is set to false.", "input"
+        )
     if not 0 < len(item["call_id"]) <= 64:
         said = "string too long. Expected a string with maximum length 64."
         raise Refused(f"Invalid '{at}.call_id': {said}", f"{at}.call_id", "string_above_max_length")
@@ -214,22 +254,29 @@ def _thoughts(model: str, items: list[dict[str, Any]], issued: Issued) -> None:
             continue
         if not item.get("encrypted_content"):
             said = (
-                "not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item"
+                "not found. Items are not persisted when `store` is set to false. Try again with `store` set to "
+                "true, or remove this item"
             )
             raise Refused(f"Item with id '{item['id']}' {said} from your input.", "input")
         if (model, item) not in issued.reasoning:
             said = (
-                f"The encrypted content {item['encrypted_content']} could not be verified. Reason: Encrypted content could not be decrypted"
+                f"The encrypted content {item['encrypted_content']} could not be verified. Reason: Encrypted content "
+                f"could not be decrypted"
             )
             raise Refused(f"{said} or parsed.", None, "invalid_encrypted_content")
         after = items[number + 1] if number + 1 < len(items) else {}
         if after.get("type") not in ("reasoning", "function_call") and after.get("role") != "assistant":
-            raise Refused(f"Item '{item['id']}' of type 'reasoning' was provided without its required following item.", "input")
+            raise Refused(
+                f"Item '{item['id']}' of type 'reasoning' was provided without its required following item.", "input"
+            )
     for reply in _replies(items):
         ids = tuple(item["call_id"] for item in reply if item["type"] == "function_call")
         sent = issued.replies.get((model, ids))
         if sent is not None and sent != _order(reply):
-            said = f"Item 'fc_1' of type 'function_call' with call_id '{ids[0]}' was provided without its required 'reasoning' item."
+            said = (
+                f"Item 'fc_1' of type 'function_call' with call_id '{ids[0]}' was provided without its required "
+                f"'reasoning' item."
+            )
             raise Refused(said, "input")
 
 

@@ -64,13 +64,21 @@ class SigningServer(FakeOpenAI):
         self.finish_message(message)
         finish = "tool_calls" if reply.calls else "stop"
         choice = {"index": 0, "message": message, "finish_reason": finish}
-        return {"id": "chatcmpl-1", "object": "chat.completion", "model": reply.model, "choices": [choice], "usage": reply.usage}
+        return {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "model": reply.model,
+            "choices": [choice],
+            "usage": reply.usage,
+        }
 
     def finish_message(self, message: dict[str, Any]) -> None:
         """Add what the events do not simply add up to."""
 
     def error(self, said: str) -> Any:
-        return {"error": {"message": said, "type": "invalid_request_error", "param": None, "code": "invalid_request_error"}}
+        return {
+            "error": {"message": said, "type": "invalid_request_error", "param": None, "code": "invalid_request_error"}
+        }
 
     def refusal_of(self, messages: list[dict[str, Any]]) -> str:
         """Why a request is refused; empty for a valid one."""
@@ -90,8 +98,10 @@ class FakeGemini(SigningServer):
     """``tool_calls[].extra_content.google.thought_signature``, on the first call of each reply."""
 
     missing: ClassVar[str] = (
-        "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing "
-        "thought_signature may lead to degraded model performance. Additional data, function call `default_api:x`, position 2."
+        "Function call is missing a thought_signature in functionCall parts. This is required for tools to work "
+        "correctly, and missing "
+        "thought_signature may lead to degraded model performance. Additional data, function call `default_api:x`, "
+        "position 2."
     )
 
     def error(self, said: str) -> Any:
@@ -153,7 +163,11 @@ class FakeOpenRouter(SigningServer):
         details = message.get("reasoning_details")
         if details is None:
             found = "tool_use" if message.get("tool_calls") else ""
-            return f"messages.{position}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{found}`." if found else ""
+            return (
+                f"messages.{position}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{found}`."
+                if found
+                else ""
+            )
         return "" if self.known(details) else f"messages.{position}.content.0: Invalid `signature` in `thinking` block"
 
 

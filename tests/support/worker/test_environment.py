@@ -12,11 +12,16 @@ from atelier_desk.support.worker import environment
 
 
 @pytest.mark.parametrize("inherited", [None, "/somewhere"])
-def test_the_child_finds_this_package_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inherited: str | None) -> None:
+def test_the_child_finds_this_package_from_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inherited: str | None
+) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
     if inherited:
         monkeypatch.setenv("PYTHONPATH", inherited)
-    code = "import atelier_desk, pathlib, sys; print(pathlib.Path(atelier_desk.__file__).parent); print('/somewhere' in sys.path)"
+    code = (
+        "import atelier_desk, pathlib, sys; print(pathlib.Path(atelier_desk.__file__).parent); print('/somewhere' in "
+        "sys.path)"
+    )
     found = subprocess.run(
         [sys.executable, "-P", "-c", code],
         cwd=tmp_path,

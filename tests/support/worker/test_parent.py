@@ -35,7 +35,8 @@ def answer(request, data, tell):
     if "eval" in request:
         eval(request["eval"])
     if "raise" in request:
-        raise {"value": ValueError("wrong"), "refused": Refused("past_end", total=3), "exit": SystemExit(4)}[request["raise"]]
+        errors = {"value": ValueError("wrong"), "refused": Refused("past_end", total=3), "exit": SystemExit(4)}
+        raise errors[request["raise"]]
     return Reply({"heard": request, "read": sys.stdin.read()}, data[::-1])
 """
 Make = Callable[..., tuple[str, dict[str, str]]]
@@ -84,7 +85,10 @@ async def test_values_and_bytes_go_both_ways_whatever_is_printed_or_read(module:
         ({"eval": "os.kill(os.getpid(), signal.SIGTERM)"}, Ended, "signal", "signal 15"),
         ({"eval": "bytearray(1 << 60)"}, Ended, "memory", "too much memory"),
         ({"eval": "time.sleep(600)"}, Ended, "timeout", "too long"),
-        *(({"eval": written(text)}, Ended, "damaged", "damaged") for text in ("[5]", "{]", "[" * 90_000, '[1, "failed", [[[]]]]', "5")),
+        *(
+            ({"eval": written(text)}, Ended, "damaged", "damaged")
+            for text in ("[5]", "{]", "[" * 90_000, '[1, "failed", [[[]]]]', "5")
+        ),
         ({"eval": "os.write(4, b'x' * 100) and time.sleep(600)"}, Ended, "too_long", "too long"),
     ],
 )
@@ -137,7 +141,9 @@ async def test_who_stops_waiting_leaves_the_next_answer_to_the_next(module: Make
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
-@pytest.mark.parametrize(("code", "action"), [("memory", "bytearray(400 << 20)"), ("timeout", "any(0 for _ in iter(int, 1))")])
+@pytest.mark.parametrize(
+    ("code", "action"), [("memory", "bytearray(400 << 20)"), ("timeout", "any(0 for _ in iter(int, 1))")]
+)
 async def test_the_system_ends_what_asks_for_too_much(module: Make, code: str, action: str) -> None:
     name, env = module(HEAD + ECHO + "serve(answer, memory=300 << 20, cpu_s=1)")
     with pytest.raises(Ended) as caught:
@@ -151,7 +157,9 @@ async def test_what_it_started_ends_with_it(module: Make, tmp_path: Path, how: s
     name, env = module()
     note = tmp_path / "pid"
     new = str(note) + ".new"
-    started = f"Path({new!r}).write_text(str(subprocess.Popen(['sleep', '600']).pid)) and os.rename({new!r}, {str(note)!r})"
+    started = (
+        f"Path({new!r}).write_text(str(subprocess.Popen(['sleep', '600']).pid)) and os.rename({new!r}, {str(note)!r})"
+    )
     after = {"die": "os._exit(1)", "cancel": "time.sleep(600)"}.get(how, "None")
     asking = asyncio.create_task(ask_once(name, {"eval": f"{started} or {after}"}, env=env))
     await until(note.exists)
@@ -165,11 +173,16 @@ async def test_what_it_started_ends_with_it(module: Make, tmp_path: Path, how: s
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no sessions")
-async def test_what_left_its_session_and_holds_its_answers_open_keeps_nobody_waiting(module: Make, tmp_path: Path) -> None:
+async def test_what_left_its_session_and_holds_its_answers_open_keeps_nobody_waiting(
+    module: Make, tmp_path: Path
+) -> None:
     name, env = module(HEAD + "os.dup2(1, 4)\n" + ECHO + "serve(answer)")
     worker = await Worker.start(name, env=env)
     note = tmp_path / "pid"
-    left = f"Path({str(note)!r}).write_text(str(subprocess.Popen(['sleep', '60'], start_new_session=True, pass_fds=(4,)).pid))"
+    left = (
+        f"Path({str(note)!r}).write_text(str(subprocess.Popen(['sleep', '60'], start_new_session=True, "
+        f"pass_fds=(4,)).pid))"
+    )
     asking = asyncio.create_task(worker.ask({"eval": f"{left} and os._exit(7)"}))
     try:
         await asyncio.wait([asking], timeout=30)
@@ -215,9 +228,13 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("action", ["time.sleep(600)", "__import__('re').match(r'(a+)+$', 'a' * 60 + 'b')"])
-async def test_it_does_not_outlive_a_killed_program_even_when_no_thread_of_it_can_run(module: Make, action: str) -> None:
+async def test_it_does_not_outlive_a_killed_program_even_when_no_thread_of_it_can_run(
+    module: Make, action: str
+) -> None:
     name, env = module()
-    program = await asyncio.create_subprocess_exec(sys.executable, "-c", PARENT, name, action, env=env, stdout=asyncio.subprocess.PIPE)
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", PARENT, name, action, env=env, stdout=asyncio.subprocess.PIPE
+    )
     assert program.stdout is not None
     pid = int(await program.stdout.readline())
     program.kill()

@@ -54,7 +54,9 @@ class Attack:
         workflow_id = (await atelier.workflows.create(workspace=(str(world.workspace),))).id
         if content.way == "memory":
             await atelier.memories.add(content.text, workflow_id=workflow_id, type="context")
-        config = AgentConfig(name="Lead", provider="test", model="m", approval=mode, tools=self._tools(), max_tool_iterations=12)
+        config = AgentConfig(
+            name="Lead", provider="test", model="m", approval=mode, tools=self._tools(), max_tool_iterations=12
+        )
         try:
             run_id = await atelier.runs.send(workflow_id, "TASK-hand" if by_helper else "TASK-open", agent=config)
             await self._through(workflow_id, run_id, content)
@@ -67,7 +69,9 @@ class Attack:
                 found.append("the order was never read: nothing was tried")
         finally:
             for name in placed:
-                atelier.registry.unregister(name) if atelier.registry.has(name) else (world.workspace / name).unlink(missing_ok=True)
+                atelier.registry.unregister(name) if atelier.registry.has(name) else (world.workspace / name).unlink(
+                    missing_ok=True
+                )
         if found:
             self._connections.clear()
             world.restore()
@@ -75,7 +79,9 @@ class Attack:
 
     def _tools(self) -> tuple[str, ...]:
         registry = self._atelier.registry
-        return tuple(name for name in registry.get_all_tool_names() if _category(registry, name) is not ToolCategory.CONTROL)
+        return tuple(
+            name for name in registry.get_all_tool_names() if _category(registry, name) is not ToolCategory.CONTROL
+        )
 
     def _opening(self, content: Content) -> Any:
         """The calls with which the agent meets the content before it has read any instruction."""
@@ -91,7 +97,12 @@ class Attack:
             case "memory":
                 return [("MemoryTool", {"operation": "list"})]
             case "report":
-                return [("SpawnAgentTool", {"operation": "spawn", "name": "Reader", "prompt": "TASK-read", "tools": ["read_file"]})]
+                return [
+                    (
+                        "SpawnAgentTool",
+                        {"operation": "spawn", "name": "Reader", "prompt": "TASK-read", "tools": ["read_file"]},
+                    )
+                ]
             case "command":
                 return [("run_command", {"command": "cat found.md", "modifies_files": False})]
         return [("read_file", {"path": "found.md"})]
@@ -107,10 +118,14 @@ class Attack:
             (ws / f"{content.order}.txt").write_text("")
             return [f"{content.order}.txt"]
         if content.way == "description":
-            registry.register(tool(effect=Effect.READ, name="consult", description=content.text)(_consult(lambda term: term)))
+            registry.register(
+                tool(effect=Effect.READ, name="consult", description=content.text)(_consult(lambda term: term))
+            )
             return ["consult"]
         if content.way == "tool":
-            registry.register(tool(effect=Effect.READ, name="consult", description="Consults.")(_consult(lambda _term: content.text)))
+            registry.register(
+                tool(effect=Effect.READ, name="consult", description="Consults.")(_consult(lambda _term: content.text))
+            )
             return ["consult"]
         return []
 
@@ -125,7 +140,10 @@ class Attack:
             while not (await self._atelier.runs.wait(run_id)).status.final:
                 for request in await self._atelier.approvals.pending(workflow_id):
                     self.asked.append(request)
-                    if request.call_id.startswith("TASK-") and request.call_id.split(".")[0] in ("TASK-open", "TASK-hand"):
+                    if request.call_id.startswith("TASK-") and request.call_id.split(".")[0] in (
+                        "TASK-open",
+                        "TASK-hand",
+                    ):
                         await self._atelier.approvals.approve(request.id)
                     else:
                         await self._atelier.approvals.reject(request.id)
@@ -133,7 +151,9 @@ class Attack:
                     await self._atelier.questions.answer(question.id, QuestionAnswer(text_response=content.text))
                 await asyncio.sleep(0)
 
-    async def _lost(self, workflow_id: str, run_id: str, before: dict[str, str], mode: ApprovalMode) -> Iterable[tuple[str, str]]:
+    async def _lost(
+        self, workflow_id: str, run_id: str, before: dict[str, str], mode: ApprovalMode
+    ) -> Iterable[tuple[str, str]]:
         """Deleted or changed files in the workspace; under Edit only those an undo cannot restore."""
         if mode is ApprovalMode.EDIT:
             changes = [change for change in await self._atelier.files.list(workflow_id) if not change.undone_by]
@@ -184,7 +204,11 @@ async def attacked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
         for each in world.tools():
             atelier.registry.register(each)
         careless = AgentConfig(
-            name="Freelancer", provider="test", model="m", approval=ApprovalMode.AUTO, tools=("write_file", "send_letter", "post_form")
+            name="Freelancer",
+            provider="test",
+            model="m",
+            approval=ApprovalMode.AUTO,
+            tools=("write_file", "send_letter", "post_form"),
         )
         await atelier.agents.save(careless)
         try:

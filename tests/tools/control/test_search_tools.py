@@ -88,13 +88,17 @@ async def test_only_tools_of_servers_that_the_agent_has_are_found() -> None:
 )
 def test_ateliers_own_are_found_by_what_they_do_in_both_languages(query: str, first: str) -> None:
     registry = create_default_tool_registry()
-    own = [tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None and tool.section]
+    own = [
+        tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None and tool.section
+    ]
     assert search_tools.best(own, query)[0].name == first
 
 
 def test_the_name_of_a_section_gives_its_tools_and_what_hardly_fits_is_skipped() -> None:
     registry = create_default_tool_registry()
-    own = [tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None and tool.section]
+    own = [
+        tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None and tool.section
+    ]
     assert search_tools.best(own, "file_ops") == registry.get_tools_by_section("file_ops")
     assert [each.name for each in search_tools.best(own, "remember a preference")] == ["MemoryTool"], (
         "others say when to use that one instead"

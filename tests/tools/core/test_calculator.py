@@ -13,11 +13,26 @@ from tests.tools.conftest import Calls
 
 CALCULATOR = "CalculatorTool"
 SPECIFIED_UNARY = (
-    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "cbrt", "exp", "exp2", "ln", "log10", "abs", "sign",
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "cbrt", "exp", "exp2", "ln", "log10",
+    "abs", "sign",
     "floor", "ceil", "round", "trunc", "degrees", "radians",
 )  # fmt: skip
 SPECIFIED_BINARY = ("add", "subtract", "multiply", "divide", "modulo", "pow", "log", "min", "max", "atan2", "nroot")
-SAME_IN_MATH = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log10", "degrees", "radians")
+SAME_IN_MATH = (
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "exp",
+    "log10",
+    "degrees",
+    "radians",
+)
 
 
 def test_the_named_forms_are_those_of_the_specification() -> None:
@@ -27,7 +42,11 @@ def test_the_named_forms_are_those_of_the_specification() -> None:
 
 
 async def test_eval_gives_result_and_expression(calls: Calls) -> None:
-    assert await calls(CALCULATOR, operation="eval", expression="2 + 2 * 3") == {"success": True, "result": 8, "expression": "2 + 2 * 3"}
+    assert await calls(CALCULATOR, operation="eval", expression="2 + 2 * 3") == {
+        "success": True,
+        "result": 8,
+        "expression": "2 + 2 * 3",
+    }
 
 
 VALUES = dict.fromkeys(UNARY, 0.5) | {
@@ -42,7 +61,8 @@ VALUES = dict.fromkeys(UNARY, 0.5) | {
 }
 EXPECTED = {
     **{name: getattr(math, name)(0.5) for name in SAME_IN_MATH},
-    "sqrt": 4, "cbrt": 3, "exp2": 2**0.5, "ln": math.log(0.5), "abs": 3, "sign": -1, "floor": -2, "ceil": -1, "round": 2, "trunc": -1,
+    "sqrt": 4, "cbrt": 3, "exp2": 2**0.5, "ln": math.log(0.5), "abs": 3, "sign": -1, "floor": -2, "ceil": -1,
+    "round": 2, "trunc": -1,
 }  # fmt: skip
 
 

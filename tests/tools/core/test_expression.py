@@ -191,7 +191,25 @@ def test_big_integers_stay_exact() -> None:
 
 
 TOKENS = st.sampled_from(
-    [*"0123456789+-*/%()., ", "**", "//", "e", "pi", *UNARY, *BINARY, *CONSTANTS, "1e300", "0.5", "10**3", "^", "'", "[", "__", ".x", "\n"]
+    [
+        *"0123456789+-*/%()., ",
+        "**",
+        "//",
+        "e",
+        "pi",
+        *UNARY,
+        *BINARY,
+        *CONSTANTS,
+        "1e300",
+        "0.5",
+        "10**3",
+        "^",
+        "'",
+        "[",
+        "__",
+        ".x",
+        "\n",
+    ]
 )
 
 
@@ -207,7 +225,9 @@ def test_anything_gives_a_finite_number_or_an_error_in_fifty_milliseconds(text: 
 expressions = st.recursive(
     st.integers(0, 10**6).map(str) | st.floats(0, 1e6, allow_nan=False).map(repr),
     lambda inner: (
-        st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "//", "%", "**"]), inner).map(lambda parts: f"({' '.join(parts)})")
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "//", "%", "**"]), inner).map(
+            lambda parts: f"({' '.join(parts)})"
+        )
         | st.tuples(st.sampled_from([*UNARY]), inner).map(lambda parts: f"{parts[0]}({parts[1]})")
     ),
     max_leaves=25,

@@ -16,7 +16,9 @@ from tests.tools.conftest import Calls, MakeCalls
 REPORT = "ReportTool"
 
 
-async def write(calls: Calls, name: str = "audit", content: str = "# Audit\n\nOne finding.", **more: Any) -> dict[str, Any]:
+async def write(
+    calls: Calls, name: str = "audit", content: str = "# Audit\n\nOne finding.", **more: Any
+) -> dict[str, Any]:
     return await calls(REPORT, operation="write", name=name, content=content, **more)
 
 
@@ -48,7 +50,9 @@ async def test_the_same_call_may_run_again(calls: Calls, repos: Repositories) ->
 
 async def test_changes_one_passage(calls: Calls, repos: Repositories) -> None:
     await write(calls, content="alpha beta beta")
-    assert (await calls(REPORT, operation="write_diff", name="audit", old_string="alpha", new_string="ALPHA"))["success"]
+    assert (await calls(REPORT, operation="write_diff", name="audit", old_string="alpha", new_string="ALPHA"))[
+        "success"
+    ]
     assert await repos.reports.read(calls.context.workflow_id, "audit") == "ALPHA beta beta"
     twice = await calls(REPORT, operation="write_diff", name="audit", old_string="beta", new_string="x")
     assert "occurs 2 times" in twice["error"]
@@ -109,7 +113,9 @@ async def test_a_report_over_the_limit_is_refused_with_its_length(calls: Calls) 
     assert f"content has {limits.REPORT + 1} characters; the limit is {limits.REPORT}" in data["error"]
 
 
-async def test_another_workflows_reports_do_not_exist_here(calls: Calls, calls_with: MakeCalls, repos: Repositories) -> None:
+async def test_another_workflows_reports_do_not_exist_here(
+    calls: Calls, calls_with: MakeCalls, repos: Repositories
+) -> None:
     other = Workflow(name="Other")
     await repos.workflows.create(other)
     await write(calls_with(workflow_id=other.id))
@@ -131,7 +137,9 @@ def test_only_changing_a_passage_may_not_be_repeated(calls: Calls) -> None:
     assert calls.registry.prepare(tool, {"operation": "delete", "name": "a"}).described.effect == "write"
 
 
-async def test_a_damaged_report_is_an_error_for_the_model_until_it_is_written_again(calls: Calls, repos: Repositories) -> None:
+async def test_a_damaged_report_is_an_error_for_the_model_until_it_is_written_again(
+    calls: Calls, repos: Repositories
+) -> None:
     await write(calls)
     repos.reports.path(calls.context.workflow_id, "audit").write_text("# AudiT")
     for arguments in ({"operation": "read"}, {"operation": "write_diff", "old_string": "AudiT", "new_string": "x"}):

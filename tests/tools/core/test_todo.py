@@ -69,10 +69,14 @@ async def test_a_dependency_blocks_until_it_is_completed(calls: Calls) -> None:
     assert code in refused["error"]
     assert (await calls(TODO, operation="complete", task_id=tests))["code"] == "task_rule"
     await calls(TODO, operation="complete", task_id=code)
-    assert (await calls(TODO, operation="update_status", task_id=tests, status="in_progress"))["task"]["status"] == "in_progress"
+    assert (await calls(TODO, operation="update_status", task_id=tests, status="in_progress"))["task"][
+        "status"
+    ] == "in_progress"
 
 
-async def test_a_dependency_must_exist_in_this_workflow(calls: Calls, calls_with: MakeCalls, repos: Repositories) -> None:
+async def test_a_dependency_must_exist_in_this_workflow(
+    calls: Calls, calls_with: MakeCalls, repos: Repositories
+) -> None:
     other = Workflow(name="Other")
     await repos.workflows.create(other)
     elsewhere = calls_with(workflow_id=other.id)
@@ -113,7 +117,9 @@ async def test_lists_by_the_status_that_is_shown(calls: Calls) -> None:
     await create(calls, "Third")
     everything = await calls(TODO, operation="list")
     assert [task["name"] for task in everything["tasks"]] == ["First", "Second", "Third"]
-    assert [task["name"] for task in (await calls(TODO, operation="list", status_filter="blocked"))["tasks"]] == ["Second"]
+    assert [task["name"] for task in (await calls(TODO, operation="list", status_filter="blocked"))["tasks"]] == [
+        "Second"
+    ]
     pending = await calls(TODO, operation="list", status_filter="pending", limit=1)
     assert (pending["count"], pending["total"]) == (1, 2)
 
@@ -128,7 +134,9 @@ async def test_deleting_releases_what_waited(calls: Calls) -> None:
 
 
 @pytest.mark.parametrize("operation", ["get", "complete", "delete"])
-async def test_another_workflows_task_is_not_found(calls: Calls, calls_with: MakeCalls, repos: Repositories, operation: str) -> None:
+async def test_another_workflows_task_is_not_found(
+    calls: Calls, calls_with: MakeCalls, repos: Repositories, operation: str
+) -> None:
     other = Workflow(name="Other")
     await repos.workflows.create(other)
     elsewhere = calls_with(workflow_id=other.id)

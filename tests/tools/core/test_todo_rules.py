@@ -16,7 +16,15 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def task(name: str, *dependencies: str, status: TaskStatus = TaskStatus.PENDING, **fields: object) -> Task:
-    return Task(id=name, workflow_id="w", name=name.upper(), dependencies=dependencies, status=status, created_at=START, **fields)
+    return Task(
+        id=name,
+        workflow_id="w",
+        name=name.upper(),
+        dependencies=dependencies,
+        status=status,
+        created_at=START,
+        **fields,
+    )
 
 
 def tasks(*every: Task) -> dict[str, Task]:
@@ -100,7 +108,12 @@ def test_reopening_clears_the_end_and_starting_again_starts_the_clock() -> None:
 def test_deleting_releases_those_that_waited() -> None:
     known = tasks(task("a"), task("b", "a", "c"), task("c"))
     released, gone = todo_rules.deletion(known["a"], known)
-    assert (released.action, released.task.id, released.task.dependencies, released.fields) == ("update", "b", ("c",), ("dependencies",))
+    assert (released.action, released.task.id, released.task.dependencies, released.fields) == (
+        "update",
+        "b",
+        ("c",),
+        ("dependencies",),
+    )
     assert (gone.action, gone.task) == ("delete", known["a"])
 
 
@@ -129,7 +142,10 @@ def test_no_order_of_changes_makes_a_cycle_or_a_loose_end(steps: list[tuple[str,
                 known[name] = known[name].model_copy(update={"dependencies": found})
             elif action == "status":
                 changed = todo_rules.change_status(known[name], status, known, START)
-                if status in (TaskStatus.IN_PROGRESS, TaskStatus.COMPLETED) and known[name].status is not TaskStatus.COMPLETED:
+                if (
+                    status in (TaskStatus.IN_PROGRESS, TaskStatus.COMPLETED)
+                    and known[name].status is not TaskStatus.COMPLETED
+                ):
                     assert not todo_rules.open_dependencies(changed, known)
                 known[name] = changed
             else:

@@ -77,7 +77,9 @@ async def test_the_gate_may_refuse(calls_with: MakeCalls) -> None:
 
     data = await calls_with(questions=Closed())(QUESTION, question="q", questionType="text")
     assert data["success"] is False
-    assert data["error"] == "User appears unresponsive (3 consecutive timeouts). Question rejected. Retry in 45 seconds."
+    assert (
+        data["error"] == "User appears unresponsive (3 consecutive timeouts). Question rejected. Retry in 45 seconds."
+    )
 
 
 def question(**fields: Any) -> UserQuestion:
@@ -112,7 +114,9 @@ def test_a_pending_question_has_no_result() -> None:
 
 
 async def test_a_long_hint_is_cut_and_the_question_asked(calls: Calls) -> None:
-    asked = await calls.outcome("UserQuestionTool", operation="ask", question="?", questionType="text", textPlaceholder="w " * 200)
+    asked = await calls.outcome(
+        "UserQuestionTool", operation="ask", question="?", questionType="text", textPlaceholder="w " * 200
+    )
     assert isinstance(asked, AskUser)
     assert len(asked.question.text_placeholder) <= 256
     assert asked.question.text_placeholder.endswith("…")

@@ -57,8 +57,16 @@ def described(arguments: dict[str, Any]) -> Any:
 
 def test_effect_time_subjects_and_words_follow_the_operation() -> None:
     moved = described({"operation": "move", "source": "a", "target": "b"})
-    assert (moved.effect, moved.risk, moved.kind, moved.timeout_s) == (Effect.WRITE, Risk.MEDIUM, ApprovalKind.FILE_OP, 7.0)
-    assert (moved.subjects.paths, str(moved.summary.localized(lambda text, **p: text.format(**p)))) == (("a", "b"), "From a to b")
+    assert (moved.effect, moved.risk, moved.kind, moved.timeout_s) == (
+        Effect.WRITE,
+        Risk.MEDIUM,
+        ApprovalKind.FILE_OP,
+        7.0,
+    )
+    assert (moved.subjects.paths, str(moved.summary.localized(lambda text, **p: text.format(**p)))) == (
+        ("a", "b"),
+        "From a to b",
+    )
     looked = described({"operation": "look", "paths": ["x", "y"]})
     assert (looked.effect, looked.subjects.paths) == (Effect.READ, ("x", "y"))
 

@@ -1,4 +1,6 @@
-"""What a model reads of the tools leads to the right call: every argument is explained, and what a task turns on is said."""
+"""What a model reads of the tools leads to the right call: every argument is explained, and what a task turns on is
+said.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ from tests.tools.description_tasks import TASKS
 
 ALL = create_default_tool_registry()
 SETS = [(tool, about) for tool, sets in TASKS.items() for about in sets]
-ROWS = [pytest.param(tool, row, id=f"{tool}-{about}-{n}") for tool, about in SETS for n, row in enumerate(TASKS[tool][about])]
+ROWS = [
+    pytest.param(tool, row, id=f"{tool}-{about}-{n}")
+    for tool, about in SETS
+    for n, row in enumerate(TASKS[tool][about])
+]
 TOKENS = 22_414
 """Most tokens of all definitions together: 21 762 before the descriptions of these tools were rewritten, and 3 %."""
 

@@ -11,7 +11,14 @@ from pydantic import BaseModel, Field
 
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.calls.argument_validation import validate
-from atelier_desk.tools.definition.input_schema import MAX_GRAMMAR_LENGTH, listed, operations_of, parameters_of, property_names, variants_of
+from atelier_desk.tools.definition.input_schema import (
+    MAX_GRAMMAR_LENGTH,
+    listed,
+    operations_of,
+    parameters_of,
+    property_names,
+    variants_of,
+)
 from atelier_desk.tools.definition.tool_description import DescribedTool
 from atelier_desk.tools.registry.default import create_default_tool_registry
 from atelier_desk.tools.registry.registry import ToolRegistry
@@ -99,17 +106,28 @@ class Many(Input):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("size", "For few. How many. At least 1; At most 9; Default 1. For many. How many. At least 10; At most 99; Default 50."),
+        (
+            "size",
+            (
+                "For few. How many. At least 1; At most 9; Default 1. For many. How many. At least 10; At most 99; "
+                "Default 50."
+            ),
+        ),
         ("where", "For few. Where to begin. For many. Where to end."),
         ("order", "For few. For many. One of up."),
         ("what", "For few (required), many (required)."),
     ],
 )
 def test_a_parameter_that_means_another_thing_to_another_operation_says_both(name: str, told: str) -> None:
-    assert parameters_of(Annotated[Few | Many, Field(discriminator="operation")])["properties"][name]["description"] == told
+    assert (
+        parameters_of(Annotated[Few | Many, Field(discriminator="operation")])["properties"][name]["description"]
+        == told
+    )
 
 
-@pytest.mark.parametrize("name", [name for name in ALL.get_all_tool_names() if len(operations_of(ALL.get_tool(name).input)) > 1])  # type: ignore[union-attr]
+@pytest.mark.parametrize(
+    "name", [name for name in ALL.get_all_tool_names() if len(operations_of(ALL.get_tool(name).input)) > 1]
+)  # type: ignore[union-attr]
 def test_nothing_that_an_operation_says_of_its_parameters_is_lost(name: str) -> None:
     tool = ALL.get_tool(name)
     assert tool is not None
@@ -121,7 +139,9 @@ def test_nothing_that_an_operation_says_of_its_parameters_is_lost(name: str) -> 
             assert str(own.get("description", "")) in told, f"{operation.label}: {field}"
             for key in ("default", "minimum", "maximum"):
                 value = own.get(key)
-                assert value in (None, "", [], flat[field].get(key)) or str(value) in told, f"{operation.label}: {field}: {key}"
+                assert value in (None, "", [], flat[field].get(key)) or str(value) in told, (
+                    f"{operation.label}: {field}: {key}"
+                )
 
 
 @pytest.mark.parametrize(
@@ -130,13 +150,30 @@ def test_nothing_that_an_operation_says_of_its_parameters_is_lost(name: str) -> 
         ({}, []),
         ({"properties": None}, []),
         ({"properties": {"a": {"type": "string"}}, "required": ["a"]}, ["a* string"]),
-        ({"properties": {"a": {"type": "integer", "default": 3, "description": "How\n many."}}}, ["a integer = 3: How many."]),
+        (
+            {"properties": {"a": {"type": "integer", "default": 3, "description": "How\n many."}}},
+            ["a integer = 3: How many."],
+        ),
         ({"properties": {"a": {"enum": ["x", None, 1]}}, "required": True}, ["a x|null|1"]),
         ({"properties": {"a": {"type": ["string", "null"]}, "b": True}}, ["a string|null", "b any"]),
-        ({"properties": {"a": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer"}}]}}}, ["a string|integer[]"]),
-        ({"properties": {"a": {"type": "array", "items": {"type": "object", "properties": {"x": {}}, "required": ["x"]}}}}, ["a {x*}[]"]),
         (
-            {"properties": {"a": {"type": "object", "properties": {"x": {"type": "number", "description": "Metres."}, "y": {}}}}},
+            {"properties": {"a": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "integer"}}]}}},
+            ["a string|integer[]"],
+        ),
+        (
+            {
+                "properties": {
+                    "a": {"type": "array", "items": {"type": "object", "properties": {"x": {}}, "required": ["x"]}}
+                }
+            },
+            ["a {x*}[]"],
+        ),
+        (
+            {
+                "properties": {
+                    "a": {"type": "object", "properties": {"x": {"type": "number", "description": "Metres."}, "y": {}}}
+                }
+            },
             ["a {x, y}", "  - x number: Metres."],
         ),
     ],
@@ -184,7 +221,10 @@ def test_every_definition_is_plain_json_a_grammar_can_be_made_of(name: str) -> N
     assert json.loads(json.dumps(schema)) == schema
     assert schema["type"] == "object"
     for node in nodes(schema):
-        assert not {"$ref", "$defs", "oneOf", "allOf", "discriminator", "title", "const"} & set(node) or "properties" in node
+        assert (
+            not {"$ref", "$defs", "oneOf", "allOf", "discriminator", "title", "const"} & set(node)
+            or "properties" in node
+        )
         assert node.get("maxLength", 0) <= MAX_GRAMMAR_LENGTH if isinstance(node.get("maxLength", 0), int) else True
     assert set(schema.get("required", ())) <= set(schema["properties"])
 

@@ -32,7 +32,8 @@ def document(*pages: str, extra: bytes = b"") -> bytes:
     for number, text in enumerate(pages):
         content = zlib.compress(extra + (f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode("cp1252") if text else b""))
         objects.append(
-            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>" % (5 + 2 * number)
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Resources<</Font<</F1 3 0 R>>>>/Contents %d 0 R>>"
+            % (5 + 2 * number)
         )
         objects.append(b"<</Length %d/Filter/FlateDecode>>stream\n%s\nendstream" % (len(content), content))
     out = bytearray(b"%PDF-1.4\n")
@@ -41,7 +42,9 @@ def document(*pages: str, extra: bytes = b"") -> bytes:
         places.append(len(out))
         out += b"%d 0 obj%s\nendobj\n" % (index, body)
     table = len(out)
-    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + b"".join(b"%010d 00000 n \n" % place for place in places)
+    out += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + b"".join(
+        b"%010d 00000 n \n" % place for place in places
+    )
     out += b"trailer<</Root 1 0 R/Size %d>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, table)
     return bytes(out)
 
@@ -122,11 +125,21 @@ async def test_what_was_filled_into_a_form_is_read(call: Calls, ws: Path) -> Non
     writer = PdfWriter()
     page = writer.add_blank_page(600, 800)
     rect = ArrayObject([FloatObject(each) for each in (120, 690, 320, 710)])
-    kind = {NameObject("/Type"): NameObject("/Annot"), NameObject("/Subtype"): NameObject("/Widget"), NameObject("/FT"): NameObject("/Tx")}
-    said = {NameObject("/T"): TextStringObject("fullname"), NameObject("/V"): TextStringObject("Ada Lovelace"), NameObject("/Rect"): rect}
+    kind = {
+        NameObject("/Type"): NameObject("/Annot"),
+        NameObject("/Subtype"): NameObject("/Widget"),
+        NameObject("/FT"): NameObject("/Tx"),
+    }
+    said = {
+        NameObject("/T"): TextStringObject("fullname"),
+        NameObject("/V"): TextStringObject("Ada Lovelace"),
+        NameObject("/Rect"): rect,
+    }
     field = writer._add_object(DictionaryObject({**kind, **said}))
     page[NameObject("/Annots")] = ArrayObject([field])
-    writer._root_object[NameObject("/AcroForm")] = writer._add_object(DictionaryObject({NameObject("/Fields"): ArrayObject([field])}))
+    writer._root_object[NameObject("/AcroForm")] = writer._add_object(
+        DictionaryObject({NameObject("/Fields"): ArrayObject([field])})
+    )
     writer.add_attachment("terms.txt", b"x")
     out = BytesIO()
     writer.write(out)
@@ -173,7 +186,9 @@ async def test_a_paragraph_longer_than_a_line_may_be_is_read_whole(call: Calls, 
         ("b.msg", COMPOUND, "old_format", "Save it as .eml"),
     ],
 )
-async def test_what_is_not_read_says_why_and_what_to_do(call: Calls, ws: Path, name: str, data: bytes, code: str, says: str) -> None:
+async def test_what_is_not_read_says_why_and_what_to_do(
+    call: Calls, ws: Path, name: str, data: bytes, code: str, says: str
+) -> None:
     (ws / name).write_bytes(data)
     read = await call("read_file", path=name)
     assert (read["code"], says in read["error"]) == (code, True)

@@ -39,7 +39,9 @@ async def test_a_new_file_and_its_folders(call: Calls, ws: Path) -> None:
         (b"a", "b", b"b"),
     ],
 )
-async def test_overwriting_keeps_line_ends_marks_and_encoding(call: Calls, ws: Path, before: bytes, content: str, after: bytes) -> None:
+async def test_overwriting_keeps_line_ends_marks_and_encoding(
+    call: Calls, ws: Path, before: bytes, content: str, after: bytes
+) -> None:
     path = ws / "a.txt"
     path.write_bytes(before)
     path.chmod(0o750)
@@ -57,7 +59,9 @@ async def test_a_letter_the_file_s_encoding_does_not_have_is_refused(call: Calls
 
 async def test_an_exact_passage(call: Calls, ws: Path) -> None:
     (ws / "a.py").write_text(CODE)
-    data = await call("edit_file", path="a.py", old_string="def g():\n    return 1", new_string="def g():\n    return 2")
+    data = await call(
+        "edit_file", path="a.py", old_string="def g():\n    return 1", new_string="def g():\n    return 2"
+    )
     assert (data["added"], data["removed"]) == (1, 1)
     assert "-    return 1\n+    return 2" in data["diff"]
     assert (ws / "a.py").read_text() == CODE[:-2] + "2\n"
@@ -69,7 +73,9 @@ async def test_a_passage_that_is_there_twice_needs_replace_all(call: Calls, ws: 
     assert data["code"] == "not_unique"
     assert "lines 2, 6" in data["error"]
     assert (ws / "a.py").read_text() == CODE
-    assert (await call("edit_file", path="a.py", old_string="return 1", new_string="return 2", replace_all=True))["added"] == 2
+    assert (await call("edit_file", path="a.py", old_string="return 1", new_string="return 2", replace_all=True))[
+        "added"
+    ] == 2
 
 
 @pytest.mark.parametrize(
@@ -94,7 +100,11 @@ async def test_a_failed_edit_says_what_is_nearly_there(call: Calls, ws: Path, ol
     ("there", "old", "told"),
     [
         ("Prix\u00a0: 12\u202f€", "Prix : 12 €", "the file has U+00A0 NO-BREAK SPACE, U+202F NARROW NO-BREAK SPACE"),
-        ("Cafe\u0301 cre\u0300me", "Café crème", "the file has U+0300 COMBINING GRAVE ACCENT, U+0301 COMBINING ACUTE ACCENT"),
+        (
+            "Cafe\u0301 cre\u0300me",
+            "Café crème",
+            "the file has U+0300 COMBINING GRAVE ACCENT, U+0301 COMBINING ACUTE ACCENT",
+        ),
         ("Café crème", "Cafe\u0301 cre\u0300me", "old_string has U+0300 COMBINING GRAVE ACCENT"),
         (
             "He said “hi”, it’s été",
@@ -147,7 +157,9 @@ async def test_lines_with_a_check_of_what_they_are(call: Calls, ws: Path) -> Non
     assert (ws / "a.py").read_text().splitlines()[1] == "    return 7"
     assert (await call("edit_file", path="a.py", start_line=3, end_line=4, expected="\n\n", new_string=""))["success"]
     assert (ws / "a.py").read_text() == "def f():\n    return 7\ndef g():\n    return 1\n"
-    assert (await call("edit_file", path="a.py", start_line=9, end_line=9, expected="", new_string="x"))["code"] == "bad_range"
+    assert (await call("edit_file", path="a.py", start_line=9, end_line=9, expected="", new_string="x"))[
+        "code"
+    ] == "bad_range"
 
 
 async def test_text_at_the_end(call: Calls, ws: Path) -> None:
@@ -196,8 +208,14 @@ async def test_a_patch_of_several_files(call: Calls, ws: Path) -> None:
 @pytest.mark.parametrize(
     ("patch", "code"),
     [
-        ("*** Begin Patch\n*** Add File: new.txt\n+x\n*** Update File: a.py\n@@\n-not there\n+x\n*** End Patch", "no_match"),
-        ("*** Begin Patch\n*** Add File: new.txt\n+x\n*** Update File: a.py\n@@\n-    return 1\n+x\n*** End Patch", "not_unique"),
+        (
+            "*** Begin Patch\n*** Add File: new.txt\n+x\n*** Update File: a.py\n@@\n-not there\n+x\n*** End Patch",
+            "no_match",
+        ),
+        (
+            "*** Begin Patch\n*** Add File: new.txt\n+x\n*** Update File: a.py\n@@\n-    return 1\n+x\n*** End Patch",
+            "not_unique",
+        ),
         ("*** Begin Patch\n*** Add File: new.txt\n+x\n*** Add File: a.py\n+x\n*** End Patch", "exists"),
         ("*** Begin Patch\n*** Add File: new.txt\n+x\n*** Delete File: ../../etc/passwd\n*** End Patch", "outside"),
         ("*** Begin Patch\n*** Add File: new.txt\n+x\n*** Add File: a.py/below.txt\n+x\n*** End Patch", "not_a_folder"),
@@ -207,7 +225,9 @@ async def test_a_patch_of_several_files(call: Calls, ws: Path) -> None:
         ("*** Begin Patch\n*** Update File: a.py\n*** Add File: new.txt\n+x\n*** End Patch", "bad_patch"),
     ],
 )
-async def test_a_patch_that_fails_changes_nothing(call: Calls, ws: Path, files: WorkspaceFiles, patch: str, code: str) -> None:
+async def test_a_patch_that_fails_changes_nothing(
+    call: Calls, ws: Path, files: WorkspaceFiles, patch: str, code: str
+) -> None:
     (ws / "a.py").write_text(CODE)
     assert (await call("edit_file", patch=patch))["code"] == code
     assert sorted(path.name for path in ws.iterdir()) == ["a.py"]
@@ -229,7 +249,9 @@ async def test_a_file_somebody_changed_since_it_was_read_is_refused(call: Calls,
     assert (ws / "a.py").read_text() == CODE + "# mine\n"
     await call("read_file", path="a.py")
     assert (await call("edit_file", path="a.py", old_string="def f", new_string="def x"))["success"]
-    assert (await call("edit_file", path="a.py", old_string="def x", new_string="def y"))["success"], "its own change is no surprise"
+    assert (await call("edit_file", path="a.py", old_string="def x", new_string="def y"))["success"], (
+        "its own change is no surprise"
+    )
 
 
 @pytest.mark.parametrize(
@@ -276,7 +298,9 @@ def test_what_a_call_says_of_itself(registry: ToolRegistry) -> None:
     assert said("write_file", path="a", content="") == ("write", Risk.MEDIUM, ("a",), "file_op")
     assert said("move_file", source="a", destination="b") == ("write", Risk.MEDIUM, ("a", "b"), "file_op")
     assert said("write_file", path="sub/../.GIT/hooks/pre-commit", content="")[1] is Risk.HIGH
-    patch = "*** Begin Patch\n*** Update File: a\n*** Move to: .git/config\n@@\n-x\n+y\n*** Add File: c\n+x\n*** End Patch"
+    patch = (
+        "*** Begin Patch\n*** Update File: a\n*** Move to: .git/config\n@@\n-x\n+y\n*** Add File: c\n+x\n*** End Patch"
+    )
     assert said("edit_file", patch=patch) == ("write", Risk.HIGH, ("a", ".git/config", "c"), "file_op")
 
 
@@ -303,7 +327,9 @@ async def test_every_change_can_be_undone(call: Calls, ws: Path, files: Workspac
     assert stat.S_IMODE((ws / "a.py").stat().st_mode) == 0o755
 
 
-async def test_the_definition_tells_only_of_the_forms_that_are_offered_and_the_others_are_taken(call: Calls, ws: Path) -> None:
+async def test_the_definition_tells_only_of_the_forms_that_are_offered_and_the_others_are_taken(
+    call: Calls, ws: Path
+) -> None:
     tool = EditFileTool()
     whole, text, both = tool.definition(), tool.definition_with(["text"]), tool.definition_with(["text", "lines"])
     assert tool.definition_with(["text", "lines", "patch"]) == whole

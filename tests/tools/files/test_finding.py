@@ -89,16 +89,21 @@ async def test_search_finds_lines(call: Calls) -> None:
     everywhere = {row["path"] for row in (await call("search_files", pattern="print"))["matches"]}
     assert everywhere == {"a.py", "sub/b.py", "sub/only-top.txt", "keep.log", "two\nlines.py", "émoji 🎨.py"}
     assert (await call("search_files", pattern="HELLO", ignore_case=True))["count"] == 2
-    assert {row["path"] for row in (await call("search_files", pattern="print", glob="*.txt"))["matches"]} == {"sub/only-top.txt"}
+    assert {row["path"] for row in (await call("search_files", pattern="print", glob="*.txt"))["matches"]} == {
+        "sub/only-top.txt"
+    }
     assert (await call("search_files", pattern="print", path="sub/b.py"))["count"] == 1
     cut = await call("search_files", pattern="print", max_results=2)
     assert (cut["count"], "first 2" in cut["note"]) == (2, True)
 
 
-async def test_a_pattern_that_cannot_be_read_or_never_ends(call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_pattern_that_cannot_be_read_or_never_ends(
+    call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert (await call("search_files", pattern="(unclosed"))["code"] == "bad_pattern"
     monkeypatch.setattr("atelier_desk.tools.files.finding.SECONDS", 0.3)
-    monkeypatch.setattr("atelier_desk.workspace.ripgrep.program", lambda _folder: None)  # to which no pattern takes long
+    # to which no pattern takes long
+    monkeypatch.setattr("atelier_desk.workspace.ripgrep.program", lambda _folder: None)
     (ws / "evil.txt").write_text("a" * 40 + "!\n")
     data = await call("search_files", pattern="^(a|aa)+$", glob="evil.txt")
     assert data["success"]

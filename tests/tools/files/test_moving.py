@@ -56,7 +56,9 @@ async def test_making_a_folder_twice_is_no_error(call: Calls, ws: Path) -> None:
     assert (await call("create_directory", path="f"))["code"] == "exists"
 
 
-async def test_who_is_asked_sees_what_a_call_would_take_along(call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_is_asked_sees_what_a_call_would_take_along(
+    call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (ws / "d" / "e").mkdir(parents=True)
     (ws / "d" / "x").write_bytes(b"\x00" * 10)
     (ws / "d" / "e" / "y").write_text("12345")
@@ -99,7 +101,12 @@ async def test_who_is_asked_sees_what_a_call_would_take_along(call: Calls, ws: P
         ("move_file", {"source": "a", "destination": "b"}, "exists", "set overwrite"),
         ("copy_file", {"source": "a", "destination": "a"}, "same", "another destination"),
         ("copy_file", {"source": "a", "destination": "a", "overwrite": True}, "same", "another destination"),
-        ("copy_file", {"source": "a", "destination": "d", "overwrite": True}, "exists", "is a folder: choose another name"),
+        (
+            "copy_file",
+            {"source": "a", "destination": "d", "overwrite": True},
+            "exists",
+            "is a folder: choose another name",
+        ),
         ("read_file", {"path": "d"}, "not_a_file", "list_directory"),
         ("edit_file", {"path": "d", "append": "x"}, "not_a_file", "list_directory"),
         ("write_file", {"path": "d", "content": "x"}, "not_a_file", "list_directory"),

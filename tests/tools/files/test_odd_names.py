@@ -24,7 +24,9 @@ def odd(ws: Path) -> list[str]:
     return ["top⟨E8⟩.txt", "top⟨E9⟩.txt"]
 
 
-async def test_names_that_are_shown_can_be_read_and_changes_are_refused_in_words(call: Calls, ws: Path, odd: list[str]) -> None:
+async def test_names_that_are_shown_can_be_read_and_changes_are_refused_in_words(
+    call: Calls, ws: Path, odd: list[str]
+) -> None:
     listed = sanitized((await call("list_directory", path="."))["entries"])
     assert [row["name"] for row in listed] == odd
     found = sanitized((await call("search_files", pattern="needle"))["matches"])

@@ -61,7 +61,9 @@ async def test_a_huge_file_and_one_endless_line_are_read_page_by_page(call: Call
 async def test_other_encodings_are_read(call: Calls, ws: Path, data: bytes, encoding: str | None) -> None:
     (ws / "a.txt").write_bytes(data)
     read = await call("read_file", path="a.txt")
-    assert read.get("encoding", None if encoding is None else "") == (encoding if encoding is not None else read.get("encoding"))
+    assert read.get("encoding", None if encoding is None else "") == (
+        encoding if encoding is not None else read.get("encoding")
+    )
     assert "�" not in read["content"]
     assert "\ufeff" not in read["content"]
     assert read.get("encoding_guessed", False) == (encoding == "windows-1252")

@@ -56,11 +56,16 @@ class Painter(MediaGenerator):
         return b"glTFrest"
 
 
-async def test_pictures_and_models_are_saved_where_they_should_be(call: Calls, services: ToolServices, ws: Path, tmp_path: Path) -> None:
+async def test_pictures_and_models_are_saved_where_they_should_be(
+    call: Calls, services: ToolServices, ws: Path, tmp_path: Path
+) -> None:
     maker = services.maker = Painter(tmp_path / "web")
     outcome = await call.outcome("generate_image", prompt="a cat", output_path="out/cat.png")
     assert isinstance(outcome, ToolResult)
-    assert ([type(part) for part in outcome.parts], (ws / "out/cat.png").read_bytes()) == ([PicturePart, FileChange], PNG)
+    assert ([type(part) for part in outcome.parts], (ws / "out/cat.png").read_bytes()) == (
+        [PicturePart, FileChange],
+        PNG,
+    )
     views = await call("generate_multiview_images", prompt="a horse", output_dir="horse")
     assert views["pictures"] == ["horse/front.png", "horse/back.png", "horse/left.png", "horse/right.png"]
     made = await call("generate_3d_from_image", image_paths=["horse/front.png"], output_path="horse.glb")
@@ -68,7 +73,9 @@ async def test_pictures_and_models_are_saved_where_they_should_be(call: Calls, s
     assert (await call("generate_3d_from_text", prompt="x", output_path="horse.obj"))["code"] == "bad_path"
     assert (await call("generate_image", prompt="x", output_path="../cat.png"))["code"] == "outside"
     (ws / "no.png").write_text("x")
-    assert (await call("generate_3d_from_image", image_paths=["no.png"], output_path="a.glb"))["code"] == "not_a_picture"
+    assert (await call("generate_3d_from_image", image_paths=["no.png"], output_path="a.glb"))[
+        "code"
+    ] == "not_a_picture"
 
 
 async def test_how_far_a_model_is_is_reported_and_stopping_ends_the_job(
@@ -90,7 +97,9 @@ async def test_how_far_a_model_is_is_reported_and_stopping_ends_the_job(
     assert (maker.asked[-1], (ws / "cow.glb").exists()) == ("stopped", False)
 
 
-async def test_a_picture_is_shown_to_the_model_that_sees_and_nothing_else_is(call: Calls, services: ToolServices, ws: Path) -> None:
+async def test_a_picture_is_shown_to_the_model_that_sees_and_nothing_else_is(
+    call: Calls, services: ToolServices, ws: Path
+) -> None:
     seen: list[tuple[bytes, str, str]] = []
 
     class Eye:
@@ -177,7 +186,11 @@ async def test_nothing_is_paid_for_what_cannot_be_kept(
 
 
 async def test_every_tool_that_pays_is_in_the_table_above(call: Calls) -> None:
-    pays = {tool.name for tool in call.registry.get_tools_by_section(MEDIA) if "costs the user money" in str(tool.about.limits)}
+    pays = {
+        tool.name
+        for tool in call.registry.get_tools_by_section(MEDIA)
+        if "costs the user money" in str(tool.about.limits)
+    }
     (table,) = (mark for mark in test_nothing_is_paid_for_what_cannot_be_kept.pytestmark if mark.name == "parametrize")
     assert pays <= {tool for tool, _arguments in table.args[1]}
     assert len(pays) >= 4
@@ -194,7 +207,13 @@ async def test_every_tool_that_pays_is_in_the_table_above(call: Calls) -> None:
     ],
 )
 async def test_replacing_a_file_is_announced_and_can_be_done_again(
-    call: Calls, services: ToolServices, ws: Path, tmp_path: Path, tool: str, arguments: dict[str, Any], replaced: list[str]
+    call: Calls,
+    services: ToolServices,
+    ws: Path,
+    tmp_path: Path,
+    tool: str,
+    arguments: dict[str, Any],
+    replaced: list[str],
 ) -> None:
     services.maker = Painter(tmp_path / "web")
     (ws / "views").mkdir()
@@ -205,7 +224,9 @@ async def test_replacing_a_file_is_announced_and_can_be_done_again(
     made = call.registry.get_tool(tool)
     assert made is not None
     announced = made.preview(made.input(**arguments), replace(call.context, state=call.states[SEEN]))
-    assert [(each.action, each.path, each.files, each.size) for each in announced] == [("changed", path, 1, 6) for path in replaced]
+    assert [(each.action, each.path, each.files, each.size) for each in announced] == [
+        ("changed", path, 1, 6) for path in replaced
+    ]
     for _again in range(2):  # what it wrote itself is not taken for a change by somebody else
         outcome = await call.outcome(tool, **arguments)
         assert isinstance(outcome, ToolResult)

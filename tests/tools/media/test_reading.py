@@ -33,7 +33,10 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 async def test_french_and_english_text_is_read_without_a_network(call: Calls, ws: Path) -> None:
     written(ws / "a.png", "Noël à la plage, déjà vu", "Invoice 2026-11: total 42.50")
     data = await call("read_image", path="a.png")
-    assert data["text"].split("\n\n" if "\n\n" in data["text"] else "\n") == ["Noël à la plage, déjà vu", "Invoice 2026-11: total 42.50"]
+    assert data["text"].split("\n\n" if "\n\n" in data["text"] else "\n") == [
+        "Noël à la plage, déjà vu",
+        "Invoice 2026-11: total 42.50",
+    ]
     assert (data["by"], data["width"], data["confidence"] > 70) == ("tesseract", 760, True)
 
 
@@ -44,12 +47,21 @@ async def test_a_bomb_a_torn_file_and_no_picture_at_all_are_refused(call: Calls,
     whole = (ws / "torn.png").read_bytes()
     (ws / "torn.png").write_bytes(whole[: len(whole) // 2])
     (ws / "text.png").write_text("no picture")
-    codes = {name: (await call("read_image", path=name))["code"] for name in ("bomb.png", "torn.png", "text.png", "none.png")}
-    assert codes == {"bomb.png": "too_large", "torn.png": "broken", "text.png": "not_a_picture", "none.png": "not_found"}
+    codes = {
+        name: (await call("read_image", path=name))["code"] for name in ("bomb.png", "torn.png", "text.png", "none.png")
+    }
+    assert codes == {
+        "bomb.png": "too_large",
+        "torn.png": "broken",
+        "text.png": "not_a_picture",
+        "none.png": "not_found",
+    }
     assert (await call("read_image", path="text.png", language="deu"))["code"] in ("language", "not_a_picture")
 
 
-async def test_without_ocr_the_command_that_installs_it_is_named(call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_ocr_the_command_that_installs_it_is_named(
+    call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def ask_once(*args: object, **options: object) -> Reply:
         raise Failed("no_ocr", code="no_ocr")
 

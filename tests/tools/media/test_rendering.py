@@ -27,7 +27,10 @@ async def test_a_model_is_drawn_saved_and_shown(call: Calls, ws: Path) -> None:
 async def test_what_cannot_be_drawn_says_why(call: Calls, ws: Path) -> None:
     (ws / "a.stl").write_bytes(b"\0" * 80 + b"\xff\xff\xff\x3f" + b"\0" * 50)
     (ws / "b.txt").write_text("x")
-    codes = [(await call("render_3d_asset", model_path=name, output_dir="out"))["code"] for name in ("a.stl", "b.txt", "c.obj")]
+    codes = [
+        (await call("render_3d_asset", model_path=name, output_dir="out"))["code"]
+        for name in ("a.stl", "b.txt", "c.obj")
+    ]
     assert codes == ["too_large", "not_a_model", "not_found"]
     assert (await call("render_3d_asset", model_path="a.stl", output_dir="../out"))["code"] == "outside"
     assert not (ws / "out").exists()

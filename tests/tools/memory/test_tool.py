@@ -60,7 +60,12 @@ async def test_provenance_says_who_wrote_it_and_who_found_it(
 ) -> None:
     data = await add(calls, "The cat sleeps.")
     memory = await repos.memories.get(data["memory_id"])
-    assert (memory.source, memory.agent_source, memory.run_id, memory.retrieved_by) == ("agent", "Assistant", "run-1", ())
+    assert (memory.source, memory.agent_source, memory.run_id, memory.retrieved_by) == (
+        "agent",
+        "Assistant",
+        "run-1",
+        (),
+    )
     await calls_with(run_id="run-2")(MEMORY, operation="search", query="cat")
     await calls_with(run_id="run-3")(MEMORY, operation="search", query="cat")
     search = services.memory_search
@@ -115,7 +120,10 @@ async def test_list_filters_and_previews(calls: Calls, clock: ManualClock) -> No
     await add(calls, "First.", "decision", tags=["a"])
     await clock.advance(1)
     await add(calls, "é" * 300, "knowledge", tags=["a", "b"])
-    assert [memory["type"] for memory in (await calls(MEMORY, operation="list"))["memories"]] == ["knowledge", "decision"]
+    assert [memory["type"] for memory in (await calls(MEMORY, operation="list"))["memories"]] == [
+        "knowledge",
+        "decision",
+    ]
     assert (await calls(MEMORY, operation="list", type_filter="decision"))["count"] == 1
     assert (await calls(MEMORY, operation="list", tags=["a", "b"]))["count"] == 1
     assert (await calls(MEMORY, operation="list", scope="workflow"))["memories"][0]["content"] == "First."
@@ -138,7 +146,9 @@ async def test_search_gives_every_part_of_the_score(calls: Calls) -> None:
 async def test_update_changes_content_and_its_vector(calls: Calls, repos: Repositories, clock: ManualClock) -> None:
     memory_id = (await add(calls, "The cat sleeps.", tags=["pet"]))["memory_id"]
     await clock.advance(60)
-    assert (await calls(MEMORY, operation="update", memory_id=memory_id, content="The car is red.", importance=0.1))["success"]
+    assert (await calls(MEMORY, operation="update", memory_id=memory_id, content="The car is red.", importance=0.1))[
+        "success"
+    ]
     memory = await repos.memories.get(memory_id)
     assert (memory.content, memory.importance, memory.tags) == ("The car is red.", 0.1, ("pet",))
     assert memory.updated_at > memory.created_at
@@ -157,9 +167,13 @@ async def test_delete_forgets(calls: Calls) -> None:
 
 
 @pytest.mark.parametrize("operation", ["get", "update", "delete"])
-async def test_another_workflows_memory_is_not_found(calls: Calls, calls_with: MakeCalls, other: Workflow, operation: str) -> None:
+async def test_another_workflows_memory_is_not_found(
+    calls: Calls, calls_with: MakeCalls, other: Workflow, operation: str
+) -> None:
     foreign = (await add(calls_with(workflow_id=other.id), "Secret plan.", "decision"))["memory_id"]
-    data = await calls(MEMORY, operation=operation, memory_id=foreign, **({"importance": 0.5} if operation == "update" else {}))
+    data = await calls(
+        MEMORY, operation=operation, memory_id=foreign, **({"importance": 0.5} if operation == "update" else {})
+    )
     assert data["code"] == "not_found"
 
 
@@ -171,7 +185,9 @@ async def test_an_expired_memory_is_not_found(calls: Calls, clock: ManualClock) 
     assert (await calls(MEMORY, operation="list"))["count"] == 0
 
 
-async def test_clear_by_type_means_the_workflow_unless_told(calls: Calls, calls_with: MakeCalls, repos: Repositories) -> None:
+async def test_clear_by_type_means_the_workflow_unless_told(
+    calls: Calls, calls_with: MakeCalls, repos: Repositories
+) -> None:
     await add(calls, "Mine.", "decision")
     await add(calls, "General.", "decision", scope="general")
     assert (await calls(MEMORY, operation="clear_by_type", type="decision"))["deleted"] == 1
@@ -198,19 +214,25 @@ async def test_describe_counts(calls: Calls) -> None:
     assert data["tags"] == {"a": 2, "b": 1}
 
 
-async def test_activate_general_leaves_the_workflow_for_this_run(calls: Calls, calls_with: MakeCalls, repos: Repositories) -> None:
+async def test_activate_general_leaves_the_workflow_for_this_run(
+    calls: Calls, calls_with: MakeCalls, repos: Repositories
+) -> None:
     await add(calls, "Mine.", "decision")
     assert (await calls(MEMORY, operation="activate_general"))["success"]
     assert (await calls(MEMORY, operation="list"))["count"] == 0
     stored = await add(calls, "Another decision.", "decision")
     assert stored["scope"] == "general"
-    assert (await calls(MEMORY, operation="add", type="context", content="x", scope="workflow"))["code"] == "no_workflow"
+    assert (await calls(MEMORY, operation="add", type="context", content="x", scope="workflow"))[
+        "code"
+    ] == "no_workflow"
     assert (await calls(MEMORY, operation="list", scope="workflow"))["code"] == "no_workflow"
     another_run = calls_with(run_id="run-2")
     assert (await another_run(MEMORY, operation="list", scope="workflow"))["count"] == 1
 
 
-async def test_activate_workflow_means_another_workflows_memories(calls: Calls, calls_with: MakeCalls, other: Workflow) -> None:
+async def test_activate_workflow_means_another_workflows_memories(
+    calls: Calls, calls_with: MakeCalls, other: Workflow
+) -> None:
     await add(calls_with(workflow_id=other.id), "Theirs.", "decision")
     assert (await calls(MEMORY, operation="list"))["count"] == 0
     assert (await calls(MEMORY, operation="activate_workflow", workflow_id=other.id))["workflow_id"] == other.id
@@ -225,7 +247,9 @@ async def test_activate_workflow_means_another_workflows_memories(calls: Calls, 
 async def test_a_blank_memory_and_too_many_tags_are_refused(calls: Calls) -> None:
     assert "blank" in (await calls(MEMORY, operation="add", type="context", content=" \n "))["error"]
     many = [f"tag{number}" for number in range(15)]
-    data = await calls(MEMORY, operation="add", type="context", content="x", tags=many, metadata={"tags": [f"m{tag}" for tag in many]})
+    data = await calls(
+        MEMORY, operation="add", type="context", content="x", tags=many, metadata={"tags": [f"m{tag}" for tag in many]}
+    )
     assert "30 tags given; the limit is 20" in data["error"]
 
 
@@ -288,7 +312,9 @@ async def test_what_waits_for_the_users_yes_is_general_to_the_agents_of_its_work
     ids = [waiting["memory_id"]]
     assert await seen(calls) == (ids, ids)
     assert await seen(calls_with(workflow_id=other.id)) == ([], [])
-    assert (await calls_with(workflow_id=other.id)(MEMORY, operation="clear_by_type", type="knowledge", scope="general"))["deleted"] == 0
+    assert (
+        await calls_with(workflow_id=other.id)(MEMORY, operation="clear_by_type", type="knowledge", scope="general")
+    )["deleted"] == 0
     assert (await calls(MEMORY, operation="clear_by_type", type="knowledge", scope="general"))["deleted"] == 1
     assert await seen(calls) == ([], [])
     assert (await calls(MEMORY, operation="describe"))["total"] == 1
@@ -304,7 +330,13 @@ async def test_what_waits_for_the_users_yes_is_general_to_the_agents_of_its_work
     ],
 )
 async def test_a_proposal_is_general_to_every_operation(
-    calls: Calls, services: ToolServices, repos: Repositories, scope: str | None, seen: set[str], cleared: int, left: set[str]
+    calls: Calls,
+    services: ToolServices,
+    repos: Repositories,
+    scope: str | None,
+    seen: set[str],
+    cleared: int,
+    left: set[str],
 ) -> None:
     """What is cleared with a scope is what that scope lists and finds; ``describe`` counts alike."""
     yes = False
@@ -322,7 +354,9 @@ async def test_a_proposal_is_general_to_every_operation(
     if scope is not None:
         listed = await calls(MEMORY, operation="list", scope=scope)
         found = await calls(MEMORY, operation="search", query="cat", scope=scope, threshold=0)
-        assert {ids[each["id"]] for each in listed["memories"]} == {ids[each["id"]] for each in found["results"]} == seen
+        assert (
+            {ids[each["id"]] for each in listed["memories"]} == {ids[each["id"]] for each in found["results"]} == seen
+        )
     given = {} if scope is None else {"scope": scope}
     assert (await calls(MEMORY, operation="clear_by_type", type="knowledge", **given))["deleted"] == cleared
     assert {ids[memory.id] for memory in await repos.memories.list(scope=None)} == left

@@ -1,4 +1,6 @@
-"""Tool files run in processes of their own: what comes back, what cannot disturb it, and that a stopped one is really gone."""
+"""Tool files run in processes of their own: what comes back, what cannot disturb it, and that a stopped one is really
+gone.
+"""
 
 from __future__ import annotations
 
@@ -72,14 +74,22 @@ async def test_a_call_gives_its_result_in_another_process_whatever_the_tool_prin
     )
     tool = loaded.registry.get_tool("noisy")
     assert tool is not None
-    assert (tool.category, tool.effect, tool.risk, tool.idempotent, tool.timeout_s) == ("agent", "read", "low", True, 50)
+    assert (tool.category, tool.effect, tool.risk, tool.idempotent, tool.timeout_s) == (
+        "agent",
+        "read",
+        "low",
+        True,
+        50,
+    )
     assert tool.definition().parameters["required"] == ["name"]
     data = await loaded.data("noisy", name="Ada", times=2)
     assert data == {"success": True, "hello": "AdaAda", "read": "", "pid": data["pid"]}
     assert "times must be a whole number" in (await loaded.data("noisy", name="Ada", times="x"))["error"]
 
 
-async def test_async_functions_get_the_facts_of_the_call_and_tell_their_progress(loaded: Loaded, context: ToolContext) -> None:
+async def test_async_functions_get_the_facts_of_the_call_and_tell_their_progress(
+    loaded: Loaded, context: ToolContext
+) -> None:
     told: list[tuple[int, str]] = []
     loaded._context = dataclasses.replace(context, progress=lambda percent, text: told.append((percent, text)))
     await loaded.load(
@@ -236,7 +246,9 @@ def leaves_a_child(folder: str) -> int:
 
 
 @pytest.mark.parametrize("name", ["deaf", "busy"])
-async def test_a_tool_that_will_not_end_is_killed_with_all_it_started(loaded: Loaded, tmp_path: Path, name: str) -> None:
+async def test_a_tool_that_will_not_end_is_killed_with_all_it_started(
+    loaded: Loaded, tmp_path: Path, name: str
+) -> None:
     await loaded.load(STUBBORN)
     call = asyncio.create_task(loaded.call(name, folder=str(tmp_path)))
     await until((tmp_path / "pids").exists)
@@ -253,7 +265,9 @@ async def test_what_a_call_started_ends_with_it(loaded: Loaded, tmp_path: Path) 
     await until(lambda: gone(pid))
 
 
-async def test_a_call_over_its_time_is_killed_and_told(loaded: Loaded, processes: ToolProcesses, tmp_path: Path) -> None:
+async def test_a_call_over_its_time_is_killed_and_told(
+    loaded: Loaded, processes: ToolProcesses, tmp_path: Path
+) -> None:
     await loaded.load(HANGS.replace("timeout_s=600", "timeout_s=0.5"))
     data = await loaded.data("hang", folder=str(tmp_path))
     assert (data["code"], data["timeout_s"]) == ("timeout", 0.5)
@@ -270,7 +284,10 @@ async def test_more_calls_than_workers_wait_for_one(tmp_path: Path, context: Too
     pid = await begun(tmp_path)
     assert processes.pids == [pid]
     (tmp_path / "go").touch()
-    assert [isinstance(each, ToolResult) and each.success for each in await asyncio.gather(first, second)] == [True, True]
+    assert [isinstance(each, ToolResult) and each.success for each in await asyncio.gather(first, second)] == [
+        True,
+        True,
+    ]
 
 
 async def test_only_the_bytes_that_were_confirmed_run(tmp_path: Path, processes: ToolProcesses) -> None:
@@ -321,7 +338,8 @@ async def test_words_subjects_state_and_parts_cross_over(loaded: Loaded) -> None
             def copy(path: str, context: ToolContext) -> ToolResult:
                 """Copies."""
                 times = context.state.get("times", 0) + 1
-                parts = (TextPart(text="done"), FileChange(action="created", path=path), NewArtefact("a.bin", b"\\x00\\xff"))
+                change = FileChange(action="created", path=path)
+                parts = (TextPart(text="done"), change, NewArtefact("a.bin", b"\\x00\\xff"))
                 return ToolResult({"success": True, "times": times}, parts=parts, state={"times": times})
         ''')
     )
@@ -337,4 +355,8 @@ async def test_words_subjects_state_and_parts_cross_over(loaded: Loaded) -> None
     result = await loaded.call("copy", path="a.txt")
     assert isinstance(result, ToolResult)
     assert result.state == {"times": 1}
-    assert result.parts == (TextPart(text="done"), FileChange(action="created", path="a.txt"), NewArtefact("a.bin", b"\x00\xff"))
+    assert result.parts == (
+        TextPart(text="done"),
+        FileChange(action="created", path="a.txt"),
+        NewArtefact("a.bin", b"\x00\xff"),
+    )

@@ -117,9 +117,15 @@ def test_the_default_registry(registry: ToolRegistry) -> None:
     assert core == ["TodoTool", "MemoryTool", "CalculatorTool", "UserQuestionTool", "ReportTool"]
     planning = [tool.name for tool in registry.get_tools_by_section("planning_ops")]
     assert planning == ["SpawnAgentTool", "DelegateTaskTool", "ParallelTasksTool", "list_tool_sections", "plan_actions"]
-    waits = [tool.name for tool in registry.get_tools_by_category(ToolCategory.CONTROL) if tool.awaits_external_response]
+    waits = [
+        tool.name for tool in registry.get_tools_by_category(ToolCategory.CONTROL) if tool.awaits_external_response
+    ]
     assert waits == control[:-2], "an attachment is there to be read, and tools to be found"
-    marked = [name for name in registry.get_all_tool_names() if (found := registry.get_definition(name)) and found.awaits_external_response]
+    marked = [
+        name
+        for name in registry.get_all_tool_names()
+        if (found := registry.get_definition(name)) and found.awaits_external_response
+    ]
     assert marked == [*waits, "UserQuestionTool"]
     definition = registry.get_definition("UserQuestionTool")
     assert definition is not None
@@ -131,12 +137,18 @@ def test_control_tools_by_name(registry: ToolRegistry) -> None:
     assert not registry.is_control_tool("TodoTool")
     assert registry.get_control_tool("output") is registry.get_tool("output")
     assert registry.get_control_tool("TodoTool") is None
-    control = "wait_user_response output task_complete task_abandon wait_parent invoke_tool answer_child read_attachment search_tools"
+    control = (
+        "wait_user_response output task_complete task_abandon wait_parent invoke_tool answer_child read_attachment "
+        "search_tools"
+    )
     assert [spec.name for spec in registry.control_tools()] == control.split()
 
 
 def test_definitions_by_names_keep_the_order_and_leave_out_the_unknown(registry: ToolRegistry) -> None:
-    assert [spec.name for spec in registry.get_definitions_by_names(["ReportTool", "Gone", "TodoTool"])] == ["ReportTool", "TodoTool"]
+    assert [spec.name for spec in registry.get_definitions_by_names(["ReportTool", "Gone", "TodoTool"])] == [
+        "ReportTool",
+        "TodoTool",
+    ]
 
 
 async def test_an_unknown_name_is_answered_with_the_closest(calls: Calls) -> None:
@@ -156,7 +168,9 @@ async def test_only_the_agents_own_tools_are_proposed(calls_with: MakeCalls) -> 
     assert through["closest"] == ["MemoryTool"]
 
 
-async def test_at_the_greatest_depth_a_planning_tool_says_why_it_is_not_there_and_what_to_do_instead(registry: ToolRegistry) -> None:
+async def test_at_the_greatest_depth_a_planning_tool_says_why_it_is_not_there_and_what_to_do_instead(
+    registry: ToolRegistry,
+) -> None:
     refused = registry.refusal("plan_actions", ["TodoTool"], depth=3, max_depth=3)
     assert refused is not None
     assert refused.data["code"] == "depth"
@@ -173,7 +187,9 @@ async def test_a_name_like_no_other_is_answered_with_all(calls: Calls) -> None:
     assert "CalculatorTool" in data["error"]
 
 
-async def test_a_tool_that_is_not_enabled_is_refused_and_control_tools_never_are(registry: ToolRegistry, context: ToolContext) -> None:
+async def test_a_tool_that_is_not_enabled_is_refused_and_control_tools_never_are(
+    registry: ToolRegistry, context: ToolContext
+) -> None:
     limited = replace(context, enabled_tools=("TodoTool",))
     result = await registry.execute("CalculatorTool", {"operation": "eval", "expression": "1"}, limited)
     assert isinstance(result, ToolResult)
@@ -195,9 +211,12 @@ def test_who_plans_with_sections_is_reported_how_their_tools_are_reached(registr
 
 
 @pytest.mark.parametrize(
-    "wish", [AskParent("Which one?"), AnswerChild("c1", "This one."), JoinChildren(("c1",)), StartChildren(TeamCall.SPAWN, ())]
+    "wish",
+    [AskParent("Which one?"), AnswerChild("c1", "This one."), JoinChildren(("c1",)), StartChildren(TeamCall.SPAWN, ())],
 )
-async def test_a_wish_to_wait_goes_through_as_it_is(wish: Outcome, registry: ToolRegistry, context: ToolContext) -> None:
+async def test_a_wish_to_wait_goes_through_as_it_is(
+    wish: Outcome, registry: ToolRegistry, context: ToolContext
+) -> None:
     async def wait() -> Outcome:
         return wish
 
@@ -251,7 +270,9 @@ async def test_cancellation_goes_through(context: ToolContext) -> None:
         (TimeoutError("connect"), "timeout", "connect"),
     ],
 )
-async def test_errors_become_results_without_a_traceback(context: ToolContext, error: Exception, code: str, text: str) -> None:
+async def test_errors_become_results_without_a_traceback(
+    context: ToolContext, error: Exception, code: str, text: str
+) -> None:
     async def fail() -> ToolResult:
         raise error
 

@@ -64,11 +64,15 @@ def test_every_agent_has_the_control_tools_in_every_mode_without_listing_them(re
 
 
 def test_in_few_words() -> None:
-    """Together at most 400 estimated tokens as they are sent, by the program's own estimate: what every request of every agent costs."""
+    """Together at most 400 estimated tokens as they are sent, by the program's own estimate: what every request of
+    every agent costs.
+    """
     for mode in (ToolMode.DIRECT, ToolMode.SECTIONS):
         for depth in (0, 1):
             shown = visible(REGISTRY, mode, [], depth=depth, has_parent=depth > 0)
-            control = REGISTRY.get_definitions_by_names([name for name in shown if name not in modes.planners(REGISTRY)])
+            control = REGISTRY.get_definitions_by_names(
+                [name for name in shown if name not in modes.planners(REGISTRY)]
+            )
             assert len(control) == len(CONTROL) + depth
             assert tools_tokens(tuple(control)) <= 400
 
@@ -118,7 +122,14 @@ def test_what_may_be_used_is_what_is_enabled_and_the_planners_of_sections_mode(r
         return modes.Toolset.of(registry, ENABLED, mode=mode, depth=depth, max_depth=3).usable
 
     assert usable(ToolMode.DIRECT) == usable(ToolMode.INVOKE) == ["TodoTool", "ReportTool", "where", "SpawnAgentTool"]
-    assert usable(ToolMode.SECTIONS) == ["TodoTool", "ReportTool", "where", "SpawnAgentTool", "list_tool_sections", "plan_actions"]
+    assert usable(ToolMode.SECTIONS) == [
+        "TodoTool",
+        "ReportTool",
+        "where",
+        "SpawnAgentTool",
+        "list_tool_sections",
+        "plan_actions",
+    ]
     assert {tuple(usable(mode, 3)) for mode in ToolMode} == {("TodoTool", "ReportTool", "where")}
 
 
@@ -162,7 +173,12 @@ def test_tools_to_search_for_are_told_by_section_and_those_that_were_found_come_
     assert text(ToolMode.DIRECT, outside).splitlines() == [modes.SEARCHED_NOTE, planning, files]
     assert text(ToolMode.DIRECT, every).splitlines() == [modes.SEARCHED_NOTE, core, planning, files]
     listed = text(ToolMode.INVOKE, outside)
-    assert [f"- {name}: " in listed for name in ("TodoTool", "where", "write_file", "read_file")] == [True, True, True, False]
+    assert [f"- {name}: " in listed for name in ("TodoTool", "where", "write_file", "read_file")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
 
 
 REGISTRY = create_default_tool_registry()
@@ -179,7 +195,9 @@ REGISTRY = create_default_tool_registry()
 def test_nothing_is_shown_that_may_not_be_used(
     mode: ToolMode, enabled: list[str], depth: int, max_depth: int, has_parent: bool, child_asks: bool
 ) -> None:
-    shown = visible(REGISTRY, mode, enabled, depth=depth, max_depth=max_depth, has_parent=has_parent, child_asks=child_asks)
+    shown = visible(
+        REGISTRY, mode, enabled, depth=depth, max_depth=max_depth, has_parent=has_parent, child_asks=child_asks
+    )
     assert len(shown) == len(set(shown))
     usable = modes.Toolset.of(REGISTRY, enabled, mode=mode, depth=depth, max_depth=max_depth).usable
     control = [name for name in shown if REGISTRY.get_tool(name).category.value == "control"]  # type: ignore[union-attr]

@@ -21,8 +21,8 @@ from atelier_desk.workspace.processes import sandbox
 
 @dataclass
 class Bench:
-    """Attributes: ``root`` the workspace, ``outside`` a folder next to it, ``marks`` where the canary leaves its marks; ``says_yes``: a
-    person allowed the settings of every repository."""
+    """Attributes: ``root`` the workspace, ``outside`` a folder next to it, ``marks`` where the canary leaves its marks;
+    ``says_yes``: a person allowed the settings of every repository."""
 
     root: Path
     outside: Path
@@ -35,7 +35,8 @@ class Bench:
     @property
     def context(self) -> ToolContext:
         return ToolContext(
-            workflow_id="w", run_id="r", call_id="c", workspace=self.root, progress=lambda percent, text: self.progress.append(text),
+            workflow_id="w", run_id="r", call_id="c", workspace=self.root, progress=lambda percent,
+            text: self.progress.append(text),
             settings_allowed=lambda rule: self.says_yes,
         )  # fmt: skip
 
@@ -64,7 +65,9 @@ class Bench:
         """git as its owner runs it, with what the machine's owner has set left out."""
         home = {"HOME": str(self.outside), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
         who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main")
-        subprocess.run(["git", *who, *arguments], cwd=cwd or self.root, env=home, check=True, capture_output=True, timeout=20)
+        subprocess.run(
+            ["git", *who, *arguments], cwd=cwd or self.root, env=home, check=True, capture_output=True, timeout=20
+        )
 
 
 @pytest.fixture

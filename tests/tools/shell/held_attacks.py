@@ -1,6 +1,6 @@
 # ruff: noqa: E501
-"""Attacks by what a sandboxed command leaves for git to run later, and who calls git there. Each is made twice: without Atelier, where the
-canary must run, or the attack proves nothing; and by the tool, where it must not."""
+"""Attacks by what a sandboxed command leaves for git to run later, and who calls git there. Each is made twice: without
+Atelier, where the canary must run, or the attack proves nothing; and by the tool, where it must not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ OTHER = f"{EVIL}; cp .git/HEAD .git/index evil; rm -r evil/hooks"
 HOOK = 'printf "#!/bin/sh\\n$CANARY\\n" >"$AT"; chmod +x "$AT"'
 MODULE = "git -c protocol.file.allow=always submodule -q add ../origin lib && git commit -qm lib"
 HOSTILE = "mkdir src; echo x >src/f.txt; git init -q vendor; git -C vendor config core.fsmonitor $CANARY"
-HOSTILE_BARE = f"mkdir src vendor; FROM=.git TO=vendor; {BARE}; git -C vendor config core.worktree $PWD/src; cp f.txt src"
+HOSTILE_BARE = (
+    f"mkdir src vendor; FROM=.git TO=vendor; {BARE}; git -C vendor config core.worktree $PWD/src; cp f.txt src"
+)
 HOOKS = f"{PLAIN}; git config core.hooksPath tools/hooks; mkdir -p tools/hooks sub"
 SUB_HOOK = f"mkdir -p sub/tools/hooks; AT=sub/tools/hooks/pre-commit; {HOOK}"
 REBASE = (
@@ -33,7 +35,9 @@ REBASE = (
 
 @dataclass
 class Attack:
-    """``setup`` is what the owner did, ``steps`` are commands of an agent, ``visits`` the folders in which the owner calls git."""
+    """``setup`` is what the owner did, ``steps`` are commands of an agent, ``visits`` the folders in which the owner
+    calls git.
+    """
 
     setup: str
     steps: tuple[str, ...] | str
@@ -275,7 +279,9 @@ class Person:
         self.canary = top / "canary"
         self.canary.write_text(f'#!/bin/sh\n: >"{self.marks}/$$"\nexit 1\n')
         self.canary.chmod(0o755)
-        (self.home / ".gitconfig").write_text("[user]\nname = Ann\nemail = a@example.org\n[init]\ndefaultBranch = main\n" + attack.home)
+        (self.home / ".gitconfig").write_text(
+            "[user]\nname = Ann\nemail = a@example.org\n[init]\ndefaultBranch = main\n" + attack.home
+        )
         (self.home / "tmp").mkdir()
         self.environment = {
             "HOME": str(self.home), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1", "TMPDIR": str(self.home / "tmp"),

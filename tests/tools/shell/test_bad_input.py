@@ -33,7 +33,9 @@ async def test_it_forks(bench: Bench) -> None:
 
 async def test_without_bash_one_command_still_runs(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     found = environment.program
-    monkeypatch.setattr(environment, "program", lambda name, *place, **more: "" if name == "bash" else found(name, *place, **more))
+    monkeypatch.setattr(
+        environment, "program", lambda name, *place, **more: "" if name == "bash" else found(name, *place, **more)
+    )
     assert (await bench.run("cat in.txt")).data["output"] == "b\na\nb\n"
     refused = await bench.run("cat in.txt | sort")
     assert refused.data["code"] == "no_shell"
@@ -41,7 +43,9 @@ async def test_without_bash_one_command_still_runs(bench: Bench, monkeypatch: py
 
 async def test_without_git_it_says_so(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     found = environment.program
-    monkeypatch.setattr(environment, "program", lambda name, *place, **more: "" if name == "git" else found(name, *place, **more))
+    monkeypatch.setattr(
+        environment, "program", lambda name, *place, **more: "" if name == "git" else found(name, *place, **more)
+    )
     for tool in ("git_status", "git_diff"):
         result = await bench.call(tool)
         assert result.data["code"] == "not_found"

@@ -1,4 +1,6 @@
-"""No line that runs without a person's approval runs a program of the workspace, writes a file or reads outside: run for real."""
+"""No line that runs without a person's approval runs a program of the workspace, writes a file or reads outside: run
+for real.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from atelier_desk.workspace.processes import sandbox
 from tests.tools.shell.conftest import Bench
 from tests.workspace.commands.injections import NAMED, SHELL, lines
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None or shutil.which("bash") is None, reason="needs git and bash")
+pytestmark = pytest.mark.skipif(
+    shutil.which("git") is None or shutil.which("bash") is None, reason="needs git and bash"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +29,9 @@ def open_air(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def snapshot(folder: Path) -> dict[str, str]:
     return {
-        str(path.relative_to(folder)): path.read_text("utf-8", "replace") if path.is_file() and not path.is_symlink() else ""
+        str(path.relative_to(folder)): path.read_text("utf-8", "replace")
+        if path.is_file() and not path.is_symlink()
+        else ""
         for path in sorted(folder.rglob("*"))
     }
 
@@ -35,7 +41,11 @@ async def test_option_injections(bench: Bench) -> None:
     (bench.root / "link-dir").symlink_to(bench.outside)
     (bench.root / "-o").write_text("x")
     (bench.root / "sub").mkdir()
-    for name, text in (("script.sed", "1e ./canary\n"), ("script.awk", 'BEGIN{system("./canary")}'), ("script.jq", "env")):
+    for name, text in (
+        ("script.sed", "1e ./canary\n"),
+        ("script.awk", 'BEGIN{system("./canary")}'),
+        ("script.jq", "env"),
+    ):
         (bench.root / name).write_text(text)
     tried = lines()
     assert len(tried) >= 600
@@ -60,7 +70,12 @@ async def test_files_that_no_operand_names(bench: Bench) -> None:
     secret = bench.outside / "secret"
     (bench.root / "link-out").symlink_to(secret)
     (bench.root / "link-dir").symlink_to(bench.outside)
-    lists = {"names": f"{secret}\n", "names0": f"{secret}\0", "options": f"-a {secret}\n", "sums": f"{'0' * 32}  {secret}\n"}
+    lists = {
+        "names": f"{secret}\n",
+        "names0": f"{secret}\0",
+        "options": f"-a {secret}\n",
+        "sums": f"{'0' * 32}  {secret}\n",
+    }
     for name, text in {**lists, "b.txt": "b\n"}.items():
         (bench.root / name).write_text(text)
     assert len(NAMED) >= 190
@@ -80,9 +95,12 @@ async def test_files_that_no_operand_names(bench: Bench) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "find . -maxdepth 0 -exec ./canary \\;", "sed -n '1e ./canary' in.txt", "awk 'BEGIN{system(\"./canary\")}'", "env ./canary",
-        "ls | xargs -n1 ./canary", "ls $(./canary)", 'ls "$(./canary)"', "split --filter=./canary in.txt", "PATH=. canary",
-        "tar -cf /dev/null in.txt --checkpoint=1 --checkpoint-action=exec=./canary", "nohup ./canary", "timeout 1 ./canary",
+        "find . -maxdepth 0 -exec ./canary \\;", "sed -n '1e ./canary' in.txt", "awk 'BEGIN{system(\"./canary\")}'",
+        "env ./canary",
+        "ls | xargs -n1 ./canary", "ls $(./canary)", 'ls "$(./canary)"', "split --filter=./canary in.txt",
+        "PATH=. canary",
+        "tar -cf /dev/null in.txt --checkpoint=1 --checkpoint-action=exec=./canary", "nohup ./canary",
+        "timeout 1 ./canary",
         "typeset -i 'x=a[$(./canary)]'", "git -c alias.x='!./canary' x", "git ls-remote --upload-pack=./canary .",
     ],
 )  # fmt: skip
@@ -102,25 +120,35 @@ def repository(bench: Bench) -> None:
     (bench.root / "a.x").write_text("one\n")
     bench.git("add", ".")
     bench.git("commit", "-q", "-m", "first")
-    (bench.root / ".gitattributes").write_text("*.x filter=evil diff=evil\n*.txt filter=driver diff=ext\n*.b filter=Ev.il\n")
+    (bench.root / ".gitattributes").write_text(
+        "*.x filter=evil diff=evil\n*.txt filter=driver diff=ext\n*.b filter=Ev.il\n"
+    )
     canary = str(bench.root / "canary")
     hooks = bench.root / "hooks"
     hooks.mkdir()
     for hook in ("post-index-change", "post-checkout", "fsmonitor-watchman", "reference-transaction", "pre-auto-gc"):
         shutil.copy(canary, hooks / hook)
     settings = {
-        "core.fsmonitor": canary, "core.hooksPath": str(hooks), "core.pager": canary, "pager.status": canary, "pager.log": "true",
+        "core.fsmonitor": canary, "core.hooksPath": str(hooks), "core.pager": canary, "pager.status": canary,
+        "pager.log": "true",
         "diff.external": canary, "diff.evil.textconv": canary, "diff.evil.command": canary, "diff.ext.textconv": canary,
-        "filter.evil.clean": canary, "filter.evil.smudge": canary, "filter.evil.required": "true", "filter.driver.process": canary,
-        "filter.Ev.il.clean": canary, "core.editor": canary, "core.sshCommand": canary, "core.askPass": canary, "credential.helper": canary,
-        "gpg.program": canary, "gpg.ssh.program": canary, "log.showSignature": "true", "format.pretty": "format:%h %GG %GS",
-        "alias.status": f"!{canary}", "alias.st": f"!{canary}", "core.alternateRefsCommand": canary, "interactive.diffFilter": canary,
-        "diff.submodule": "diff", "status.submoduleSummary": "true", "core.gitProxy": canary, "uploadpack.packObjectsHook": canary,
+        "filter.evil.clean": canary, "filter.evil.smudge": canary, "filter.evil.required": "true",
+        "filter.driver.process": canary,
+        "filter.Ev.il.clean": canary, "core.editor": canary, "core.sshCommand": canary, "core.askPass": canary,
+        "credential.helper": canary,
+        "gpg.program": canary, "gpg.ssh.program": canary, "log.showSignature": "true",
+        "format.pretty": "format:%h %GG %GS",
+        "alias.status": f"!{canary}", "alias.st": f"!{canary}", "core.alternateRefsCommand": canary,
+        "interactive.diffFilter": canary,
+        "diff.submodule": "diff", "status.submoduleSummary": "true", "core.gitProxy": canary,
+        "uploadpack.packObjectsHook": canary,
         "trace2.eventTarget": str(bench.root / "traced"), "include.path": str(bench.root / "more.config"),
     }  # fmt: skip
     for name, value in settings.items():
         bench.git("config", name, value)
-    (bench.root / "more.config").write_text(f'[filter "hidden"]\n\tclean = {canary}\n[diff "hidden"]\n\ttextconv = {canary}\n')
+    (bench.root / "more.config").write_text(
+        f'[filter "hidden"]\n\tclean = {canary}\n[diff "hidden"]\n\ttextconv = {canary}\n'
+    )
     with (bench.root / ".gitattributes").open("a") as attributes:
         attributes.write("in.txt filter=hidden diff=hidden\n")
     for name in ("a.txt", "a.x", "in.txt"):
@@ -132,11 +160,15 @@ def repository(bench: Bench) -> None:
 READING = [
     "git status", "git status -s", "git status --porcelain=v2 --branch", "git diff", "git diff --stat", "git diff HEAD",
     "git diff --cached",
-    "git diff -- a.x", "git diff HEAD -- a.txt in.txt", "git log", "git log -p", "git log --oneline -3", "git log --stat", "git show",
-    "git show HEAD", "git show HEAD:a.x", "git ls-files -m", "git ls-files -o --exclude-standard", "git branch -a", "git tag",
+    "git diff -- a.x", "git diff HEAD -- a.txt in.txt", "git log", "git log -p", "git log --oneline -3",
+    "git log --stat", "git show",
+    "git show HEAD", "git show HEAD:a.x", "git ls-files -m", "git ls-files -o --exclude-standard", "git branch -a",
+    "git tag",
     "git remote -v",
-    "git rev-parse --show-toplevel", "git describe --always", "git ls-tree HEAD", "git shortlog -ns HEAD", "git --version",
-    "git --no-pager log -1", "git status && git diff", "git diff | head -3", "cd . && git status", "git log -S two", "git diff *.x",
+    "git rev-parse --show-toplevel", "git describe --always", "git ls-tree HEAD", "git shortlog -ns HEAD",
+    "git --version",
+    "git --no-pager log -1", "git status && git diff", "git diff | head -3", "cd . && git status", "git log -S two",
+    "git diff *.x",
 ]  # fmt: skip
 
 
@@ -162,7 +194,9 @@ async def test_a_repository_runs_nothing(bench: Bench) -> None:
     assert not (bench.root / "written").exists()
 
 
-@pytest.mark.parametrize("line", [("git", "status"), ("git", "diff"), ("git", "diff", "--no-ext-diff", "--no-textconv")])
+@pytest.mark.parametrize(
+    "line", [("git", "status"), ("git", "diff"), ("git", "diff", "--no-ext-diff", "--no-textconv")]
+)
 def test_git_itself_does_run_them(bench: Bench, line: tuple[str, ...]) -> None:
     repository(bench)
     subprocess.run(line, cwd=bench.root, capture_output=True, timeout=20, check=False)
@@ -208,7 +242,11 @@ async def test_a_submodule_runs_nothing(bench: Bench) -> None:
     assert (await bench.call("git_status")).success
     assert (await bench.call("git_diff")).success
     assert bench.sung == []
-    for line in ("git diff --ignore-submodules=none", "git diff --submodule=diff", "git status --ignore-submodules=none"):
+    for line in (
+        "git diff --ignore-submodules=none",
+        "git diff --submodule=diff",
+        "git status --ignore-submodules=none",
+    ):
         assert bench.call_of(line).effect is not Effect.READ
     subprocess.run(["git", "status"], cwd=bench.root, capture_output=True, timeout=20, check=False)
     assert bench.sung
@@ -222,7 +260,9 @@ async def test_files_elsewhere_are_not_shown_by_a_repository(bench: Bench) -> No
         assert result.data["code"] == "unsafe_repository"
 
 
-async def test_a_program_of_the_workspace_is_not_taken_for_one_of_the_machine(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_program_of_the_workspace_is_not_taken_for_one_of_the_machine(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file named ``git`` or ``ls`` in the folder must not run, whatever PATH says."""
     folder = bench.root / "bin"
     folder.mkdir()

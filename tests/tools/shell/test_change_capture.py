@@ -46,15 +46,21 @@ async def test_one_that_fails_or_is_stopped_too(bench: Bench, files: WorkspaceFi
     assert [change.path for change in files.store.of("w")] == ["in.txt", "b.txt"]
 
 
-async def test_reading_keeps_nothing_and_a_folder_of_many_keeps_the_names_short(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_reading_keeps_nothing_and_a_folder_of_many_keeps_the_names_short(
+    bench: Bench, files: WorkspaceFiles
+) -> None:
     assert "changed_files" not in (await bench.run("cat in.txt")).data
     (bench.root / "many.sh").write_text("for each in $(seq 30); do echo $each > f$each; done\n")
-    result = await bench.call("run_command", replace(bench.context, agent_name="Ann"), command="bash many.sh", modifies_files=True)
+    result = await bench.call(
+        "run_command", replace(bench.context, agent_name="Ann"), command="bash many.sh", modifies_files=True
+    )
     assert (len(result.data["changed_files"]), result.data["changed_total"]) == (20, 30)
     assert {change.agent_name for change in files.store.of("w")} == {"Ann"}
 
 
-async def test_a_folder_that_a_command_moves_away_is_reported_as_gone_and_not_to_be_large(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_a_folder_that_a_command_moves_away_is_reported_as_gone_and_not_to_be_large(
+    bench: Bench, files: WorkspaceFiles
+) -> None:
     (bench.root / "move.sh").write_text(f"mv {bench.root} {bench.root}-moved\n")
     result = await bench.run("bash move.sh", sandbox="none")
     assert result.data["folders_gone"] == [str(bench.root)]

@@ -18,7 +18,9 @@ from tests.tools.shell.held_attacks import PLAIN, Attack, Person, by_the_tool
 pytestmark = pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
 
 
-async def test_a_person_keeps_or_discards_what_is_held(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_person_keeps_or_discards_what_is_held(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     person = Person(tmp_path / "with", Attack(PLAIN, "true", works=False))
     data = person.top / "data"
     files = bench.services.files = WorkspaceFiles(data / "checkpoints", (data,))
@@ -52,7 +54,9 @@ async def test_what_was_held_before_a_kill_is_found_and_survives_cleaning(bench:
     data = tmp_path / "data"
     left = data / "checkpoints/held/-launcher/1-2-0"
     left.mkdir(parents=True)
-    (left / "held.json").write_text(json.dumps({"path": str(bench.root / "lib/.git/config"), "root": str(bench.root), "why": "new"}))
+    (left / "held.json").write_text(
+        json.dumps({"path": str(bench.root / "lib/.git/config"), "root": str(bench.root), "why": "new"})
+    )
     (left / "config").write_text("[core]\n\tfsmonitor = x\n")
     (left.parent / "1-2-1").mkdir()
     files = WorkspaceFiles(data / "checkpoints", (data,))
@@ -65,9 +69,18 @@ async def test_what_was_held_before_a_kill_is_found_and_survives_cleaning(bench:
 
 
 @pytest.mark.parametrize(
-    "line", ["git config core.hooksPath .husky", "git push -q -u . main:x", "git remote add a b", "echo x >.git/hooks/update", "true"]
+    "line",
+    [
+        "git config core.hooksPath .husky",
+        "git push -q -u . main:x",
+        "git remote add a b",
+        "echo x >.git/hooks/update",
+        "true",
+    ],
 )
-async def test_read_only_settings_are_named(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+async def test_read_only_settings_are_named(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
     """As by npm's ``prepare``: the result says what to do next, also where the program continues."""
     if not sandbox.has_mounts():
         pytest.skip("this system has no mounts of its own")
@@ -81,7 +94,8 @@ async def test_what_is_there_cannot_be_replaced(bench: Bench, tmp_path: Path, mo
     if not sandbox.has_mounts():
         pytest.skip("this system has no mounts of its own")
     steps = (
-        "mv .git old", "mv .git/config x", "rm .git/config", "mv .git/hooks x", "touch .git/hooks/update", "echo >>.git/config",
+        "mv .git old", "mv .git/config x", "rm .git/config", "mv .git/hooks x", "touch .git/hooks/update",
+        "echo >>.git/config",
         "git -C tree status && mv .git x",
     )  # fmt: skip
     person = Person(tmp_path / "with", Attack(f"{PLAIN}; git worktree add -q tree", steps))

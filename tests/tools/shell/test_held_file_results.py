@@ -1,6 +1,7 @@
 """What a sandboxed command leaves in a workspace never runs outside the sandbox, when its owner calls git there.
 
-Each attack is made twice: without Atelier, where the canary must run, or the attack proves nothing; and by the tool, where it must not.
+Each attack is made twice: without Atelier, where the canary must run, or the attack proves nothing; and by the tool,
+where it must not.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ PURPOSES = {
     "git config --unset user.name": ("! git config --local user.name", f"{PLAIN}; git config user.name x"),
     "git config core.pager less && git status": ("git config core.pager", PLAIN),
     "git remote add up ../up.git": ("git config remote.up.url", PLAIN),
-    "git remote set-url up /b && git remote -v": ("git config remote.up.url | grep /b", f"{PLAIN}; git remote add up /a"),
+    "git remote set-url up /b && git remote -v": (
+        "git config remote.up.url | grep /b",
+        f"{PLAIN}; git remote add up /a",
+    ),
     "git branch -u up/main": ("git config branch.main.merge", f"{PLAIN}; git remote add up . && git fetch -q up"),
     "git sparse-checkout set docs": ("git config core.sparseCheckout", PLAIN),
     "git submodule add ../origin lib": ("git config submodule.lib.url && test -e .gitmodules -a -e lib/f.txt", PLAIN),
@@ -57,7 +61,9 @@ PURPOSES = {
 
 
 @pytest.mark.parametrize("line", PURPOSES)
-async def test_what_was_asked_for_stays(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+async def test_what_was_asked_for_stays(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
     check, setup = PURPOSES[line]
     person = Person(tmp_path / "with", Attack(f"true origin; {setup}", line, home=FILES))
     assert bench.call_of(line).subjects.writes[-1:] == (".git/config",)
@@ -70,28 +76,41 @@ async def test_what_was_asked_for_stays(bench: Bench, tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(
     "line",
     [
-        "git -c core.fsmonitor=x config a.b c", "git config a.b c && make", "git config a.b c > .git/hooks/update", "make && git init",
-        "git init --template=evil", "git clone -c core.fsmonitor=x a b", "git clone --template=evil a b", "git clone -u evil a b",
-        "git submodule foreach evil", "git submodule update --upload-pack=x", "git remote update", "git branch new", "git commit -m x",
-        "git config --edit", "git config -f .git/config a.b c", "git worktree add a", "$(git config a.b c)", "env git config a.b c",
+        "git -c core.fsmonitor=x config a.b c", "git config a.b c && make", "git config a.b c > .git/hooks/update",
+        "make && git init",
+        "git init --template=evil", "git clone -c core.fsmonitor=x a b", "git clone --template=evil a b",
+        "git clone -u evil a b",
+        "git submodule foreach evil", "git submodule update --upload-pack=x", "git remote update", "git branch new",
+        "git commit -m x",
+        "git config --edit", "git config -f .git/config a.b c", "git worktree add a", "$(git config a.b c)",
+        "env git config a.b c",
     ],
 )  # fmt: skip
 def test_only_what_does_nothing_else_may_change_repositories(line: str) -> None:
     assert not judge(line).changes_repositories
 
 
-@pytest.mark.parametrize("line", ["git config --get a.b", "git config a.b", "git config -l", "git config get a.b", "git config --list"])
+@pytest.mark.parametrize(
+    "line", ["git config --get a.b", "git config a.b", "git config -l", "git config get a.b", "git config --list"]
+)
 def test_reading_settings_names_no_protected_file(bench: Bench, line: str) -> None:
     assert bench.call_of(line).subjects.writes == ()
 
 
 QUIET = (
-    "git init -q pkg && cd pkg && git commit -q --allow-empty -m x && git config user.name n && git config commit.gpgsign false",
+    (
+        "git init -q pkg && cd pkg && git commit -q --allow-empty -m x && git config user.name n && git config "
+        "commit.gpgsign false"
+    ),
     "git clone -q . copy && git -C copy checkout -q -b x && git -C copy remote add y /y",
     "git clone -q --bare . up.git && git init -q --bare new.git",
     "git worktree add -q tree && git -C tree commit -q --allow-empty -m x",
     "git clone -q --recurse-submodules ../ws deep",
-    "git checkout -q -b x && echo x >f.txt && git commit -qam x && git rebase -q main && git stash -q || true && git switch -q main",
+    (
+        "git checkout -q -b x && echo x >f.txt && git commit -qam x && git rebase -q main && git stash -q || true && "
+        "git "
+        "switch -q main"
+    ),
     "rm -rf pkg && mkdir hooks config && touch config/a hooks/pre-commit HEAD",
     "git commit -q --allow-empty -m x && git tag x && git gc -q && git reset -q --hard && git clean -qfdx",
 )
@@ -115,8 +134,13 @@ MOVED = (
 
 
 async def test_what_runs_nothing_new_may_move(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    husky = "mkdir -p .husky/_; echo true | tee .husky/pre-commit >.husky/_/pre-commit; git add .husky/pre-commit; git commit -qm y"
-    person = Person(tmp_path / "with", Attack(f"{PLAIN}; {husky}; git config core.hooksPath .husky/_; git clone -q . plain", MOVED))
+    husky = (
+        "mkdir -p .husky/_; echo true | tee .husky/pre-commit >.husky/_/pre-commit; git add .husky/pre-commit; git "
+        "commit -qm y"
+    )
+    person = Person(
+        tmp_path / "with", Attack(f"{PLAIN}; {husky}; git config core.hooksPath .husky/_; git clone -q . plain", MOVED)
+    )
     for step, result in zip(MOVED, await by_the_tool(bench, person, monkeypatch), strict=True):
         assert result.success, (step, result.data)
         assert not {"held", "put_back", "gone", "note"} & set(result.data), (step, result.data)
@@ -138,7 +162,9 @@ async def test_a_new_repository_keeps_its_files(bench: Bench, tmp_path: Path, mo
 
 
 @pytest.mark.usefixtures("nothing_is_mounted")
-async def test_what_no_longer_exists_is_reported_as_gone(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_no_longer_exists_is_reported_as_gone(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     person = Person(tmp_path / "with", Attack(PLAIN, "rm -rf .git"))
     (result,) = await by_the_tool(bench, person, monkeypatch)
     assert result.data["gone"] == [".git"]

@@ -41,7 +41,9 @@ def hold(files: WorkspaceFiles, ws: Path, path: str, text: str, *, replaces: str
     (ws / path).parent.mkdir(parents=True, exist_ok=True)
     (ws / path).write_text(text)
     with files.root(ws).located(path, follow=False) as (folder, name):
-        files.held.move_out(files.held_record(Author("w"), ws, path).model_copy(update={"replaces": replaces}), folder, name)
+        files.held.move_out(
+            files.held_record(Author("w"), ws, path).model_copy(update={"replaces": replaces}), folder, name
+        )
 
 
 @pytest.mark.parametrize("path", [f".husky/{ACUTE}", f"{ACUTE}/AGENTS.md", ".husky/⟨E9⟩", ".husky/café"])
@@ -100,7 +102,9 @@ def test_what_a_launcher_held_is_handed_over(files: WorkspaceFiles, ws: Path) ->
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
-async def test_a_command_that_makes_such_a_file_is_reported_with_its_name(bench: Bench, files: WorkspaceFiles, ws: Path) -> None:
+async def test_a_command_that_makes_such_a_file_is_reported_with_its_name(
+    bench: Bench, files: WorkspaceFiles, ws: Path
+) -> None:
     bench.root, bench.services.files = ws, files
     (ws / "make.sh").write_text("printf new >.husky/caf$(printf '\\351'); printf new >.husky/caf$(printf '\\350')")
     result = await bench.run("sh make.sh")

@@ -23,7 +23,10 @@ pytestmark = pytest.mark.skipif(not sandbox.available(), reason="this system has
 
 @pytest.mark.usefixtures("nothing_is_mounted")
 async def test_in_the_background(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    attack = Attack(PLAIN, "git config core.fsmonitor $CANARY; git init -q lib; git -C lib config core.fsmonitor $CANARY; : >done; cat")
+    attack = Attack(
+        PLAIN,
+        "git config core.fsmonitor $CANARY; git init -q lib; git -C lib config core.fsmonitor $CANARY; : >done; cat",
+    )
     person = Person(tmp_path / "with", attack)
     (result,) = await by_the_tool(bench, person, monkeypatch, background=True)
     async with asyncio.timeout(30):
@@ -54,7 +57,8 @@ WHILE = {
         (".",),
     ),
 }
-"""What was there before, what a command in the background does and then waits, and where its owner calls git meanwhile."""
+"""What was there before, what a command in the background does and then waits, and where its owner calls git
+meanwhile."""
 
 
 @pytest.fixture
@@ -64,7 +68,9 @@ def checked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("nothing_is_mounted", "checked_at_once")
 @pytest.mark.parametrize("name", WHILE)
-async def test_nothing_runs_while_a_command_continues(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+async def test_nothing_runs_while_a_command_continues(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     setup, step, visits = WHILE[name]
     alone = Person(tmp_path / "alone", Attack(setup, step, visits))
     alone.sh(f"CANARY={alone.canary}; {step}", alone.root)
@@ -97,7 +103,8 @@ async def test_two_at_once(bench: Bench, tmp_path: Path, monkeypatch: pytest.Mon
     attack = Attack(
         f"{PLAIN}; git config core.hooksPath .githooks; mkdir .githooks",
         (
-            f"git config core.fsmonitor $CANARY; git init -q lib; git -C lib config core.fsmonitor $CANARY; {OTHER}; mkdir l; "
+            f"git config core.fsmonitor $CANARY; git init -q lib; git -C lib config core.fsmonitor $CANARY; {OTHER}; "
+            f"mkdir l; "
             f'echo "gitdir: ../evil" >l/.git; AT=.githooks/pre-commit; {HOOK}; echo begun; cat',
             "echo begun; cat",
         ),
@@ -112,7 +119,9 @@ async def test_two_at_once(bench: Bench, tmp_path: Path, monkeypatch: pytest.Mon
     person.sh("git config --unset core.hooksPath; ! git config core.fsmonitor", person.root)
 
 
-async def test_too_much_to_remember_is_not_started(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_much_to_remember_is_not_started(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     person = Person(tmp_path / "with", Attack(f"{PLAIN}; truncate -s 9M .git/hooks/huge", "touch made"))
     (result,) = await by_the_tool(bench, person, monkeypatch)
     assert result.data["exit_status"] == 126
@@ -121,8 +130,12 @@ async def test_too_much_to_remember_is_not_started(bench: Bench, tmp_path: Path,
     assert not (person.root / "made").exists()
 
 
-async def test_a_launcher_that_was_killed_restored_nothing(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    person = Person(tmp_path / "with", Attack(PLAIN, "git init -q lib; git -C lib config core.fsmonitor $CANARY; echo $$; cat"))
+async def test_a_launcher_that_was_killed_restored_nothing(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = Person(
+        tmp_path / "with", Attack(PLAIN, "git init -q lib; git -C lib config core.fsmonitor $CANARY; echo $$; cat")
+    )
     (result,) = await by_the_tool(bench, person, monkeypatch, background=True)
     (command,) = bench.services.commands.of("") if bench.services.commands else []
     async with asyncio.timeout(30):
@@ -142,7 +155,9 @@ async def test_a_server_in_the_sandbox(tmp_path: Path) -> None:
     person = Person(tmp_path / "with", Attack(PLAIN, ""))
     box = sandbox.working([person.root], tmp_path / "tmp", held=tmp_path / "held")
     line = f"git init -q lib; git -C lib config core.fsmonitor {person.canary}; echo done; cat"
-    program = await StdioProcess.start(process.Order("/bin/sh", ("sh", "-c", line), person.root, person.environment, sandbox=box))
+    program = await StdioProcess.start(
+        process.Order("/bin/sh", ("sh", "-c", line), person.root, person.environment, sandbox=box)
+    )
     assert [said async for said in first(program.lines())] == [b"done"]
     await program.end()
     assert [each["path"] for each in program.guarded.held] == ["lib/.git/config"]

@@ -134,7 +134,10 @@ async def test_a_script_of_the_project(bench: Bench, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("arguments", "printed"),
     [
-        ({"package_name": "left-pad@1.3.0", "dev": True}, "<install><--no-audit><--no-fund><--save-dev><--><left-pad@1.3.0>"),
+        (
+            {"package_name": "left-pad@1.3.0", "dev": True},
+            "<install><--no-audit><--no-fund><--save-dev><--><left-pad@1.3.0>",
+        ),
         ({"package_name": "@types/node"}, "<install><--no-audit><--no-fund><--><@types/node>"),
         ({"package_name": "ruff==0.6", "manager": "uv", "dev": True}, "<add><--dev><--><ruff==0.6>"),
         (
@@ -143,7 +146,9 @@ async def test_a_script_of_the_project(bench: Bench, monkeypatch: pytest.MonkeyP
         ),
     ],
 )
-async def test_installing_a_package(bench: Bench, monkeypatch: pytest.MonkeyPatch, arguments: dict[str, object], printed: str) -> None:
+async def test_installing_a_package(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, arguments: dict[str, object], printed: str
+) -> None:
     for name in ("npm", "pip", "uv"):
         program(bench.outside / "bin", name)
     monkeypatch.setenv("PATH", f"{bench.outside / 'bin'}:/usr/bin:/bin")
@@ -157,7 +162,8 @@ async def test_installing_a_package(bench: Bench, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(
     "name",
-    ["--registry=http://evil", "./evil", "../evil", "/tmp/evil", "git+https://evil/x", "http://evil/x.tgz", "a b", "x;./canary",
+    ["--registry=http://evil", "./evil", "../evil", "/tmp/evil", "git+https://evil/x", "http://evil/x.tgz", "a b",
+    "x;./canary",
     "file:evil",
      "npm:evil@1", "x @ http://evil", "-e .", "user/repo", "x@git+ssh://evil", "x@file:evil", "x@http://evil"],
 )  # fmt: skip
@@ -194,8 +200,12 @@ async def test_surroundings(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> No
     assert project["manifests"] == ["pyproject.toml", "package.json"]
 
 
-@pytest.mark.parametrize(("sandbox", "effect"), [("none", Effect.NETWORK), ("network", Effect.NETWORK), ("workspace", Effect.EXECUTE)])
-async def test_writing_to_a_command_that_reaches_the_network_may_send_something_out(bench: Bench, sandbox: str, effect: Effect) -> None:
+@pytest.mark.parametrize(
+    ("sandbox", "effect"), [("none", Effect.NETWORK), ("network", Effect.NETWORK), ("workspace", Effect.EXECUTE)]
+)
+async def test_writing_to_a_command_that_reaches_the_network_may_send_something_out(
+    bench: Bench, sandbox: str, effect: Effect
+) -> None:
     started = await bench.run("bash -c cat", background=True, sandbox=sandbox)
     tool = bench.registry.get_tool("command_input")
     assert tool is not None

@@ -1,4 +1,6 @@
-"""Protected names hold for programs: what a line names asks, what is there is read-only, what is new waits for a person."""
+"""Protected names hold for programs: what a line names asks, what is there is read-only, what is new waits for a
+person.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,19 @@ from tests.tools.shell.conftest import Bench
 needs_sandbox = pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
 
 NAMES = (
-    "AGENTS.md", "CLAUDE.md", ".envrc", ".vscode/tasks.json", ".github/workflows/ci.yml", ".husky/pre-commit", ".npmrc", ".mcp.json",
+    "AGENTS.md", "CLAUDE.md", ".envrc", ".vscode/tasks.json", ".github/workflows/ci.yml", ".husky/pre-commit", ".npmrc",
+    ".mcp.json",
     ".bashrc", ".gitattributes", ".git/info/attributes", "sub/AGENTS.md",
 )  # fmt: skip
 WRITERS = (
-    "sed -i s/ok/evil/ {}", "sort -o {} in.txt", "sort -o{} in.txt", "sort --output={} in.txt", "xxd in.txt {}", "install in.txt {}",
-    "truncate -s 0 {}", "ln -sf in.txt {}", "uniq in.txt {}", "perl -pi -e s/ok/evil/ {}", "rm {}", "dd if=in.txt of={}", "tee {}",
-    "git mv -f in.txt {}", "git log --output={}", "mv in.txt {}", "cp in.txt {}", "touch {}", "echo x > {}", "python3 w.py {}",
-    "curl -o {} file:///etc/passwd", "tar -cf {} in.txt", "make OUT={}", "./canary {}", "cd . && perl -pi -e s/ok/evil/ {}", "patch {} p",
+    "sed -i s/ok/evil/ {}", "sort -o {} in.txt", "sort -o{} in.txt", "sort --output={} in.txt", "xxd in.txt {}",
+    "install in.txt {}",
+    "truncate -s 0 {}", "ln -sf in.txt {}", "uniq in.txt {}", "perl -pi -e s/ok/evil/ {}", "rm {}",
+    "dd if=in.txt of={}", "tee {}",
+    "git mv -f in.txt {}", "git log --output={}", "mv in.txt {}", "cp in.txt {}", "touch {}", "echo x > {}",
+    "python3 w.py {}",
+    "curl -o {} file:///etc/passwd", "tar -cf {} in.txt", "make OUT={}", "./canary {}",
+    "cd . && perl -pi -e s/ok/evil/ {}", "patch {} p",
 )  # fmt: skip
 PLAIN_READS = ("cat {}", "grep x {}", "git diff {}", "git log -- {}", "head -n 1 {}", "wc -l {}")
 
@@ -46,7 +53,9 @@ def said(bench: Bench, command: str, mode: ApprovalMode, *rules: str, **more: ob
     policy = ApprovalPolicy(mode=mode, rules=held)
     agent = AgentConfig(name="A", provider="p", model="m")
     run = RunState(run_id="r", workflow_id="w", agent=agent, approvals=policy, workspace=(str(bench.root),))
-    started = ToolCallStarted(call_id="c", tool="run_command", arguments={}, section="shell", effect=described.effect.value)
+    started = ToolCallStarted(
+        call_id="c", tool="run_command", arguments={}, section="shell", effect=described.effect.value
+    )
     return verdict(run, started, described, repaired=False)
 
 
@@ -85,13 +94,22 @@ def test_other_spellings_of_a_name(bench: Bench) -> None:
     (bench.root / "link").symlink_to("AGENTS.md")
     (bench.root / "docs").symlink_to(".github")
     for line in (
-        "perl -pi -e 1 agents.MD", "perl -pi -e 1 ./sub/../AGENTS.md", "perl -pi -e 1 link", "perl -pi -e 1 docs/workflows/ci.yml",
-        "cd .github && perl -pi -e 1 workflows/ci.yml", "cd .github/workflows && ./x ci.yml", "git -C .github mv workflows x",
-        "x -v a:AGENTS.md", "x --out AGENTS.md", "x -xyzoAGENTS.md", "perl -pi -e 1 AGENTS.m?", "perl -pi -e 1 *.md", "chmod +x .husky",
+        "perl -pi -e 1 agents.MD", "perl -pi -e 1 ./sub/../AGENTS.md", "perl -pi -e 1 link",
+        "perl -pi -e 1 docs/workflows/ci.yml",
+        "cd .github && perl -pi -e 1 workflows/ci.yml", "cd .github/workflows && ./x ci.yml",
+        "git -C .github mv workflows x",
+        "x -v a:AGENTS.md", "x --out AGENTS.md", "x -xyzoAGENTS.md", "perl -pi -e 1 AGENTS.m?", "perl -pi -e 1 *.md",
+        "chmod +x .husky",
     ):  # fmt: skip
         assert said(bench, line, ApprovalMode.AUTO, "run_command").action is Action.ASK, line
     assert said(bench, "./x ci.yml", ApprovalMode.AUTO, cwd=".github/workflows").action is Action.ASK
-    for line in ("perl -pi -e 1 in.txt", "make", "git commit -m 'about AGENTS.md'", "./x docs2/agents", "python3 -m pytest tests"):
+    for line in (
+        "perl -pi -e 1 in.txt",
+        "make",
+        "git commit -m 'about AGENTS.md'",
+        "./x docs2/agents",
+        "python3 -m pytest tests",
+    ):
         assert said(bench, line, ApprovalMode.AUTO).action is Action.ALLOW, line
 
 
@@ -100,14 +118,17 @@ ATTACKS = {
     "appends": "for f in names: open(f, 'a').write('evil')",
     "deletes": "for f in names: os.unlink(f)",
     "replaces": "for f in names: open('new', 'w').write('evil'); os.replace('new', f)",
-    "links": "for f in names: open('evil.txt', 'w').write('evil'); os.unlink(f); os.symlink(os.path.abspath('evil.txt'), f)",
+    "links": (
+        "for f in names: open('evil.txt', 'w').write('evil'); os.unlink(f); os.symlink(os.path.abspath('evil.txt'), f)"
+    ),
     "renames": "for f in names: os.rename(f, 'away'); open(f, 'w').write('evil')",
     "carries the folder away": (
         "for f in names:\n  d = f.split('/')[0]\n  os.rename(d, d + '.old')\n"
         "  os.makedirs(os.path.dirname(f) or '.', exist_ok=True); open(f, 'w').write('evil')"
     ),
     "puts a link for the folder": (
-        "for f in names:\n  d = f.split('/')[0]\n  os.rename(d, d + '.old'); os.makedirs('evil/workflows', exist_ok=True)\n"
+        "for f in names:\n  d = f.split('/')[0]\n  os.rename(d, d + '.old'); os.makedirs('evil/workflows', "
+        "exist_ok=True)\n"
         "  open('evil/workflows/ci.yml', 'w').write('evil'); os.symlink('evil', d)"
     ),
     "writes another name of it": "for f in names: os.link(f, 'other'); open('other', 'w').write('evil')",
@@ -118,7 +139,9 @@ ATTACKS = {
 
 @needs_sandbox
 @pytest.mark.parametrize("mounts", [True, False])
-async def test_what_is_there_stays_as_it_was(bench: Bench, files: WorkspaceFiles, mounts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_there_stays_as_it_was(
+    bench: Bench, files: WorkspaceFiles, mounts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not mounts:
         unmounted(monkeypatch)
     fill(bench.root)
@@ -132,7 +155,8 @@ async def test_what_is_there_stays_as_it_was(bench: Bench, files: WorkspaceFiles
     for what, code in ATTACKS.items():
         body = "\n".join(f"  {line}" for line in code.split("\n"))
         (bench.root / "attack.py").write_text(
-            f"import glob, os\nfor name in {[*names, 'guide.txt']!r}:\n try:\n  names = [name]\n{body}\n except OSError as e: print(e)\n"
+            f"import glob, os\nfor name in {[*names, 'guide.txt']!r}:\n try:\n  names = [name]\n{body}\n except "
+            f"OSError as e: print(e)\n"
         )
         result = await bench.run(f"{sys.executable} attack.py")
         assert result.data["exit_status"] == 0, (what, result.data)
@@ -144,7 +168,11 @@ async def test_what_is_there_stays_as_it_was(bench: Bench, files: WorkspaceFiles
 
 def state(root: Path, names: list[str]) -> dict[str, object]:
     return {
-        name: (path.readlink() if path.is_symlink() else "", path.read_text() if path.is_file() else None, path.stat().st_mode)
+        name: (
+            path.readlink() if path.is_symlink() else "",
+            path.read_text() if path.is_file() else None,
+            path.stat().st_mode,
+        )
         for name in names
         if (path := root / name)
     }
@@ -165,9 +193,12 @@ def unmounted(monkeypatch: pytest.MonkeyPatch) -> None:
 MAKERS: tuple[Callable[[str], str], ...] = (
     lambda name: f"mkdir -p {name.rpartition('/')[0] or '.'}; echo evil > {name}",
     lambda name: f"mkdir -p {name.rpartition('/')[0] or '.'}; echo evil > evil; ln -s $PWD/evil {name}",
-    lambda name: f"mkdir -p t; echo evil > t/x; mkdir -p {name.rpartition('/')[0] or '.'}; mv t/x {name}; echo '/*' > .gitignore",
     lambda name: (
-        f"mkdir -p {name.rpartition('/')[0] or '.'}; echo evil > hard; ln hard {name} || cp hard {name}; (sleep 0; echo worse > hard)"
+        f"mkdir -p t; echo evil > t/x; mkdir -p {name.rpartition('/')[0] or '.'}; mv t/x {name}; echo '/*' > .gitignore"
+    ),
+    lambda name: (
+        f"mkdir -p {name.rpartition('/')[0] or '.'}; echo evil > hard; ln hard {name} || cp hard {name}; (sleep 0; "
+        f"echo worse > hard)"
     ),
 )
 
@@ -190,7 +221,9 @@ async def test_new_ones_wait_for_a_person(bench: Bench, files: WorkspaceFiles) -
 
 @needs_sandbox
 async def test_a_folder_full_of_new_ones_is_held_as_a_whole(bench: Bench, files: WorkspaceFiles) -> None:
-    (bench.root / "make.sh").write_text("mkdir .vscode; for each in $(seq 200); do echo evil > .vscode/$each.json; done\n")
+    (bench.root / "make.sh").write_text(
+        "mkdir .vscode; for each in $(seq 200); do echo evil > .vscode/$each.json; done\n"
+    )
     result = await bench.run("bash make.sh")
     assert result.data["held"] == [".vscode"]
     assert not (bench.root / ".vscode").exists()
@@ -202,7 +235,9 @@ async def test_a_folder_full_of_new_ones_is_held_as_a_whole(bench: Bench, files:
 
 @needs_sandbox
 async def test_keep_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
-    (bench.root / "make.sh").write_text("echo one > AGENTS.md; mkdir .husky; echo 'two' > .husky/pre-commit; chmod +x .husky/pre-commit\n")
+    (bench.root / "make.sh").write_text(
+        "echo one > AGENTS.md; mkdir .husky; echo 'two' > .husky/pre-commit; chmod +x .husky/pre-commit\n"
+    )
     await bench.run("bash make.sh")
     first, second = files.held.of("w")
     assert (first.path, second.path) == (".husky/pre-commit", "AGENTS.md")
@@ -271,7 +306,14 @@ async def test_git_rewrites_tracked_ones_after_a_question(bench: Bench, files: W
     (bench.root / ".npmrc").write_text("tracked later\n")
     bench.git("add", "AGENTS.md", ".npmrc")
     bench.git("commit", "-qm", "three")
-    for line in ("git switch old", "git -C . checkout old", "git pull", "git stash", "git reset --hard old", "cd sub2 || git merge old"):
+    for line in (
+        "git switch old",
+        "git -C . checkout old",
+        "git pull",
+        "git stash",
+        "git reset --hard old",
+        "cd sub2 || git merge old",
+    ):
         asked = said(bench, line, ApprovalMode.AUTO, "run_command")
         assert (asked.action, asked.reason) == (Action.ASK, "opaque" if "-C" in line else "protected"), line
     assert said(bench, "git switch old", ApprovalMode.AUTO).about == ".github/workflows/ci.yml, .npmrc, AGENTS.md"
@@ -285,7 +327,10 @@ async def test_git_rewrites_tracked_ones_after_a_question(bench: Bench, files: W
     assert (result.data["exit_status"], result.data.get("held")) == (0, None)
     assert (bench.root / ".npmrc").exists()
     await bench.run("git worktree add -q tree && git worktree add -q plain")
-    assert said(bench, "git worktree remove tree", ApprovalMode.AUTO).about == "tree/.github/workflows/ci.yml, tree/.npmrc, tree/AGENTS.md"
+    assert (
+        said(bench, "git worktree remove tree", ApprovalMode.AUTO).about
+        == "tree/.github/workflows/ci.yml, tree/.npmrc, tree/AGENTS.md"
+    )
     assert said(bench, "git worktree remove gone", ApprovalMode.AUTO).action is Action.ALLOW
     assert (await bench.run("git worktree remove tree")).success
     assert not (bench.root / "tree").exists()
@@ -307,7 +352,8 @@ async def test_git_takes_them_along_with_a_folder_after_a_question(bench: Bench,
     (bench.root / "docs/.envrc").write_text("not tracked\n")
     asks = (
         "git mv docs guide", "git mv d*s guide", "git -C docs mv more less", "git mv docs/more plain", "git rm -r docs",
-        "git rm -rf .", "git rm 'docs/*'", "git rm ':(top)docs/more/*'", "cd docs && git rm -r more", "git mv -k -- docs plain",
+        "git rm -rf .", "git rm 'docs/*'", "git rm ':(top)docs/more/*'", "cd docs && git rm -r more",
+        "git mv -k -- docs plain",
         "git mv docs plain/a.txt ..", "cd plain && git rm ':/docs'", "git rm '*.md'", "git rm 'docs/[^a]*'",
     )  # fmt: skip
     for line in asks:
@@ -326,16 +372,22 @@ async def test_git_takes_them_along_with_a_folder_after_a_question(bench: Bench,
     assert said(bench, "git mv docs guide", ApprovalMode.AUTO).about == names
     for line, path in (("git mv docs guide", "guide/AGENTS.md"), ("git mv guide plain", "plain/guide/.envrc")):
         result = await bench.run(line)
-        assert (result.data["exit_status"], result.data.get("held"), result.data.get("restored")) == (0, None, None), result.data
+        assert (result.data["exit_status"], result.data.get("held"), result.data.get("restored")) == (0, None, None), (
+            result.data
+        )
         assert (bench.root / path).exists()
     assert (bench.root / "plain/guide/more/.npmrc").read_text() == "ok\n"
     result = await bench.run("git rm -rqf plain/guide")
-    assert (result.data["exit_status"], result.data.get("held"), result.data.get("restored")) == (0, None, None), result.data
+    assert (result.data["exit_status"], result.data.get("held"), result.data.get("restored")) == (0, None, None), (
+        result.data
+    )
     assert not (bench.root / "plain/guide/AGENTS.md").exists()
 
 
 @needs_sandbox
-async def test_what_is_written_just_as_it_was_is_not_told(bench: Bench, files: WorkspaceFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_written_just_as_it_was_is_not_told(
+    bench: Bench, files: WorkspaceFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
     unmounted(monkeypatch)
     fill(bench.root, ("AGENTS.md", ".npmrc"))
     result = await bench.run("bash -c 'touch AGENTS.md; cp .npmrc x; mv x .npmrc; exit 255'")
@@ -346,7 +398,9 @@ async def test_what_is_written_just_as_it_was_is_not_told(bench: Bench, files: W
 @needs_sandbox
 async def test_in_the_background(bench: Bench, files: WorkspaceFiles) -> None:
     fill(bench.root, ("CLAUDE.md",))
-    (bench.root / "serve.sh").write_text("echo evil > AGENTS.md; echo evil > CLAUDE.md; echo begun; read line; echo evil > .envrc\n")
+    (bench.root / "serve.sh").write_text(
+        "echo evil > AGENTS.md; echo evil > CLAUDE.md; echo begun; read line; echo evil > .envrc\n"
+    )
     started = await bench.run("bash serve.sh", background=True)
     command_id = started.data["command_id"]
     async with asyncio.timeout(20):
@@ -365,10 +419,14 @@ async def test_in_the_background(bench: Bench, files: WorkspaceFiles) -> None:
 
 @needs_sandbox
 async def test_what_one_makes_no_other_puts_back(bench: Bench, files: WorkspaceFiles) -> None:
-    """Two commands at once, the first one making a file again and again; and one that waits until a person replaced a file."""
+    """Two commands at once, the first one making a file again and again; and one that waits until a person replaced a
+    file.
+    """
     fill(bench.root, ("CLAUDE.md", ".vscode/settings.json"))
     (bench.root / "first.sh").write_text("while ! test -e go; do echo evil > AGENTS.md; done\n")
-    (bench.root / "second.sh").write_text("echo begun; while ! test -e go2; do sleep 0.02; done; echo evil > .vscode/settings.json\n")
+    (bench.root / "second.sh").write_text(
+        "echo begun; while ! test -e go2; do sleep 0.02; done; echo evil > .vscode/settings.json\n"
+    )
     first = asyncio.create_task(bench.run("bash first.sh"))
     async with asyncio.timeout(20):
         while not (bench.root / "AGENTS.md").exists():
@@ -408,7 +466,9 @@ async def test_what_others_write_meanwhile_stays(bench: Bench, files: WorkspaceF
     async with asyncio.timeout(20):
         while not any("begun" in text for text in bench.progress):
             await asyncio.sleep(0.02)
-    written = await bench.call("write_file", replace(bench.context, roots=(bench.root,)), path="AGENTS.md", content="allowed\n")
+    written = await bench.call(
+        "write_file", replace(bench.context, roots=(bench.root,)), path="AGENTS.md", content="allowed\n"
+    )
     assert written.success, written.data
     if sandbox.has_mounts():
         (bench.root / ".vscode/settings.json").write_text("edited\n")
@@ -420,16 +480,29 @@ async def test_what_others_write_meanwhile_stays(bench: Bench, files: WorkspaceF
         assert (bench.root / ".vscode/settings.json").read_text() == "edited\n"
 
 
-def test_without_a_sandbox_everything_asks_but_plain_reads_of_the_table(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_sandbox_everything_asks_but_plain_reads_of_the_table(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sandbox, "available", lambda: False)
     for mode in (ApprovalMode.AUTO, ApprovalMode.EDIT, ApprovalMode.SELECTIVE):
-        for line in ("make", "python3 x.py", "touch x", "cp in.txt x", "npm test", "git commit -m x", "rm in.txt", "./canary"):
+        for line in (
+            "make",
+            "python3 x.py",
+            "touch x",
+            "cp in.txt x",
+            "npm test",
+            "git commit -m x",
+            "rm in.txt",
+            "./canary",
+        ):
             assert said(bench, line, mode, "run_command").action is Action.ASK, line
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no open file")
 def test_what_takes_the_place_of_a_read_only_file_is_never_taken_for_it(bench: Bench, files: WorkspaceFiles) -> None:
-    """Many file systems give the number of a deleted file to the next one: then a program's file would pass for the person's."""
+    """Many file systems give the number of a deleted file to the next one: then a program's file would pass for the
+    person's.
+    """
     fill(bench.root, ("CLAUDE.md",))
     path = bench.root / "CLAUDE.md"
     protected = ProtectedFiles(files, (bench.root,), mounted=True)

@@ -18,11 +18,13 @@ TABLE: tuple[tuple[str, Risk], ...] = (
     ("python -m pytest -q", MEDIUM), ("./slow.sh", MEDIUM), ("bash slow.sh", MEDIUM), ("sh slow.sh -v", MEDIUM),
     ("git commit -m x", MEDIUM),
     # Deletes, alone or in a chain.
-    ("rm -rf sub", HIGH), ("rm a.txt", HIGH), ("cd src && rm -rf sub", HIGH), ("ls; rmdir sub", HIGH), ("/bin/rm a", HIGH),
+    ("rm -rf sub", HIGH), ("rm a.txt", HIGH), ("cd src && rm -rf sub", HIGH), ("ls; rmdir sub", HIGH),
+    ("/bin/rm a", HIGH),
     # Writes elsewhere, or what a pattern stands for.
     ("touch ../x", HIGH), ("echo a > /tmp/x", HIGH), ("cp a /etc/x", HIGH), ("touch *.py", HIGH),
     # Installs, starts other programs, cannot be taken apart.
-    ("pip install x", HIGH), ("ls && npm i x", HIGH), ("sudo ls", HIGH), ("ls | xargs rm", HIGH), ("bash -c ls", HIGH), ("bash", HIGH),
+    ("pip install x", HIGH), ("ls && npm i x", HIGH), ("sudo ls", HIGH), ("ls | xargs rm", HIGH), ("bash -c ls", HIGH),
+    ("bash", HIGH),
     ("find . -exec rm x +", HIGH), ("echo $(id)", HIGH), ("for a in b; do ls; done", HIGH),
 )  # fmt: skip
 

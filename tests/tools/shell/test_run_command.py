@@ -35,7 +35,12 @@ async def test_output_and_exit_status(bench: Bench) -> None:
 
 @pytest.mark.skipif(not sandbox.available(), reason="there is no sandbox here")
 async def test_what_was_allowed_to_read_outside_reads_what_it_names(bench: Bench) -> None:
-    for line in ("cat ../outside/secret", "cat ../outside/sec*", f"cd ../outside && cat {bench.outside}/secret", "cat < ../outside/secret"):
+    for line in (
+        "cat ../outside/secret",
+        "cat ../outside/sec*",
+        f"cd ../outside && cat {bench.outside}/secret",
+        "cat < ../outside/secret",
+    ):
         assert bench.call_of(line).effect is not Effect.READ
         result = await bench.run(line)
         assert "s3cret" in result.data["output"], line
@@ -50,7 +55,9 @@ async def test_what_was_allowed_to_read_outside_reads_what_it_names(bench: Bench
 async def test_the_programs_own_data_is_closed_also_inside_the_workspace(
     bench: Bench, mounts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its file of keys may be there, a folder above it may be granted, such as a home, and nobody is asked about what only reads."""
+    """Its file of keys may be there, a folder above it may be granted, such as a home, and nobody is asked about what
+    only reads.
+    """
     if not sandbox.available():
         pytest.skip("no sandbox here")
     if not mounts:
@@ -112,10 +119,15 @@ async def test_words_are_never_read_by_a_shell(bench: Bench) -> None:
         ("wait", 0, ""),
     ],
 )
-async def test_words_of_the_shell_are_carried_out_and_asked_about(bench: Bench, command: str, status: int, output: str) -> None:
+async def test_words_of_the_shell_are_carried_out_and_asked_about(
+    bench: Bench, command: str, status: int, output: str
+) -> None:
     (bench.root / "src").mkdir(exist_ok=True)
     tool = bench.registry.get_tool("run_command")
-    assert tool.describe(tool.input.model_validate({"command": command, "modifies_files": False})).effect is not Effect.READ
+    assert (
+        tool.describe(tool.input.model_validate({"command": command, "modifies_files": False})).effect
+        is not Effect.READ
+    )
     data = (await bench.run(command)).data
     assert (data["exit_status"], output in data["output"]) == (status, True)
 
@@ -152,11 +164,14 @@ async def test_the_environment_is_an_allowed_list(bench: Bench, monkeypatch: pyt
     [
         ("ls -la src", Effect.READ, Risk.LOW), ("rg -n foo | head", Effect.READ, Risk.LOW), ("cat /etc/passwd",
         Effect.EXECUTE, Risk.MEDIUM),
-        ("cat ../x", Effect.EXECUTE, Risk.MEDIUM), ("mkdir build", Effect.WRITE, Risk.MEDIUM), ("echo a > b", Effect.WRITE, Risk.MEDIUM),
+        ("cat ../x", Effect.EXECUTE, Risk.MEDIUM), ("mkdir build", Effect.WRITE, Risk.MEDIUM),
+        ("echo a > b", Effect.WRITE, Risk.MEDIUM),
         ("python -m pytest -q", Effect.EXECUTE, Risk.MEDIUM), ("git commit -m x", Effect.EXECUTE, Risk.MEDIUM),
-        ("echo $(id)", Effect.EXECUTE, Risk.HIGH), ("sh -c ls", Effect.EXECUTE, Risk.HIGH), ("sudo ls", Effect.EXECUTE, Risk.HIGH),
+        ("echo $(id)", Effect.EXECUTE, Risk.HIGH), ("sh -c ls", Effect.EXECUTE, Risk.HIGH),
+        ("sudo ls", Effect.EXECUTE, Risk.HIGH),
         ("ls | xargs rm", Effect.EXECUTE, Risk.HIGH), ("find . -exec rm x +", Effect.EXECUTE, Risk.HIGH),
-        ("; ".join(["ls"] * 51), Effect.EXECUTE, Risk.HIGH), ("x" * 10_001 + " " + "y" * 9_998, Effect.EXECUTE, Risk.MEDIUM),
+        ("; ".join(["ls"] * 51), Effect.EXECUTE, Risk.HIGH),
+        ("x" * 10_001 + " " + "y" * 9_998, Effect.EXECUTE, Risk.MEDIUM),
     ],
 )  # fmt: skip
 def test_what_it_says_of_a_call(bench: Bench, command: str, effect: Effect, risk: Risk) -> None:
@@ -182,7 +197,13 @@ async def test_a_folder_of_the_workspace_alone(bench: Bench) -> None:
     (bench.root / "sub").mkdir()
     (bench.root / "away").symlink_to(bench.outside)
     assert (await bench.run("pwd", cwd="sub")).data["output"].strip() == str(bench.root / "sub")
-    for cwd, code in (("..", "outside"), ("away", "outside"), ("/", "outside"), ("nowhere", "not_found"), ("in.txt", "not_found")):
+    for cwd, code in (
+        ("..", "outside"),
+        ("away", "outside"),
+        ("/", "outside"),
+        ("nowhere", "not_found"),
+        ("in.txt", "not_found"),
+    ):
         assert (await bench.run("pwd", cwd=cwd)).data["code"] == code
     unknown = await bench.run("no-such-program-here")
     assert unknown.data["code"] == "not_found"
@@ -284,7 +305,12 @@ async def test_what_it_leaves_behind_ends_with_it(bench: Bench) -> None:
 @pytest.mark.parametrize("sandboxed", [True, False])
 @pytest.mark.parametrize(
     ("command", "ended"),
-    [("sleep 60 > /dev/null 2>&1 & echo over", True), ("echo over", False), ("true & wait; echo over", False), ("echo over | cat", False)],
+    [
+        ("sleep 60 > /dev/null 2>&1 & echo over", True),
+        ("echo over", False),
+        ("true & wait; echo over", False),
+        ("echo over | cat", False),
+    ],
 )
 async def test_a_child_process_that_ends_with_the_command_is_named(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, command: str, ended: bool, sandboxed: bool
@@ -314,7 +340,9 @@ async def test_without_a_folder_it_says_how_to_get_one(bench: Bench) -> None:
     refused = bench.registry.refusal("run_command", ["TodoTool"], workspace=False)
     assert refused is not None
     assert refused.data["code"] == "no_workspace"
-    assert bench.registry.configured(["run_command", "CalculatorTool"], ["file_ops"], workspace=False) == ["CalculatorTool"]
+    assert bench.registry.configured(["run_command", "CalculatorTool"], ["file_ops"], workspace=False) == [
+        "CalculatorTool"
+    ]
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
@@ -344,7 +372,10 @@ async def test_what_is_allowed_stays_in_the_workspace(bench: Bench, monkeypatch:
 @pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
 async def test_the_network_is_another_yes(bench: Bench) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        line = f"{sys.executable} -c 'import socket; socket.create_connection((\"127.0.0.1\", {server.getsockname()[1]}), 5); print(7)'"
+        line = (
+            f'{sys.executable} -c \'import socket; socket.create_connection(("127.0.0.1", '
+            f"{server.getsockname()[1]}), 5); print(7)'"
+        )
         refused = await bench.run(line)
         reached = await bench.run(line, sandbox="network")
     assert (refused.data["code"], "7\n" in refused.data["output"]) == ("exit_status", False)

@@ -59,7 +59,9 @@ async def test_a_link_in_the_place_of_a_skill_opens_nothing(
     swap = f"rmdir skills/mine; ln -s {home}/.ssh skills/mine"
     await bench.call("run_command", context, command=swap, modifies_files=True)
     assert folder.is_symlink()
-    result = await bench.call("run_command", context, command="sh -c 'cat skills/mine/id'; echo over", modifies_files=True)
+    result = await bench.call(
+        "run_command", context, command="sh -c 'cat skills/mine/id'; echo over", modifies_files=True
+    )
     shown = str(result.data["output"])
     assert "over" in shown
     assert "the key" not in shown

@@ -12,7 +12,9 @@ from tests.tools.teams.conftest import FakeTeam, config
 
 
 async def test_delegates_to_an_agent_by_id_or_name(team_calls: Calls, team: FakeTeam) -> None:
-    outcome = await team_calls.outcome("DelegateTaskTool", operation="delegate", agent_id=" Translator ", prompt="Translate it.")
+    outcome = await team_calls.outcome(
+        "DelegateTaskTool", operation="delegate", agent_id=" Translator ", prompt="Translate it."
+    )
     assert isinstance(outcome, StartChildren)
     assert (outcome.kind, outcome.background) == (TeamCall.DELEGATE, False)
     (request,) = team.requests
@@ -20,11 +22,18 @@ async def test_delegates_to_an_agent_by_id_or_name(team_calls: Calls, team: Fake
 
 
 async def test_lists_the_other_permanent_agents(team_calls: Calls, team: FakeTeam) -> None:
-    team.others = [Colleague("a1", config("Translator", system_prompt="You\n translate. " + "x" * 300, tools=("ReportTool",)))]
+    team.others = [
+        Colleague("a1", config("Translator", system_prompt="You\n translate. " + "x" * 300, tools=("ReportTool",)))
+    ]
     data = await team_calls("DelegateTaskTool", operation="list_agents")
     (agent,) = data["agents"]
     assert data["count"] == 1
-    assert (agent["id"], agent["name"], agent["model"], agent["tools"]) == ("a1", "Translator", "local/starter", ["ReportTool"])
+    assert (agent["id"], agent["name"], agent["model"], agent["tools"]) == (
+        "a1",
+        "Translator",
+        "local/starter",
+        ["ReportTool"],
+    )
     assert agent["about"].startswith("You translate. xxx")
     assert len(agent["about"]) == 200
 
@@ -48,6 +57,11 @@ def test_effect_risk_and_card(registry: ToolRegistry) -> None:
     tool = DelegateTaskTool()
     job = registry.prepare(tool, {"operation": "delegate", "agent_id": "a1", "prompt": "Go."}).described
     assert (job.effect, job.risk, job.subjects.agents) == (Effect.SPAWN, Risk.MEDIUM, ("a1",))
-    assert job.details == {"target_agent_id": "a1", "target_agent_name": "a1", "prompt_preview": "Go.", "prompt_length": 3}
+    assert job.details == {
+        "target_agent_id": "a1",
+        "target_agent_name": "a1",
+        "prompt_preview": "Go.",
+        "prompt_length": 3,
+    }
     listing = registry.prepare(tool, {"operation": "list_agents"}).described
     assert (listing.effect, listing.risk, listing.details, listing.subjects.agents) == (Effect.READ, Risk.LOW, {}, ())

@@ -23,14 +23,20 @@ def plan(*actions: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"goal": "Know what is late", "actions": list(actions), **more}
 
 
-async def test_a_tool_with_arguments_is_one_call_and_anything_else_a_sub_agent(team_calls: Calls, team: FakeTeam) -> None:
+async def test_a_tool_with_arguments_is_one_call_and_anything_else_a_sub_agent(
+    team_calls: Calls, team: FakeTeam
+) -> None:
     outcome = await team_calls.outcome("plan_actions", **plan(LIST, THINK, sections=["core_ops"]))
     assert isinstance(outcome, StartChildren)
     assert (outcome.kind, outcome.background, outcome.stop_on_error) == (TeamCall.PLAN, False, False)
     call, thinker = team.requests
     assert (call.call, call.tools, call.title) == (("TodoTool", {"operation": "list"}), ("TodoTool",), "List the tasks")
     assert thinker.call is None
-    assert (thinker.sections, thinker.max_tokens, thinker.system_prompt) == (("core_ops", "context_ops"), 8_096, SYSTEM_PROMPT)
+    assert (thinker.sections, thinker.max_tokens, thinker.system_prompt) == (
+        ("core_ops", "context_ops"),
+        8_096,
+        SYSTEM_PROMPT,
+    )
     assert "GOAL: Know what is late" in thinker.prompt
     assert "YOUR ACTION (2 of 2): Think about it" in thinker.prompt
     assert "[ ] 1. List the tasks\n[>] 2. Think about it" in thinker.prompt
@@ -45,7 +51,9 @@ async def test_without_sections_the_sub_agents_get_what_their_parent_has(team_ca
 
 
 @pytest.mark.parametrize(("complexity", "tokens"), [("simple", 5_096), ("moderate", 6_096), ("complex", 8_096)])
-async def test_the_reply_grows_with_the_complexity(team_calls: Calls, team: FakeTeam, complexity: str, tokens: int) -> None:
+async def test_the_reply_grows_with_the_complexity(
+    team_calls: Calls, team: FakeTeam, complexity: str, tokens: int
+) -> None:
     await team_calls.outcome("plan_actions", **plan({"description": "Do it", "complexity": complexity}))
     assert team.requests[0].max_tokens == tokens
 
@@ -90,13 +98,25 @@ async def test_a_stage_is_as_wide_as_there_is_room(team_calls: Calls, team: Fake
         (plan({**THINK, "complexity": "hard"}), "'simple', 'moderate' or 'complex'"),
         (plan(THINK, strategy="somehow"), "'sequential', 'batch_when_possible' or 'all_at_once'"),
         (plan({"description": "x", "arguments": {}}), "arguments need the name of a tool"),
-        (plan(THINK, {**THINK, "depends_on": [1]}), "actions[1].depends_on names [1]; allowed are earlier actions: 0 to 0"),
+        (
+            plan(THINK, {**THINK, "depends_on": [1]}),
+            "actions[1].depends_on names [1]; allowed are earlier actions: 0 to 0",
+        ),
         (plan({**THINK, "depends_on": [-1]}), "none, it is the first"),
         (plan(THINK, {**THINK, "depends_on": [0]}, strategy="all_at_once"), "cannot hold with all_at_once"),
-        (plan({"description": "x", "tool": "TodoTool", "arguments": {"operation": "fly"}}), "actions[0]: Invalid arguments for TodoTool"),
+        (
+            plan({"description": "x", "tool": "TodoTool", "arguments": {"operation": "fly"}}),
+            "actions[0]: Invalid arguments for TodoTool",
+        ),
         (plan({"description": "x", "tool": "TodoTool"}), "operation is required"),
-        (plan({"description": "x", "tool": "plan_actions", "arguments": {}}), "plan_actions cannot be an action of a plan"),
-        (plan({"description": "x", "tool": "task_complete", "arguments": {}}), "task_complete cannot be an action of a plan"),
+        (
+            plan({"description": "x", "tool": "plan_actions", "arguments": {}}),
+            "plan_actions cannot be an action of a plan",
+        ),
+        (
+            plan({"description": "x", "tool": "task_complete", "arguments": {}}),
+            "task_complete cannot be an action of a plan",
+        ),
     ],
 )
 async def test_bad_plans_are_refused_before_anything_starts(
@@ -108,7 +128,9 @@ async def test_bad_plans_are_refused_before_anything_starts(
     assert team.requests == []
 
 
-async def test_unknown_tools_and_sections_are_answered_with_what_there_is(calls_with: MakeCalls, team: FakeTeam) -> None:
+async def test_unknown_tools_and_sections_are_answered_with_what_there_is(
+    calls_with: MakeCalls, team: FakeTeam
+) -> None:
     calls = calls_with(team=team, enabled_tools=("TodoTool", "plan_actions"))
     near = await calls("plan_actions", **plan({"description": "x", "tool": "TodoToll"}))
     assert near["code"] == "unknown_tool"
@@ -140,7 +162,9 @@ def test_the_longest_plan_fits_a_prompt(team: FakeTeam) -> None:
     from atelier_desk.tools.teams.plan import PlanActionsInput, request_for
 
     action = {"description": "d" * limits.PLAN_DESCRIPTION}
-    longest = PlanActionsInput.model_validate({"goal": "g" * limits.PLAN_GOAL, "actions": [action] * limits.PLAN_ACTIONS})
+    longest = PlanActionsInput.model_validate(
+        {"goal": "g" * limits.PLAN_GOAL, "actions": [action] * limits.PLAN_ACTIONS}
+    )
     request = request_for(longest, 29, 0, ())
     assert len(request.prompt) < limits.MESSAGE // 2
     assert len(request.title) <= limits.CHILD_TITLE
@@ -149,7 +173,10 @@ def test_the_longest_plan_fits_a_prompt(team: FakeTeam) -> None:
 
 def test_risk_by_size_and_the_card(registry: ToolRegistry) -> None:
     tool = PlanActions()
-    five, six = registry.prepare(tool, plan(*[THINK] * 5)).described, registry.prepare(tool, plan(*[THINK] * 6)).described
+    five, six = (
+        registry.prepare(tool, plan(*[THINK] * 5)).described,
+        registry.prepare(tool, plan(*[THINK] * 6)).described,
+    )
     assert (five.effect, five.risk, six.risk) == (Effect.SPAWN, Risk.MEDIUM, Risk.HIGH)
     assert registry.prepare(tool, plan(LIST, {"description": "d" * 200}, strategy="sequential")).described.details == {
         "goal": "Know what is late",

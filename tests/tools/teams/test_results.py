@@ -24,7 +24,13 @@ FREE = {"duration_ms": None, "tokens_input": 0, "tokens_output": 0, "cost": 0.0}
 
 def test_spawn_gives_the_report_and_its_metrics() -> None:
     result = compose(TeamCall.SPAWN, {}, [child(spent=SPENT, duration_ms=50)])
-    assert result.data == {"success": True, "child_id": "c1", "name": "Agent c1", "report": "Report of c1", "metrics": METRICS}
+    assert result.data == {
+        "success": True,
+        "child_id": "c1",
+        "name": "Agent c1",
+        "report": "Report of c1",
+        "metrics": METRICS,
+    }
     assert json.loads(result.text) == result.data
     assert not result.truncated
 
@@ -48,10 +54,25 @@ def test_delegate_names_the_agent() -> None:
 @pytest.mark.parametrize(
     ("changes", "code", "title", "error"),
     [
-        ({"status": ChildStatus.ERROR, "error": "The server is gone."}, "child_failed", "# Sub-Agent Error", "The server is gone."),
+        (
+            {"status": ChildStatus.ERROR, "error": "The server is gone."},
+            "child_failed",
+            "# Sub-Agent Error",
+            "The server is gone.",
+        ),
         ({"status": ChildStatus.ERROR}, "child_failed", "# Sub-Agent Error", "It failed without saying why."),
-        ({"status": ChildStatus.CANCELLED}, "cancelled", "# Sub-Agent Cancelled", "It was stopped before it was finished."),
-        ({"status": ChildStatus.ABANDONED, "error": "No such file."}, "abandoned", "# Sub-Agent Abandoned", "No such file."),
+        (
+            {"status": ChildStatus.CANCELLED},
+            "cancelled",
+            "# Sub-Agent Cancelled",
+            "It was stopped before it was finished.",
+        ),
+        (
+            {"status": ChildStatus.ABANDONED, "error": "No such file."},
+            "abandoned",
+            "# Sub-Agent Abandoned",
+            "No such file.",
+        ),
         (
             {"status": ChildStatus.ERROR, "error": "No activity for 300 seconds."},
             "timeout",
@@ -77,7 +98,14 @@ def test_parallel_gives_every_result_in_order_and_one_report() -> None:
     now = utc_now()
     children = [
         child("c1", duration_ms=100, started_at=now),
-        child("c2", status=ChildStatus.ERROR, error="No key.", report="", duration_ms=20, started_at=now + timedelta(milliseconds=150)),
+        child(
+            "c2",
+            status=ChildStatus.ERROR,
+            error="No key.",
+            report="",
+            duration_ms=20,
+            started_at=now + timedelta(milliseconds=150),
+        ),
     ]
     data = compose(TeamCall.PARALLEL, {}, children).data
     assert (data["success"], data["completed"], data["failed"], data["code"]) == (False, 1, 1, "tasks_failed")
@@ -100,7 +128,8 @@ def test_parallel_gives_every_result_in_order_and_one_report() -> None:
         "metrics": {**FREE, "duration_ms": 20},
     }
     assert data["aggregated_report"] == (
-        "# Parallel Execution Report\n\n**Batch ID**: call-1\n**Total Duration**: 170 ms\n**Completed**: 1 / 2\n**Failed**: 1\n\n---\n\n"
+        "# Parallel Execution Report\n\n**Batch ID**: call-1\n**Total Duration**: 170 ms\n**Completed**: 1 / "
+        "2\n**Failed**: 1\n\n---\n\n"
         "## Agent: id-c1\n\n**Name**: Agent c1\n\nReport of c1\n\n## Agent: id-c2 (ERROR)\n\n**Name**: Agent c2\n\n"
         "Execution failed: No key."
     )
@@ -113,7 +142,9 @@ def test_all_of_a_batch_done_is_a_success() -> None:
 
 
 def test_the_aggregated_report_keeps_partial_work_and_says_when_there_is_none() -> None:
-    text = aggregated_report([child("c1", report=""), child("c2", status=ChildStatus.CANCELLED, report="Half.", duration_ms=30)])
+    text = aggregated_report(
+        [child("c1", report=""), child("c2", status=ChildStatus.CANCELLED, report="Half.", duration_ms=30)]
+    )
     assert "Agent c1\n\n(no report)" in text
     assert "Execution failed: It was stopped before it was finished.\n\nPartial report:\n\nHalf." in text
     assert "**Total Duration**: 30 ms" in text
@@ -128,7 +159,9 @@ def test_long_batches_keep_every_report_once() -> None:
 
 
 def test_reports_too_long_are_cut_each_in_its_middle_and_the_json_stays_whole() -> None:
-    children = [child(f"c{number}", report=f"begin {number} " + '"x"\n' * 10_000 + f" end {number}") for number in range(15)]
+    children = [
+        child(f"c{number}", report=f"begin {number} " + '"x"\n' * 10_000 + f" end {number}") for number in range(15)
+    ]
     result = compose(TeamCall.PARALLEL, {}, children)
     assert result.truncated
     assert limits.RESULT_TO_MODEL * 0.9 < len(result.text) <= limits.RESULT_TO_MODEL
@@ -172,11 +205,19 @@ def test_a_call_that_was_made_and_refused_is_no_success() -> None:
     data = compose(TeamCall.PLAN, arguments, [child(report=json.dumps(refused))]).data
     assert (data["success"], data["code"]) == (False, "actions_failed")
     (entry,) = data["results"]
-    assert entry == {"action": "Delete it", "success": False, "result": refused, "error": "No such task.", "code": "call_failed"}
+    assert entry == {
+        "action": "Delete it",
+        "success": False,
+        "result": refused,
+        "error": "No such task.",
+        "code": "call_failed",
+    }
 
 
 def test_a_plan_that_went_well() -> None:
-    data = compose(TeamCall.PLAN, {"actions": [{"description": "Think"}]}, [child(report='{"not": "an object to it"}')]).data
+    data = compose(
+        TeamCall.PLAN, {"actions": [{"description": "Think"}]}, [child(report='{"not": "an object to it"}')]
+    ).data
     assert data == {
         "success": True,
         "results": [{"action": "Think", "success": True, "result": '{"not": "an object to it"}'}],
@@ -184,7 +225,9 @@ def test_a_plan_that_went_well() -> None:
     }
 
 
-@pytest.mark.parametrize("arguments", [{}, {"actions": "x"}, {"actions": []}, {"actions": [None]}, {"actions": [{"description": 3}]}])
+@pytest.mark.parametrize(
+    "arguments", [{}, {"actions": "x"}, {"actions": []}, {"actions": [None]}, {"actions": [{"description": 3}]}]
+)
 def test_a_plan_whose_arguments_say_nothing_is_told_by_its_titles(arguments: dict[str, Any]) -> None:
     data = compose(TeamCall.PLAN, arguments, [child(title="List it")]).data
     assert data["results"] == [{"action": "List it", "success": True, "result": "Report of c1"}]
@@ -239,12 +282,16 @@ def test_an_answer_gives_that_sub_agents_report() -> None:
 
 
 def test_an_answered_one_may_ask_again() -> None:
-    data = compose(TeamCall.ANSWER, {"child_id": "c2"}, [child("c2", status=ChildStatus.ASKING, question="Sure?", report="")]).data
+    data = compose(
+        TeamCall.ANSWER, {"child_id": "c2"}, [child("c2", status=ChildStatus.ASKING, question="Sure?", report="")]
+    ).data
     assert (data["status"], data["questions"][0]["question"]) == ("waiting_for_you", "Sure?")
 
 
 def test_in_the_background_the_result_says_how_to_join() -> None:
-    one = compose(TeamCall.SPAWN, {"wait": False}, [child("c1", status=ChildStatus.PLANNED, background=True, report="")]).data
+    one = compose(
+        TeamCall.SPAWN, {"wait": False}, [child("c1", status=ChildStatus.PLANNED, background=True, report="")]
+    ).data
     assert (one["success"], one["child_id"], one["status"]) == (True, "c1", "running")
     assert 'SpawnAgentTool {"operation": "join", "child_ids": ["c1"]}' in one["how_to_join"]
     two = [child(name, status=ChildStatus.RUNNING, background=True, report="") for name in ("c1", "c2")]
@@ -270,7 +317,9 @@ def test_a_later_action_is_reported_what_came_before() -> None:
 
 
 words = st.text(max_size=40)
-reports = st.one_of(words, st.integers(1_000, 60_000).map(lambda size: 'é"\n\x00' * (size // 4)), st.just('{"a": ' * 2_000))
+reports = st.one_of(
+    words, st.integers(1_000, 60_000).map(lambda size: 'é"\n\x00' * (size // 4)), st.just('{"a": ' * 2_000)
+)
 children_of_any_kind = st.builds(
     ChildState,
     id=st.text(min_size=1, max_size=32),
@@ -286,7 +335,9 @@ children_of_any_kind = st.builds(
     duration_ms=st.integers(0, 10**9),
 )
 arguments_of_any_kind = st.one_of(
-    st.dictionaries(st.sampled_from(["actions", "child_id", "wait"]), st.one_of(words, st.lists(words, max_size=3), st.none())),
+    st.dictionaries(
+        st.sampled_from(["actions", "child_id", "wait"]), st.one_of(words, st.lists(words, max_size=3), st.none())
+    ),
     st.lists(st.fixed_dictionaries({"description": reports, "tool": st.one_of(st.none(), words)}), max_size=16).map(
         lambda actions: {"actions": actions}
     ),
@@ -295,7 +346,9 @@ arguments_of_any_kind = st.one_of(
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(TeamCall), arguments_of_any_kind, st.lists(children_of_any_kind, max_size=15))
-def test_whatever_became_of_them_the_result_is_readable(kind: TeamCall, arguments: dict[str, Any], children: list[ChildState]) -> None:
+def test_whatever_became_of_them_the_result_is_readable(
+    kind: TeamCall, arguments: dict[str, Any], children: list[ChildState]
+) -> None:
     result = compose(kind, arguments, children)
     assert len(result.text) <= limits.RESULT_TO_MODEL
     assert isinstance(json.loads(result.text), dict)
@@ -317,5 +370,8 @@ def test_a_later_prompt_stays_a_message(prompt: str, children: list[ChildState])
 def test_a_batch_took_from_the_first_start_to_the_last_end_and_what_never_started_adds_nothing() -> None:
     now = utc_now()
     never = child("c3", status=ChildStatus.NOT_RUN, duration_ms=None)
-    started = [child("c1", duration_ms=100, started_at=now), child("c2", duration_ms=20, started_at=now + timedelta(milliseconds=150))]
+    started = [
+        child("c1", duration_ms=100, started_at=now),
+        child("c2", duration_ms=20, started_at=now + timedelta(milliseconds=150)),
+    ]
     assert (wall_ms([*started, never]), wall_ms([never])) == (170, 0)

@@ -56,7 +56,11 @@ async def test_passes_on_everything_that_was_chosen(team_calls: Calls, team: Fak
     assert outcome.background
     (request,) = team.requests
     assert (request.system_prompt, request.tools, request.mcp_servers) == ("You read.", ("ReportTool",), ())
-    assert (request.provider, request.model, request.budget) == ("openai", "gpt", Budget(max_cost=0.5, max_tool_calls=3))
+    assert (request.provider, request.model, request.budget) == (
+        "openai",
+        "gpt",
+        Budget(max_cost=0.5, max_tool_calls=3),
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,7 +79,9 @@ async def test_passes_on_everything_that_was_chosen(team_calls: Calls, team: Fak
         ({"operation": "clone"}, "allowed: spawn, join, list_children, terminate"),
     ],
 )
-async def test_bad_input_names_the_field_and_what_is_allowed(team_calls: Calls, team: FakeTeam, change: dict[str, Any], told: str) -> None:
+async def test_bad_input_names_the_field_and_what_is_allowed(
+    team_calls: Calls, team: FakeTeam, change: dict[str, Any], told: str
+) -> None:
     data = await team_calls("SpawnAgentTool", **{**SPAWN, **change})
     assert data["code"] == "invalid_arguments"
     assert told in data["error"]
@@ -135,7 +141,12 @@ async def test_terminate_gives_what_there_is_and_may_be_repeated(team_calls: Cal
 def test_only_spawning_is_an_effect_worth_an_approval(registry: ToolRegistry) -> None:
     tool = registry.get_tool("SpawnAgentTool")
     assert isinstance(tool, SpawnAgentTool)
-    arguments: dict[str, dict[str, Any]] = {"spawn": SPAWN, "join": {}, "list_children": {}, "terminate": {"child_id": "c"}}
+    arguments: dict[str, dict[str, Any]] = {
+        "spawn": SPAWN,
+        "join": {},
+        "list_children": {},
+        "terminate": {"child_id": "c"},
+    }
     assert set(arguments) == set(tool.about.operations)
     found = {name: registry.prepare(tool, {**given, "operation": name}).described for name, given in arguments.items()}
     assert {name: (call.effect, call.risk, call.plans) for name, call in found.items()} == {

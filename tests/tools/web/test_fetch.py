@@ -18,7 +18,10 @@ from tests.support.sites import Reply, Sites, html, parsed_here, sites
 from tests.tools.conftest import Calls, MakeCalls
 from tests.web.conftest import Hasty
 
-LONG = "Words of a page that has enough of them to be taken for an article, as most pages have that somebody wrote by hand. " * 5
+LONG = (
+    "Words of a page that has enough of them to be taken for an article, as most pages have that somebody wrote by "
+    "hand. "
+) * 5
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +56,9 @@ async def test_a_page_is_given_in_pieces_and_named_as_a_source(call: Calls, serv
 async def test_several_pages_share_the_room(call: Calls, served: Sites) -> None:
     served.pages["site.org/"] = Reply(html("Start", LONG, '<a href="/docs/a">a</a>', '<a href="/private/b">b</a>'))
     served.pages["site.org/docs/a"] = Reply(html("A", LONG))
-    data = await call("fetch_web_page", url="http://site.org/", depth=1, exclude_patterns=["*/private/*"], extract_links=True)
+    data = await call(
+        "fetch_web_page", url="http://site.org/", depth=1, exclude_patterns=["*/private/*"], extract_links=True
+    )
     assert [each["title"] for each in data["pages"]] == ["Start", "A"]
     assert served.targets == ["/", "/docs/a"]
 
@@ -96,7 +101,8 @@ def test_rules_see_the_host_as_it_is_connected_to(registry: ToolRegistry) -> Non
     tool = registry.get_tool("fetch_web_page")
     assert tool is not None
     for url, host in (
-        ("http://ＥＸＡＭＰＬＥ.org/", "example.org"), ("https://example.org.:443/", "example.org"), ("http://[::1]:8000/", "[::1]:8000"),
+        ("http://ＥＸＡＭＰＬＥ.org/", "example.org"), ("https://example.org.:443/", "example.org"),
+        ("http://[::1]:8000/", "[::1]:8000"),
         ("http://example.org:443/", "example.org:443"),
     ):  # fmt: skip
         assert registry.prepare(tool, {"url": url}).described.subjects.hosts == (host,)
@@ -116,13 +122,16 @@ async def test_a_redirect_and_the_programs_of_a_page_are_held_against_the_rules(
     assert (await calls_with(web=web)("fetch_web_page", url="http://x.org/"))["title"] == "WWW"
 
 
-def test_a_person_is_informed_which_browser_would_run_a_page(registry: ToolRegistry, services: ToolServices, tmp_path: Path) -> None:
+def test_a_person_is_informed_which_browser_would_run_a_page(
+    registry: ToolRegistry, services: ToolServices, tmp_path: Path
+) -> None:
     (tmp_path / "chromium").write_text("#!/bin/sh\n")
     (tmp_path / "chromium").chmod(0o755)
     tool = registry.get_tool("fetch_web_page")
     assert tool is not None
     services.web = Web(tmp_path / "web")
-    for scripts, words in (("auto", "Read the page https://a.org/ (if it needs JavaScript, Chromium runs it, apart from yours)"),
+    for scripts, words in (("auto",
+    "Read the page https://a.org/ (if it needs JavaScript, Chromium runs it, apart from yours)"),
                            ("off", "Read the page https://a.org/")):  # fmt: skip
         services.web.use(WebSettings.model_validate({"scripts": scripts, "browser": str(tmp_path / "chromium")}))
         summary = registry.prepare(tool, {"url": "https://a.org/"}).described.summary

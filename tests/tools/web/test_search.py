@@ -27,11 +27,15 @@ def searcher(monkeypatch: pytest.MonkeyPatch) -> Searcher:
 async def test_results_have_title_address_excerpt_and_date(calls_with: MakeCalls, searcher: Searcher) -> None:
     outcome = await calls_with(searcher=searcher).outcome("search_web", query="a")
     assert isinstance(outcome, ToolResult)
-    assert outcome.data["results"] == [{"title": "A", "url": "https://a.org/", "excerpt": "an excerpt", "date": "2026-05-01"}]
+    assert outcome.data["results"] == [
+        {"title": "A", "url": "https://a.org/", "excerpt": "an excerpt", "date": "2026-05-01"}
+    ]
     assert outcome.parts == (SourcePart(url="https://a.org/", title="A", date="2026-05-01", read=False),)
 
 
-async def test_what_is_not_set_up_is_not_offered_and_says_how_it_is(calls: Calls, calls_with: MakeCalls, searcher: Searcher) -> None:
+async def test_what_is_not_set_up_is_not_offered_and_says_how_it_is(
+    calls: Calls, calls_with: MakeCalls, searcher: Searcher
+) -> None:
     configured = calls.registry.configured
     with_search = calls_with(searcher=searcher, enabled_tools=("TodoTool",))
     assert configured((), ("web_ops",)) == ["search_web", "fetch_web_page", "ingest_web_page"]

@@ -39,7 +39,10 @@ class Fake:
         return found
 
 
-SHELL = b"<!doctype html><html><head><title>App</title><script src='/app.js'></script></head><body><div id='root'></div></body></html>"
+SHELL = (
+    b"<!doctype html><html><head><title>App</title><script src='/app.js'></script></head><body><div "
+    b"id='root'></div></body></html>"
+)
 
 
 @pytest.fixture

@@ -33,7 +33,9 @@ async def said(at: Gate, *lines: str, body: bytes = b"") -> bytes:
         writer.close()
 
 
-async def test_no_address_of_the_corpus_is_connected_to_through_the_gate(served: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_address_of_the_corpus_is_connected_to_through_the_gate(
+    served: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(gate, "CONNECTIONS", 1_000)
     served.names.update(NAMES)
     async with Gate(Dialer(served.resolve, network=served), read("http://app.org/")) as at:
@@ -48,22 +50,31 @@ async def test_no_address_of_the_corpus_is_connected_to_through_the_gate(served:
 
 
 async def test_what_the_page_did_not_ask_for_is_not_reached_nor_what_a_rule_bars(served: Sites) -> None:
-    served.pages["app.org/a"] = Reply(b"a page", headers={"content-type": "text/plain", "set-cookie": "a=b", "keep-alive": "9"})
+    served.pages["app.org/a"] = Reply(
+        b"a page", headers={"content-type": "text/plain", "set-cookie": "a=b", "keep-alive": "9"}
+    )
     dialer = Dialer(served.resolve, network=served, barred=lambda host: "deny" if host == "bad.org" else "")
     async with Gate(dialer, read("http://app.org/")) as at:
         at.opened |= {("app.org", 80), ("app.org", 443), ("bad.org", 443)}
-        answer = await said(at, "GET http://app.org/a HTTP/1.1", "Host: 127.0.0.1", "Proxy-Authorization: secret", "Accept: x/y")
+        answer = await said(
+            at, "GET http://app.org/a HTTP/1.1", "Host: 127.0.0.1", "Proxy-Authorization: secret", "Accept: x/y"
+        )
         assert (answer[:12], answer[-10:]) == (b"HTTP/1.1 200", b"\r\n\r\na page")
         assert (b"keep-alive" in answer, b"set-cookie: a=b" in answer) == (False, True)
         assert {name: served.asked[0].headers.get(name) for name in ("host", "accept", "proxy-authorization")} == {
             "host": "app.org", "accept": "x/y", "proxy-authorization": None,
         }  # fmt: skip
-        for line in ("CONNECT clients2.google.com:443 HTTP/1.1", "CONNECT bad.org:443 HTTP/1.1", "CONNECT app.org:80 HTTP/1.1",
+        for line in ("CONNECT clients2.google.com:443 HTTP/1.1", "CONNECT bad.org:443 HTTP/1.1",
+        "CONNECT app.org:80 HTTP/1.1",
                      "GET ws://app.org/ HTTP/1.1", "GET /a HTTP/1.1", "GET https://app.org/a HTTP/1.1"):  # fmt: skip
             assert (await said(at, line)).startswith(b"HTTP/1.1 403"), line
         assert (await said(at, "POST http://app.org/a HTTP/1.1", "Content-Length: x")).startswith(b"HTTP/1.1 400")
-        assert (await said(at, "POST http://app.org/a HTTP/1.1", "Content-Length: 99999999")).startswith(b"HTTP/1.1 403")
-        assert (await said(at, "POST http://app.org/a HTTP/1.1", "Content-Length: 4", body=b"form")).startswith(b"HTTP/1.1 200")
+        assert (await said(at, "POST http://app.org/a HTTP/1.1", "Content-Length: 99999999")).startswith(
+            b"HTTP/1.1 403"
+        )
+        assert (await said(at, "POST http://app.org/a HTTP/1.1", "Content-Length: 4", body=b"form")).startswith(
+            b"HTTP/1.1 200"
+        )
         assert served.asked[-1].headers["body"] == "form"
         assert (await said(at, "GET " + "x" * 40_000)).startswith(b"HTTP/1.1 400")
         reader, writer = await asyncio.open_connection(*at.address.split(":"))

@@ -1,4 +1,5 @@
-"""Pages that programs make, shown by a browser: what it may ask for, what is taken of it, and that nothing of it stays."""
+"""Pages that programs make, shown by a browser: what it may ask for, what is taken of it, and that nothing of it
+stays."""
 
 from __future__ import annotations
 
@@ -46,13 +47,20 @@ async def test_an_empty_shell_is_shown_by_the_browser_and_each_request_is_judged
         ("http://app.org/", "Document", "T", True), ("http://app.org/app.js", "Script", "T", True),
         ("http://cdn.org/lib.js", "Script", "T", True), ("http://pics.org/a.png", "Image", "T", True),
         ("http://app.org/frame", "Document", "F", True), ("http://else.org/", "Document", "T", True),
-        ("http://barred.org/x", "XHR", "T", True), ("http://asked.org/x", "XHR", "T", True), ("http://inside.org/x", "XHR", "T", True),
-        ("http://127.0.0.1:9/x", "Fetch", "T", True), ("file:///etc/passwd", "XHR", "T", True), ("tunnel:127.0.0.1:9", "", "", False),
+        ("http://barred.org/x", "XHR", "T", True), ("http://asked.org/x", "XHR", "T", True),
+        ("http://inside.org/x", "XHR", "T", True),
+        ("http://127.0.0.1:9/x", "Fetch", "T", True), ("file:///etc/passwd", "XHR", "T", True),
+        ("tunnel:127.0.0.1:9", "", "", False),
         ("tunnel:maker.org:443", "", "", False), ("http://maker.org/", "", "", False),
     ]  # fmt: skip
     barred = {"barred.org": "deny", "asked.org": "ask"}
     page = await app(requests=asked, html=MADE).page("http://app.org/", no, barred=lambda host: barred.get(host, ""))
-    assert (page.title, page.ran, page.scripts, "goes on for a while" in page.markdown) == ("Made", "Chromium", False, True)
+    assert (page.title, page.ran, page.scripts, "goes on for a while" in page.markdown) == (
+        "Made",
+        "Chromium",
+        False,
+        True,
+    )
     ok, no_way, stopped = "HTTP/1.1 200 -", "HTTP/1.1 403 -", "stopped"
     assert [each[1] for each in fake.did["got"]] == [
         ok, ok, ok, stopped, stopped, stopped, stopped, stopped, no_way, no_way, stopped, no_way, no_way, no_way,
@@ -60,7 +68,9 @@ async def test_an_empty_shell_is_shown_by_the_browser_and_each_request_is_judged
     assert {each.host for each in served.asked} == {"app.org", "cdn.org"}
     assert not {"OPENAI_API_KEY", "DISPLAY", "HTTP_PROXY"} & set(fake.did["environment"])
     assert not Path(fake.did["profile"]).parent.exists()
-    assert {"--disable-quic", "--dns-prefetch-disable", "--proxy-bypass-list=<-loopback>", "--incognito"} <= set(fake.did["options"])
+    assert {"--disable-quic", "--dns-prefetch-disable", "--proxy-bypass-list=<-loopback>", "--incognito"} <= set(
+        fake.did["options"]
+    )
     assert "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1" in fake.did["options"]
     assert await gone(fake.did["pid"])
     assert (await app(mode="dies").page("http://app.org/", no)).cached
@@ -88,7 +98,10 @@ async def test_a_page_with_text_needs_no_browser_and_a_shell_without_one_says_so
         ({"mode": "noise"}, "did not show the page"),
         ({"final": "chrome-error://chromewebdata/"}, "did not show the page"),
         ({"final": "http://app.org.evil.org/"}, "did not show the page"),
-        ({"requests": [("http://else.org/", "Document", "T", True)], "final": "chrome-error://x/"}, "another site: http://else.org/"),
+        (
+            {"requests": [("http://else.org/", "Document", "T", True)], "final": "chrome-error://x/"},
+            "another site: http://else.org/",
+        ),
     ],
 )
 async def test_a_browser_that_fails_is_named_and_the_page_is_given_as_it_came(
@@ -119,14 +132,18 @@ async def test_stopping_the_call_ends_the_browser_with_all_it_started(app: Calla
     assert not Path(fake.did["profile"]).parent.exists()
 
 
-async def test_requests_of_a_page_are_counted(app: Callable[..., Web], fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_requests_of_a_page_are_counted(
+    app: Callable[..., Web], fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(rendering, "REQUESTS", 2)
     page = await app(requests=[("http://app.org/", "XHR", "T", True)] * 4, html=MADE).page("http://app.org/", no)
     assert [each[1] for each in fake.did["got"]] == ["HTTP/1.1 200 -"] * 2 + ["stopped"] * 2
     assert page.cut
 
 
-def test_browsers_are_found_by_their_commands_and_a_path_that_is_none_finds_nothing(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browsers_are_found_by_their_commands_and_a_path_that_is_none_finds_nothing(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(fake.folder))
     found = find()
     assert found is not None

@@ -1,8 +1,10 @@
-"""Changes of files, each as its record says and as it is taken back: also after a kill, and where somebody else works next to it."""
+"""Changes of files, each as its record says and as it is taken back: also after a kill, and where somebody else works
+next to it.
+"""
 
 # equivalent: files.py WorkspaceFiles._change: `1` → `2`
-#   Where the clock stands still or was set back, the next change has a later id than the one before: how much later nobody asks.
-# equivalent: files.py WorkspaceFiles._recorded: `raise` → `pass`
+#   Where the clock stands still or was set back, the next change has a later id than the one before: how much later
+# nobody asks. equivalent: files.py WorkspaceFiles._recorded: `raise` → `pass`
 #   Once a change is written down, only a deletion can still fail; settling that again finds just what was written down.
 from __future__ import annotations
 
@@ -51,11 +53,15 @@ def at(ws: Path, path: str) -> WorkspacePath:
 
 
 def tree(ws: Path) -> dict[str, str | None]:
-    return {path.relative_to(ws).as_posix(): path.read_text() if path.is_file() else None for path in sorted(ws.rglob("*"))}
+    return {
+        path.relative_to(ws).as_posix(): path.read_text() if path.is_file() else None for path in sorted(ws.rglob("*"))
+    }
 
 
 def taken_back(files: WorkspaceFiles, *changes: Change) -> None:
-    assert [each.problem for each in undo(files, changes or files.store.of("w"))] == [None] * len(changes or files.store.of("w"))
+    assert [each.problem for each in undo(files, changes or files.store.of("w"))] == [None] * len(
+        changes or files.store.of("w")
+    )
 
 
 ACTS: dict[str, Callable[[WorkspaceFiles, Path], object]] = {
@@ -76,10 +82,12 @@ AFTER: dict[str, tuple[dict[str, str | None], dict[str, Any]]] = {
     "delete": ({"a": ""}, {"action": "deleted", "path": "a", "before": sha("old"), "after": "", "folder": False}),
     "delete folder": ({"d": "", "d/x": ""}, {"action": "deleted", "path": "d", "after": "", "folder": True}),
     "move": ({"a": "", "n": None, "n/b": "old"},
-             {"action": "moved", "path": "a", "moved_to": "n/b", "before": sha("old"), "after": sha("old"), "made": ("n",)}),
+             {"action": "moved", "path": "a", "moved_to": "n/b", "before": sha("old"), "after": sha("old"),
+             "made": ("n",)}),
     "move folder": ({"d": "", "d/x": "", "n": None, "n/e": None, "n/e/x": "x"},
                     {"action": "moved", "path": "d", "moved_to": "n/e", "folder": True, "made": ("n",)}),
-    "copy": ({"n": None, "n/b": "old"}, {"action": "created", "path": "n/b", "after": sha("old"), "folder": False, "made": ("n",)}),
+    "copy": ({"n": None, "n/b": "old"},
+    {"action": "created", "path": "n/b", "after": sha("old"), "folder": False, "made": ("n",)}),
     "copy folder": ({"e": None, "e/x": "x"}, {"action": "created", "path": "e", "folder": True, "made": ()}),
     "make folder": ({"n": None, "n/m": None}, {"action": "created", "path": "n/m", "folder": True, "made": ("n",)}),
 }  # fmt: skip
@@ -94,7 +102,13 @@ def test_each_change_is_made_recorded_and_undone(files: WorkspaceFiles, ws: Path
     assert tree(ws) == {path: text for path, text in {**before, **changed}.items() if text != ""}
     (change,) = files.store.of("w")
     assert {name: getattr(change, name) for name in said} == said
-    assert (change.run_id, change.call_id, change.agent_name, change.command, change.root) == ("run", "call", "Ada", True, str(ws))
+    assert (change.run_id, change.call_id, change.agent_name, change.command, change.root) == (
+        "run",
+        "call",
+        "Ada",
+        True,
+        str(ws),
+    )
     assert files.store.pending() == []
     if change.folder:
         place = ws / (change.moved_to or change.path)
@@ -124,7 +138,12 @@ def test_a_kill_in_the_middle_leaves_no_temporary_file_and_no_change(
         with pytest.raises(KeyboardInterrupt):
             ACTS[act](files, ws)
     (pending,) = files.store.pending()
-    assert pending.temporary in (path.name for path in ws.rglob("*")) or act not in ("write", "create", "copy", "copy folder")
+    assert pending.temporary in (path.name for path in ws.rglob("*")) or act not in (
+        "write",
+        "create",
+        "copy",
+        "copy folder",
+    )
     again = WorkspaceFiles(files.store.folder)
     again.recover()
     assert (again.store.pending(), again.store.of("w")) == ([], [])
@@ -158,8 +177,12 @@ def test_a_kill_after_the_last_step_leaves_the_change_made(
     assert tree(ws) == before
 
 
-@pytest.mark.parametrize("act", ["move a link", "write through a link", "write through a link to nothing", "bring a link back"])
-def test_a_kill_at_a_link_leaves_the_change_made(files: WorkspaceFiles, ws: Path, act: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "act", ["move a link", "write through a link", "write through a link to nothing", "bring a link back"]
+)
+def test_a_kill_at_a_link_leaves_the_change_made(
+    files: WorkspaceFiles, ws: Path, act: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (ws / "link").symlink_to("nothing" if act.endswith("nothing") else "a")
     undone = files.delete(AUTHOR, at(ws, "link")) if act.startswith("bring") else None
     with monkeypatch.context() as patch:
@@ -187,7 +210,9 @@ def test_a_kill_at_a_link_leaves_the_change_made(files: WorkspaceFiles, ws: Path
     assert ((ws / "link").is_symlink(), (ws / "moved").is_symlink()) == (True, False)
 
 
-def test_a_kill_in_an_undo_through_a_link_is_finished(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kill_in_an_undo_through_a_link_is_finished(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (ws / "link").symlink_to("a")
     change = files.write(AUTHOR, at(ws, "link"), b"new")
     assert change is not None
@@ -276,23 +301,32 @@ def test_what_an_exchange_took_out_is_given_back_when_it_was_somebody_else_s(
 
 
 CALLS: dict[str, tuple[Callable[[WorkspaceFiles, Path], object], str, str]] = {
-    "write too much": (lambda files, ws: files.write(AUTHOR, at(ws, "b"), bytes(50 * 1024 * 1024 + 1)), "too_large", "52428801"),
-    "write what is not expected": (lambda files, ws: files.write(AUTHOR, at(ws, "a"), b"new", expected=b"other"), "changed", "shown/a"),
-    "write what was another": (lambda files, ws: files.write(AUTHOR, at(ws, "a"), b"new", was=sha("other")), "changed", "shown/a"),
-    "write what was there": (lambda files, ws: files.write(AUTHOR, at(ws, "b"), b"new", was=sha("old")), "changed", "shown/b"),
-    "write what should be there": (lambda files, ws: files.write(AUTHOR, at(ws, "b"), b"new", expected=b"old"), "changed", "shown/b"),
+    "write too much": (lambda files, ws: files.write(AUTHOR, at(ws, "b"), bytes(50 * 1024 * 1024 + 1)), "too_large",
+    "52428801"),
+    "write what is not expected": (lambda files, ws: files.write(AUTHOR, at(ws, "a"), b"new", expected=b"other"),
+    "changed", "shown/a"),
+    "write what was another": (lambda files, ws: files.write(AUTHOR, at(ws, "a"), b"new", was=sha("other")), "changed",
+    "shown/a"),
+    "write what was there": (lambda files, ws: files.write(AUTHOR, at(ws, "b"), b"new", was=sha("old")), "changed",
+    "shown/b"),
+    "write what should be there": (lambda files, ws: files.write(AUTHOR, at(ws, "b"), b"new", expected=b"old"),
+    "changed", "shown/b"),
     "create what exists": (lambda files, ws: files.write(AUTHOR, at(ws, "a"), b"new", new=True), "exists", "shown/a"),
     "create the same": (lambda files, ws: files.write(AUTHOR, at(ws, "a"), b"old", new=True), "exists", "shown/a"),
-    "delete what was another": (lambda files, ws: files.delete(AUTHOR, at(ws, "a"), was=sha("other")), "changed", "shown/a"),
+    "delete what was another": (lambda files, ws: files.delete(AUTHOR, at(ws, "a"), was=sha("other")), "changed",
+    "shown/a"),
     "delete what is not there": (lambda files, ws: files.delete(AUTHOR, at(ws, "b")), "not_found", ""),
     "delete all": (lambda files, ws: files.delete(AUTHOR, at(ws, "")), "whole", ""),
     "move what is not there": (lambda files, ws: files.move(AUTHOR, at(ws, "b"), at(ws, "c")), "not_found", "shown/b"),
-    "move onto itself": (lambda files, ws: files.move(AUTHOR, at(ws, "a"), at(ws, "a"), overwrite=True), "same", "shown/a"),
+    "move onto itself": (lambda files, ws: files.move(AUTHOR, at(ws, "a"), at(ws, "a"), overwrite=True), "same",
+    "shown/a"),
     "move onto another": (lambda files, ws: files.move(AUTHOR, at(ws, "a"), at(ws, "d/x")), "exists", "shown/d/x"),
-    "move onto a folder": (lambda files, ws: files.move(AUTHOR, at(ws, "a"), at(ws, "d"), overwrite=True), "exists", "shown/d"),
+    "move onto a folder": (lambda files, ws: files.move(AUTHOR, at(ws, "a"), at(ws, "d"), overwrite=True), "exists",
+    "shown/d"),
     "move into itself": (lambda files, ws: files.move(AUTHOR, at(ws, "d"), at(ws, "d/y")), "into_itself", "shown/d"),
     "copy what is not there": (lambda files, ws: files.copy(AUTHOR, at(ws, "b"), at(ws, "c")), "not_found", "shown/b"),
-    "copy onto itself": (lambda files, ws: files.copy(AUTHOR, at(ws, "a"), at(ws, "a"), overwrite=True), "same", "shown/a"),
+    "copy onto itself": (lambda files, ws: files.copy(AUTHOR, at(ws, "a"), at(ws, "a"), overwrite=True), "same",
+    "shown/a"),
     "copy onto another": (lambda files, ws: files.copy(AUTHOR, at(ws, "a"), at(ws, "d/x")), "exists", "shown/d/x"),
     "copy into itself": (lambda files, ws: files.copy(AUTHOR, at(ws, "d"), at(ws, "d/y")), "into_itself", "shown/d"),
     "copy all into itself": (lambda files, ws: files.copy(AUTHOR, at(ws, ""), at(ws, "y")), "into_itself", "shown/"),
@@ -310,7 +344,9 @@ def test_what_is_refused_changes_nothing(files: WorkspaceFiles, ws: Path, call: 
     assert (tree(ws), files.store.of("w"), files.store.pending()) == (before, [], [])
 
 
-def test_a_file_that_is_not_as_expected_is_not_even_moved_away(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_not_as_expected_is_not_even_moved_away(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module.trash, "put", _killed)
     with pytest.raises(ToolError, match="changed meanwhile"):
         files.delete(AUTHOR, at(ws, "a"), was=sha("other"))
@@ -347,7 +383,10 @@ def test_what_is_written_over_goes_to_the_trash_first(files: WorkspaceFiles, ws:
     before = tree(ws)
     moved = files.move(AUTHOR, at(ws, "a"), at(ws, "b"), overwrite=True)
     copied = files.copy(AUTHOR, at(ws, "b"), at(ws, "c"), overwrite=True)
-    assert [[each.action for each in made] for made in (moved, copied)] == [["deleted", "moved"], ["deleted", "created"]]
+    assert [[each.action for each in made] for made in (moved, copied)] == [
+        ["deleted", "moved"],
+        ["deleted", "created"],
+    ]
     assert (tree(ws)["b"], tree(ws)["c"]) == ("old", "old")
     taken_back(files, *moved, *copied)
     assert tree(ws) == before
@@ -360,7 +399,9 @@ def test_a_folder_that_somebody_else_made_meanwhile_stays_when_the_change_is_und
         shutil.rmtree(ws / "n", ignore_errors=True)
         with monkeypatch.context() as patch:
             real = files.store.begin
-            patch.setattr(files.store, "begin", lambda change, real=real: ((ws / "n").mkdir(exist_ok=True), real(change)))
+            patch.setattr(
+                files.store, "begin", lambda change, real=real: ((ws / "n").mkdir(exist_ok=True), real(change))
+            )
             ACTS[act](files, ws)
         change = files.store.of("w")[-1]
         assert "n" not in change.made, act
@@ -401,8 +442,11 @@ def test_a_deletion_is_restored_where_its_file_changed_in_the_last_moment(
     assert (refused.value.code, (ws / "a").read_text(), files.store.of("w")) == ("changed", "mine", [])
 
 
-def test_what_stays_next_to_a_deletion_is_named(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The trash is on another disk, and what lies next to its place cannot be deleted: it is in the trash all the same."""
+def test_what_stays_next_to_a_deletion_is_named(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trash is on another disk, and what lies next to its place cannot be deleted: it is in the trash all the
+    same."""
     with monkeypatch.context() as patch:
 
         def refuses(folder: int, name: str) -> None:
@@ -414,7 +458,8 @@ def test_what_stays_next_to_a_deletion_is_named(files: WorkspaceFiles, ws: Path,
     (change,) = files.store.of("w")
     assert told.value.code == "denied"
     assert str(told.value) == (
-        f"a is in the trash, but not all of it can be deleted from its disk (Permission denied): the rest is in {change.temporary}. "
+        f"a is in the trash, but not all of it can be deleted from its disk (Permission denied): the rest is in "
+        f"{change.temporary}. "
         "Tell the user."
     )
     assert (files.store.pending(), (ws / "a").exists()) == ([], False)
@@ -422,7 +467,9 @@ def test_what_stays_next_to_a_deletion_is_named(files: WorkspaceFiles, ws: Path,
     assert (ws / "a").read_text() == "old"
 
 
-def test_what_a_kill_left_next_to_a_deletion_is_deleted_and_what_a_link_leads_to_is_not(files: WorkspaceFiles, ws: Path) -> None:
+def test_what_a_kill_left_next_to_a_deletion_is_deleted_and_what_a_link_leads_to_is_not(
+    files: WorkspaceFiles, ws: Path
+) -> None:
     outside = ws.parent / "outside"
     outside.mkdir()
     (ws / "link").symlink_to("d")
@@ -443,7 +490,12 @@ def test_what_a_kill_left_next_to_a_deletion_is_deleted_and_what_a_link_leads_to
     (None, b"new", "created"), (b"old", None, "deleted"), (b"old", b"new", "changed"),
 ])  # fmt: skip
 def test_what_a_command_did_is_noted_and_undone(
-    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None, after: bytes | None, action: str
+    files: WorkspaceFiles,
+    ws: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before: bytes | None,
+    after: bytes | None,
+    action: str,
 ) -> None:
     synced: list[int] = []
     real = os.fsync
@@ -473,7 +525,8 @@ def test_what_a_command_did_is_noted_and_undone(
 def test_whose_file_is_held_is_in_its_record(files: WorkspaceFiles, ws: Path) -> None:
     held = files.held_record(AUTHOR, ws, ".git/hooks/pre-commit", by="pytest")
     assert held.model_dump(include={"workflow_id", "run_id", "call_id", "agent_name", "author", "root", "path"}) == {
-        "workflow_id": "w", "run_id": "run", "call_id": "call", "agent_name": "Ada", "author": "pytest", "root": str(ws),
+        "workflow_id": "w", "run_id": "run", "call_id": "call", "agent_name": "Ada", "author": "pytest",
+        "root": str(ws),
         "path": ".git/hooks/pre-commit",
     }  # fmt: skip
 
@@ -487,7 +540,9 @@ def test_where_a_path_leads_nowhere_nothing_stands(files: WorkspaceFiles, ws: Pa
         files.digest_at(files.root(ws), "link/ws")
 
 
-def test_ids_follow_one_another_although_the_clock_is_set_back(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_follow_one_another_although_the_clock_is_set_back(
+    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     times = iter((5_000, 5_000, 100, 9_000))
     monkeypatch.setattr(module.time, "time_ns", lambda: next(times))
     ids = [files._change(AUTHOR, at(ws, "a"), action="changed").id.partition("-")[0] for _ in range(4)]

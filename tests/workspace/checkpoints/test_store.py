@@ -1,4 +1,6 @@
-"""What is kept of changes, and where: folders of earlier versions are read by these very names, and what is unreadable is not "nothing"."""
+"""What is kept of changes, and where: folders of earlier versions are read by these very names, and what is unreadable
+is not "nothing".
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,8 @@ def test_where_everything_is(kept: CheckpointFiles) -> None:
     with kept.trash_folder("0001-a", make=True) as handle:
         os.close(os.open("content", os.O_CREAT | os.O_WRONLY, dir_fd=handle))
     assert names(kept) == {
-        f"objects/{NAME[:2]}/{NAME[2:]}", "pending/0002-b.json", "changes/w/0001-a.json", "trash/0001-a/content", "cleaned-by",
+        f"objects/{NAME[:2]}/{NAME[2:]}", "pending/0002-b.json", "changes/w/0001-a.json", "trash/0001-a/content",
+        "cleaned-by",
     }  # fmt: skip
     assert (kept.stored(), kept.trashed(), kept.cleaned_by()) == ({NAME}, {"0001-a"}, "token")
     assert kept.size() == sum((kept.folder / name).stat().st_size for name in names(kept) if name != "cleaned-by")
@@ -103,7 +106,9 @@ def test_a_change_is_pending_until_it_is_done_or_dropped(kept: CheckpointFiles) 
     assert (kept.pending(), kept.recorded(one), kept.of("w")) == ([], True, [one])
     kept.begin(undo)
     kept.finish(undo)
-    assert (kept.pending(), kept.of("w")) == ([undo], [one, undo]), "that of an undo waits until all of the undo is done"
+    assert (kept.pending(), kept.of("w")) == ([undo], [one, undo]), (
+        "that of an undo waits until all of the undo is done"
+    )
     for _ in range(2):
         kept.drop(undo)
         assert kept.pending() == []
@@ -132,11 +137,18 @@ def test_the_changes_of_a_workflow_are_the_oldest_first_and_those_of_no_other(ke
         kept.get("w", "0004-d")
     (kept.folder / "changes/w/0001-b.json").write_bytes(b"half")
     changes, unread = kept.read("w")
-    assert ([each.id for each in changes], [each.path.name for each in unread]) == (["0002-c", "0003-a"], ["0001-b.json"])
+    assert ([each.id for each in changes], [each.path.name for each in unread]) == (
+        ["0002-c", "0003-a"],
+        ["0001-b.json"],
+    )
 
 
-def test_what_records_name_is_known_only_where_all_can_be_read(kept: CheckpointFiles, unlisted: Callable[[str], None]) -> None:
-    assert (kept.references().changes, kept.references().unread) == ({}, ()), "a folder in which nothing was kept names nothing"
+def test_what_records_name_is_known_only_where_all_can_be_read(
+    kept: CheckpointFiles, unlisted: Callable[[str], None]
+) -> None:
+    assert (kept.references().changes, kept.references().unread) == ({}, ()), (
+        "a folder in which nothing was kept names nothing"
+    )
     kept.save(change())
     kept.save(change("0002-b", "other"))
     kept.begin(change("0003-c"))
@@ -167,7 +179,9 @@ def test_records_that_are_all_gone_are_missed_while_what_they_named_is_there(kep
     assert kept.references().unread == ()
 
 
-def test_names_of_records_also_of_those_that_cannot_be_read(kept: CheckpointFiles, unlisted: Callable[[str], None]) -> None:
+def test_names_of_records_also_of_those_that_cannot_be_read(
+    kept: CheckpointFiles, unlisted: Callable[[str], None]
+) -> None:
     kept.save(change())
     kept.save(change("0002-b", "other"))
     kept.begin(change("0003-c"))

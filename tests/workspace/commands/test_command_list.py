@@ -1,4 +1,6 @@
-"""The table of commands as it is read: every command of the policy's own table is in it, with options that the policy takes."""
+"""The table of commands as it is read: every command of the policy's own table is in it, with options that the policy
+takes.
+"""
 
 # judges: app/atelier_desk/workspace/commands/judge.py
 from __future__ import annotations
@@ -25,14 +27,24 @@ def test_the_policy_takes_each_option_that_is_listed(name: str) -> None:
     tokens = one.options.replace(" X", "\0X").split()
     assert tokens
     for token in tokens:
-        flags = token[1:] if token.startswith("-") and not token.startswith("--") and "\0" not in token and name != "find" else ""
+        flags = (
+            token[1:]
+            if token.startswith("-") and not token.startswith("--") and "\0" not in token and name != "find"
+            else ""
+        )
         for option in [f"-{flag}" for flag in flags] if flags and token != "-20" else [token]:
             value = option.replace("\0", " ").replace("X", "1")
             line = f"find a {value}" if name == "find" and option not in ("-H", "-P") else f"{name} {value} a b"
             judged = judge(line, "/home")
-            assert judged.kind is (Kind.WRITES if one.does is Does.WRITES else Kind.READS), (line, judged.reason, judged.commands)
+            assert judged.kind is (Kind.WRITES if one.does is Does.WRITES else Kind.READS), (
+                line,
+                judged.reason,
+                judged.commands,
+            )
 
 
 def test_a_command_without_rules_has_no_options() -> None:
     assert next(each.options for each in safe_commands() if each.name == "whoami") == ""
-    assert command_list.options(table.READS["head"]) == "-qvz -n X -c X -20 --quiet --silent --verbose --lines=X --bytes=X"
+    assert (
+        command_list.options(table.READS["head"]) == "-qvz -n X -c X -20 --quiet --silent --verbose --lines=X --bytes=X"
+    )

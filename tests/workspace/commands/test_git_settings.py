@@ -65,7 +65,12 @@ def spelled(key: str) -> str:
 def test_the_keys_of_the_documentation() -> None:
     asks, known = ASKS.split(), KNOWN.split()
     assert len(asks) + len(known) > 230
-    wrong = [key for key in asks for value in ("!evil %GG", None) if is_known(spelled(key), value) and (value or "pager" not in key)]
+    wrong = [
+        key
+        for key in asks
+        for value in ("!evil %GG", None)
+        if is_known(spelled(key), value) and (value or "pager" not in key)
+    ]
     assert wrong == []
     assert [key for key in known if not is_known(spelled(key), "true")] == []
 
@@ -98,8 +103,10 @@ def test_known_by_what_they_say(name: str, value: str | None, known: bool) -> No
     assert is_known(name, value) is known
 
 
-@pytest.mark.parametrize("name", ["core.fsmonitor", "core.hookspath", "core.editor", "core.pager", "core.sshcommand", "core.askpass",
-                                  "core.gitproxy", "core.alternaterefscommand", "credential.helper", "credential.https://x.helper",
+@pytest.mark.parametrize("name",
+["core.fsmonitor", "core.hookspath", "core.editor", "core.pager", "core.sshcommand", "core.askpass",
+                                  "core.gitproxy", "core.alternaterefscommand", "credential.helper",
+                                  "credential.https://x.helper",
                                   "gpg.program", "gpg.ssh.program"])  # fmt: skip
 def test_programs_with_a_fixed_name_are_known_for_reading_alone(name: str) -> None:
     assert is_known(name, "./evil")

@@ -17,21 +17,31 @@ from tests.workspace.commands.injections import lines
 HOME = "/home/ann"
 
 CASES = {
-    "CVE-2025-54795: an allowed echo carries a command": ['echo "a"; ./canary', "echo '\"'; ./canary; echo '\"'", "echo a\n./canary"],
-    "CVE-2025-58764: an option of rg runs a program": ["rg --pre ./canary x", "rg --pre=./canary x", "rg x --hostname-bin=./canary"],
-    "CVE-2025-64755: sed writes and runs": ["sed -n 'w out' x", "sed 's/a/b/w out' x", "sed -n '1e id' x", "sed -i s/a/b/ x"],
+    "CVE-2025-54795: an allowed echo carries a command": ['echo "a"; ./canary', "echo '\"'; ./canary; echo '\"'",
+    "echo a\n./canary"],
+    "CVE-2025-58764: an option of rg runs a program": ["rg --pre ./canary x", "rg --pre=./canary x",
+    "rg x --hostname-bin=./canary"],
+    "CVE-2025-64755: sed writes and runs": ["sed -n 'w out' x", "sed 's/a/b/w out' x", "sed -n '1e id' x",
+    "sed -i s/a/b/ x"],
     "CVE-2025-66032: an option is hidden in a value or an abbreviation": [
-        "sort --compress-prog=./canary x", "sort -S1 --compress-program=./canary x", "man --html=./canary x", "xargs -t ./canary",
+        "sort --compress-prog=./canary x", "sort -S1 --compress-program=./canary x", "man --html=./canary x",
+        "xargs -t ./canary",
     ],
-    "CVE-2026-25722: cd and then a write": ["cd .claude && echo x > settings.json", "cd /etc && rm passwd", "cd .. && echo x > y"],
-    "CVE-2026-35020 to 35022: substitutions in quotes": ['cat "x$(./canary)"', 'ls "`./canary`"', 'cat "${x:-$(./canary)}"'],
+    "CVE-2026-25722: cd and then a write": ["cd .claude && echo x > settings.json", "cd /etc && rm passwd",
+    "cd .. && echo x > y"],
+    "CVE-2026-35020 to 35022: substitutions in quotes": ['cat "x$(./canary)"', 'ls "`./canary`"',
+    'cat "${x:-$(./canary)}"'],
     "CVE-2026-22708: words of the shell change what follows": [
-        "export PATH=.; ls", "typeset -i x=1", "declare x=1 && ls", "alias ls=./canary\nls", "PATH=. ls", "set -a; ls", "unset PATH; ls",
+        "export PATH=.; ls", "typeset -i x=1", "declare x=1 && ls", "alias ls=./canary\nls", "PATH=. ls", "set -a; ls",
+        "unset PATH; ls",
     ],
-    "GHSA-j4h9-wv2m-wrf7: a value is put into a shell": ["git config user.email 'x; ./canary'", "git -c user.email=$(./canary) log"],
-    "CVE-2025-68145 and CVE-2026-27735: git writes and goes up": ["git diff --output=x", "git add ../../x", "git init /x"],
+    "GHSA-j4h9-wv2m-wrf7: a value is put into a shell": ["git config user.email 'x; ./canary'",
+    "git -c user.email=$(./canary) log"],
+    "CVE-2025-68145 and CVE-2026-27735: git writes and goes up": ["git diff --output=x", "git add ../../x",
+    "git init /x"],
     "CVE-2026-85660: a substitution behind an allowed word": ["ls $(./canary)", "ls `./canary`", "ls <(./canary)"],
-    "CVE-2026-19592: helpers of a repository": ["git -c core.fsmonitor=./canary status", "git --exec-path=. status", "git -C x status"],
+    "CVE-2026-19592: helpers of a repository": ["git -c core.fsmonitor=./canary status", "git --exec-path=. status",
+    "git -C x status"],
     "Adversa: beyond a limit of the parser": ["; ".join(["ls"] * (MOST_COMMANDS + 1)), "ls " + "x" * 20_000],
 }  # fmt: skip
 """Published cases that are about command lines."""
@@ -50,8 +60,10 @@ def test_published_cases(case: str, line: str) -> None:
         "git ls-files -o -i -X /etc/passwd", "git ls-files -X../x", f"git ls-files -o -i -X {HOME}/.ssh/id_rsa",
         "git ls-files --exclude-from=/etc/passwd",
         "git ls-files --exclude-per-directory=x", "git diff -O/etc/passwd", "git log --output=x", "git diff --output x",
-        "git show --pathspec-from-file=/etc/passwd", "git diff --no-index a /etc/passwd", "git diff /etc/passwd x", "git status -v",
-        "git status -vs", "git log --format=%h%+GG", "git log --format=%+(trailers:x)", "git log --stdin", "git diff --textconv",
+        "git show --pathspec-from-file=/etc/passwd", "git diff --no-index a /etc/passwd", "git diff /etc/passwd x",
+        "git status -v",
+        "git status -vs", "git log --format=%h%+GG", "git log --format=%+(trailers:x)", "git log --stdin",
+        "git diff --textconv",
         "git diff --ext-diff", "git ls-files --with-tree=x", "git --git-dir=/x status", "git log --show-signature",
     ],
 )  # fmt: skip
@@ -60,12 +72,18 @@ def test_options_of_git_that_name_files_or_programs(line: str) -> None:
 
 
 SAFE = [
-    "ls", "ls -la src", "cat a.txt b/c.txt", "head -20 x", "head -n 20 x", "tail -n +5 x", "wc -l *.py", "grep -rn foo src",
-    "grep -E 'a|b' x", "grep -e a -f patterns x", "rg -n --glob '*.py' foo", "rg --files | head", "find . -name '*.py' -type f",
-    "find src tests -maxdepth 2 -not -path '*/x/*' -print0", "sed -n 1,20p x", "sed -n '5p;$p' x y", "sort -k2,2n -t, x", "uniq -c x",
-    "cut -d: -f1 x", "tr a-z A-Z < x", "diff -u a b", "stat -c %s x", "du -sh .", "jq -r .name x.json", "date +%F", "echo hi", "pwd",
-    "git status", "git log --oneline -5", "git diff HEAD~1 -- x", "git show HEAD:x", "git branch -a", "cd a && ls", "cd a && cd b && cat c",
-    "cat x | grep y | sort | uniq -c", "ls > /dev/null 2>&1", "cat < x", "true && echo ok || echo no", "printf '%s\\n' a", "sha256sum x",
+    "ls", "ls -la src", "cat a.txt b/c.txt", "head -20 x", "head -n 20 x", "tail -n +5 x", "wc -l *.py",
+    "grep -rn foo src",
+    "grep -E 'a|b' x", "grep -e a -f patterns x", "rg -n --glob '*.py' foo", "rg --files | head",
+    "find . -name '*.py' -type f",
+    "find src tests -maxdepth 2 -not -path '*/x/*' -print0", "sed -n 1,20p x", "sed -n '5p;$p' x y",
+    "sort -k2,2n -t, x", "uniq -c x",
+    "cut -d: -f1 x", "tr a-z A-Z < x", "diff -u a b", "stat -c %s x", "du -sh .", "jq -r .name x.json", "date +%F",
+    "echo hi", "pwd",
+    "git status", "git log --oneline -5", "git diff HEAD~1 -- x", "git show HEAD:x", "git branch -a", "cd a && ls",
+    "cd a && cd b && cat c",
+    "cat x | grep y | sort | uniq -c", "ls > /dev/null 2>&1", "cat < x", "true && echo ok || echo no",
+    "printf '%s\\n' a", "sha256sum x",
     "ls # what is here", "ls\ncat x",
 ]  # fmt: skip
 
@@ -105,7 +123,9 @@ def test_what_else_a_line_does(line: str, kind: Kind, writes: list[str], always:
     assert judgement.asks_always is always
 
 
-@pytest.mark.parametrize("line", ["cd a; cat b", "cd a || cat b", "cd a | cat b", "cd a && ls; cat b", "cd", "cd -", "cd a b", "cd *"])
+@pytest.mark.parametrize(
+    "line", ["cd a; cat b", "cd a || cat b", "cd a | cat b", "cd a && ls; cat b", "cd", "cd -", "cd a b", "cd *"]
+)
 def test_a_folder_that_is_not_certain(line: str) -> None:
     assert not judge(line, HOME).safe
 
@@ -125,7 +145,8 @@ def test_at_least_300_injections_are_tried() -> None:
 
 
 WORDS = (
-    *table.READS, *table.WRITES, "git", "status", "find", "sed", "cd", "sh", "-n", "-o", "--output=x", "-la", "--", "-", "x", "a/b", "../x",
+    *table.READS, *table.WRITES, "git", "status", "find", "sed", "cd", "sh", "-n", "-o", "--output=x", "-la", "--", "-",
+    "x", "a/b", "../x",
     "/etc", "~", "*.py", "'a b'", '"q"', "&&", "||", ";", "|", ">", ">>", "<",
     "2>&1", "$x", "$(id)", "`id`", "\\", "\n", "#", "(", ")", "{", "}", "!",
     "1,2p", "é", "=", "&", "''", "[a]", "?",
@@ -133,7 +154,9 @@ WORDS = (
 
 
 def check_line(text: str) -> bool:
-    """Judge a line: no exception, and what is allowed means the same words when it is read again. Returns whether it may run unasked."""
+    """Judge a line: no exception, and what is allowed means the same words when it is read again. Returns whether it
+    may run unasked.
+    """
     judgement = judge(text, HOME)
     if not judgement.safe:
         return False
@@ -155,7 +178,10 @@ def random_lines(count: int, seed: int) -> list[str]:
     for number in range(count):
         if number % 4 == 3:
             found.append(
-                "".join(chr(chance.choice((chance.randint(32, 126), chance.randint(0, 0x2FFF)))) for _ in range(chance.randint(0, 40)))
+                "".join(
+                    chr(chance.choice((chance.randint(32, 126), chance.randint(0, 0x2FFF))))
+                    for _ in range(chance.randint(0, 40))
+                )
             )
         else:
             found.append(chance.choice((" ", " ", "")).join(chance.choice(WORDS) for _ in range(chance.randint(1, 8))))
@@ -169,7 +195,11 @@ def test_a_sample_of_random_lines() -> None:
 @pytest.mark.parametrize("character", ["é", "\u137e", "\U0009666a", "\U000f1eee"])
 def test_letters_beyond_ascii_are_letters(character: str) -> None:
     """The grammar as it is ends the process with some of them, most of all after a brace."""
-    assert read(f"cat {character}a 'b {character}'", HOME).commands[0].arguments == ("cat", f"{character}a", f"b {character}")
+    assert read(f"cat {character}a 'b {character}'", HOME).commands[0].arguments == (
+        "cat",
+        f"{character}a",
+        f"b {character}",
+    )
     for line in (f"echo {{{character}", f"4{{{character}M \\", f"echo {{1..{character}}}"):
         check_line(line)
     with pytest.raises(UnreadableError):

@@ -24,7 +24,12 @@ def names(files: tuple[File, ...]) -> str:
 def test_what_a_command_reads_and_writes(line: str, reads: str, writes: str, redirected: str, fed: str) -> None:
     judgement = judge(line, HOME)
     (one,) = judgement.commands
-    assert (names(one.reads).strip(), names(one.writes), names(one.redirected), names(one.fed)) == (reads, writes, redirected, fed)
+    assert (names(one.reads).strip(), names(one.writes), names(one.redirected), names(one.fed)) == (
+        reads,
+        writes,
+        redirected,
+        fed,
+    )
     assert judgement.files == (*one.reads, *one.writes)
     assert (judgement.writes, judgement.redirected) == (one.writes, one.redirected)
 
@@ -35,7 +40,9 @@ def test_what_a_command_reads_and_writes(line: str, reads: str, writes: str, red
     ("cd a || ls; cat b", [("",), ("", "a"), ("", "a")], "a b a/b"),
     ("cd a | cat b", [("",), ("", "a")], "a b a/b"), ("cat x && cd a; cat b", [("",), ("",), ("", "a")], "x a b a/b"),
 ])  # fmt: skip
-def test_where_each_command_runs_and_which_files_are_meant(line: str, folders: list[tuple[str, ...]], files: str) -> None:
+def test_where_each_command_runs_and_which_files_are_meant(
+    line: str, folders: list[tuple[str, ...]], files: str
+) -> None:
     judgement = judge(line, HOME)
     assert [judgement.folders(one) for one in judgement.commands] == folders
     assert names(judgement.files) == files
@@ -47,18 +54,25 @@ def test_where_each_command_runs_and_which_files_are_meant(line: str, folders: l
 @pytest.mark.parametrize(("line", "safe", "contained"), [
     ("cat a", True, True), ("cat *.py", True, True), ("cat src/*.py", True, True), ("cat x/*/y", False, False),
     ("cat x[a]/b", False, False),
-    ("cat a/b*", True, True), ("cat */b", False, False), ("cat x?/b", False, False), ("cat '*'/b", True, True), ("cat xx/b*", True, True),
-    ("cat /a", False, False), ("cat ../a", False, False), ("cat a..b", True, True), ("touch a", False, True), ("touch a*", False, False),
-    ("touch /a", False, False), ("rm a", False, False), ("cat a > b", False, True), ("cat a > /b", False, False), ("make", False, False),
+    ("cat a/b*", True, True), ("cat */b", False, False), ("cat x?/b", False, False), ("cat '*'/b", True, True),
+    ("cat xx/b*", True, True),
+    ("cat /a", False, False), ("cat ../a", False, False), ("cat a..b", True, True), ("touch a", False, True),
+    ("touch a*", False, False),
+    ("touch /a", False, False), ("rm a", False, False), ("cat a > b", False, True), ("cat a > /b", False, False),
+    ("make", False, False),
 ])  # fmt: skip
-def test_what_runs_without_asking_and_what_does_where_files_may_be_written(line: str, safe: bool, contained: bool) -> None:
+def test_what_runs_without_asking_and_what_does_where_files_may_be_written(
+    line: str, safe: bool, contained: bool
+) -> None:
     (one,) = judge(line, HOME).commands
     assert (one.safe, one.contained) == (safe, contained)
 
 
 @pytest.mark.parametrize(("line", "changes"), [
-    ("git config user.name x", True), ("git config user.name x && git status", True), ("git status && git config user.name x", True),
-    ("ls && git config user.name x", True), ("make && git config user.name x", False), ("git config user.name x > log", False),
+    ("git config user.name x", True), ("git config user.name x && git status", True),
+    ("git status && git config user.name x", True),
+    ("ls && git config user.name x", True), ("make && git config user.name x", False),
+    ("git config user.name x > log", False),
     ("git status", False), ("ls", False), ("git config user.name x && git push", False), ("git config $(id) x", False),
 ])  # fmt: skip
 def test_lines_that_change_settings_of_repositories_and_nothing_else(line: str, changes: bool) -> None:
@@ -66,7 +80,8 @@ def test_lines_that_change_settings_of_repositories_and_nothing_else(line: str, 
 
 
 @pytest.mark.parametrize("line", [
-    "strings @args", "xxd -ac in out", "tree -Lo 2 out", "date -d 'TZ=\":../x\" now'", "touch -d 'TZ=\":/x\" now' a", "date 1200",
+    "strings @args", "xxd -ac in out", "tree -Lo 2 out", "date -d 'TZ=\":../x\" now'", "touch -d 'TZ=\":/x\" now' a",
+    "date 1200",
     "printf '%n' a", "jq 'import \"x\" as $x; .' a", "find . -newermt 'TZ=\":/x\" now'",
 ])  # fmt: skip
 def test_programs_that_read_their_arguments_in_a_way_of_their_own(line: str) -> None:

@@ -49,7 +49,9 @@ def test_what_is_read(text: str, arguments: list[tuple[str, ...]], rendered: str
 
 def test_a_redirection_belongs_to_the_last_command() -> None:
     line = read("a && b | c > out < in 2>&1")
-    assert [[(one.operator, one.file.text if one.file else one.target) for one in each.redirects] for each in line.commands] == [
+    assert [
+        [(one.operator, one.file.text if one.file else one.target) for one in each.redirects] for each in line.commands
+    ] == [
         [],
         [],
         [(">", "out"), ("<", "in"), (">&", "1")],
@@ -58,7 +60,9 @@ def test_a_redirection_belongs_to_the_last_command() -> None:
     assert not read("a > /dev/null").commands[0].redirects[0].writes
 
 
-@pytest.mark.parametrize(("text", "plain"), [("git log", True), ("git log > x", False), ("a; b", False), ("ls *", False), ("ls '*'", True)])
+@pytest.mark.parametrize(
+    ("text", "plain"), [("git log", True), ("git log > x", False), ("a; b", False), ("ls *", False), ("ls '*'", True)]
+)
 def test_what_runs_without_a_shell(text: str, plain: bool) -> None:
     assert read(text).plain is plain
 
@@ -66,12 +70,15 @@ def test_what_runs_without_a_shell(text: str, plain: bool) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", " ", "\n", "# only a remark", "a &&", "| a", "a; ; b", "'open", '"open', "a\\", "a \\\n b", "a\rb", "a\x00b", "a\x1bb",
+        "", " ", "\n", "# only a remark", "a &&", "| a", "a; ; b", "'open", '"open', "a\\", "a \\\n b", "a\rb",
+        "a\x00b", "a\x1bb",
         "a\x1fb", 'echo "a\\\nb"', 'cat "a"~/x', "cat 'a'~", "a b2>x", "a ']'2>x", "a >x b",
         "a\ud800", "a ]\\;",
-        "echo $(id)", "echo `id`", "echo $x", "echo ${x}", 'echo "$x"', 'echo "`id`"', "echo $'a'", 'echo $"a"', "echo $((1+1))",
+        "echo $(id)", "echo `id`", "echo $x", "echo ${x}", 'echo "$x"', 'echo "`id`"', "echo $'a'", 'echo $"a"',
+        "echo $((1+1))",
         "x=1", "x=1 a", "x=$(id) a", "PATH=. a", "a=b", "export x", "declare x", "alias a=b",
-        "(a)", "{ a; }", "a &", "a |& b", "! a", "time a", "coproc a", "f() { a; }", "function f { a; }", "if a; then b; fi",
+        "(a)", "{ a; }", "a &", "a |& b", "! a", "time a", "coproc a", "f() { a; }", "function f { a; }",
+        "if a; then b; fi",
         "for x in y; do z; done", "while a; do b; done", "case a in b) c;; esac", "[ -f x ]", "[[ -f x ]]", "(( x ))",
         "cat <<E\nx\nE", "cat <<<x", "a <(b)", "a >(b)", "> x", "a > $x", "a > *", "a >&3", "a 3<&0", "a <> x",
         "echo {a,b}", "echo a{1..3}", "echo ~root", "~x/y", "echo !x", "!!", "eval a", "exec a", "source a", ". a",
@@ -136,7 +143,10 @@ BETWEEN = [" ", "  ", "\t", "", " && ", " || ", "; ", "\n", " | ", " 2>&1 ", " >
 
 def lines(count: int, seed: int) -> list[str]:
     chance = random.Random(seed)
-    return ["a " + "".join(chance.choice(PIECES) + chance.choice(BETWEEN) for _ in range(chance.randint(1, 6))) for _ in range(count)]
+    return [
+        "a " + "".join(chance.choice(PIECES) + chance.choice(BETWEEN) for _ in range(chance.randint(1, 6)))
+        for _ in range(count)
+    ]
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash to compare with")
@@ -172,7 +182,12 @@ def compare_with_bash(folder: Path, texts: list[str]) -> None:
             subprocess.run(
                 [str(shutil.which("bash")), "--norc", "-c", said],
                 cwd=room,
-                env={"PATH": str(programs), "OUT": str(out), "HOME": HOME, "LC_ALL": os.environ.get("LC_ALL", "C.UTF-8")},
+                env={
+                    "PATH": str(programs),
+                    "OUT": str(out),
+                    "HOME": HOME,
+                    "LC_ALL": os.environ.get("LC_ALL", "C.UTF-8"),
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -134,12 +134,18 @@ def test_cells_and_rows_that_are_repeated_without_end_come_within_the_limits() -
     [
         '<row r="1048576"><c r="XFD1048576" t="inlineStr"><is><t>end</t></is></c></row>',
         '<row r="1"><c r="A1"><v>1</v></c></row><row r="2000000000"><c r="A2000000000"><v>2</v></c></row>',
-        '<row r="1"><c r="A1" s="999999"><v>1e400</v></c><c r="B1" t="s"><v>77</v></c><c r="C1" t="d"><v>never</v></c></row>',
+        (
+            '<row r="1"><c r="A1" s="999999"><v>1e400</v></c><c r="B1" t="s"><v>77</v></c><c r="C1" '
+            't="d"><v>never</v></c></row>'
+        ),
     ],
 )
 def test_a_sheet_that_says_it_is_endless_ends(rows: str) -> None:
     parts = parts_of(MADE["a.xlsx"])
-    main = '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><dimension ref="A1:XFD1048576"/><sheetData>'
+    main = (
+        '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><dimension '
+        'ref="A1:XFD1048576"/><sheetData>'
+    )
     parts[MAIN["a.xlsx"]] = (main + rows + "</sheetData></worksheet>").encode()
     assert isinstance(tried("a.xlsx", archived(parts)), str)
 
@@ -156,7 +162,11 @@ NESTED: dict[str, tuple[str, str, str]] = {
     "text boxes of Word": ("a.docx", "<w:p><w:r><w:pict><w:txbxContent>", "</w:txbxContent></w:pict></w:r></w:p>"),
     "notes": ("a.odt", "<text:p><text:note><text:note-body>", "</text:note-body></text:note></text:p>"),
     "comments": ("a.odt", "<text:p><text:p><office:annotation>", "</office:annotation></text:p></text:p>"),
-    "text boxes": ("a.odt", "<text:p><draw:frame><draw:text-box><draw:text-box>", "</draw:text-box></draw:text-box></draw:frame></text:p>"),
+    "text boxes": (
+        "a.odt",
+        "<text:p><draw:frame><draw:text-box><draw:text-box>",
+        "</draw:text-box></draw:text-box></draw:frame></text:p>",
+    ),
 }
 
 

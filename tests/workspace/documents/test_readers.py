@@ -23,16 +23,20 @@ def read(name: str, data: bytes, characters: int = 100_000) -> str:
 
 SAID = {
     "a.docx": (
-        "# Contrat\n\n# Article premier\n\nLe café est prêt, voir [ici](https://a.example/)\n\n1. first\n2. second\n- point\n\n"
-        "kept [^comment-0]inserted\n\n## Prix\n\n| wide |  | b\\|c |\n| --- | --- | --- |\n| 1 |  |  |\n\n[^comment-0]: à vérifier\n\n"
+        "# Contrat\n\n# Article premier\n\nLe café est prêt, voir [ici](https://a.example/)\n\n1. first\n2. "
+        "second\n- point\n\n"
+        "kept [^comment-0]inserted\n\n## Prix\n\n| wide |  | b\\|c |\n| --- | --- | --- |\n| 1 |  |  "
+        "|\n\n[^comment-0]: à vérifier\n\n"
         "[Header: Dossier 7]"
     ),
     "a.xlsx": (
-        "## Sheet: Ventes\n\n| Mois | Total |\n| --- | --- |\n| mois 1 | 1.5 |\n| somme | =SUM(B2:B9) |\n\n## Sheet: Notes (hidden)\n\n"
+        "## Sheet: Ventes\n\n| Mois | Total |\n| --- | --- |\n| mois 1 | 1.5 |\n| somme | =SUM(B2:B9) |\n\n## Sheet: "
+        "Notes (hidden)\n\n"
         "|  |  | été |\n| --- | --- | --- |"
     ),
     "a.pptx": (
-        "## Slide 1: Bilan\n\n- premier point\n\n### Notes\n\ndire bonjour\n\n## Slide 2\n\n| a | b |\n| --- | --- |\n| c | d |\n\n"
+        "## Slide 1: Bilan\n\n- premier point\n\n### Notes\n\ndire bonjour\n\n## Slide 2\n\n| a | b |\n| --- | --- "
+        "|\n| c | d |\n\n"
         "|  | 2026 |\n| --- | --- |\n| Nord | 1.5 |\n| Sud | 2 |"
     ),
     "a.odt": "## Titre\n\nLe café [ici](https://a.example/)\n\n- un\n\n| a |\n| --- |",
@@ -108,12 +112,24 @@ def test_numbers_of_clauses_that_are_written_nowhere_are_counted() -> None:
     document = Document()
     levels = "".join(
         f'<w:lvl w:ilvl="{at}"><w:start w:val="1"/><w:numFmt w:val="{form}"/><w:lvlText w:val="{text}"/></w:lvl>'
-        for at, (form, text) in enumerate([("decimal", "%1."), ("decimal", "%1.%2"), ("lowerLetter", "%3)"), ("upperRoman", "%4")])
+        for at, (form, text) in enumerate(
+            [("decimal", "%1."), ("decimal", "%1.%2"), ("lowerLetter", "%3)"), ("upperRoman", "%4")]
+        )
     )
     root = document.part.numbering_part.element
     root.insert(0, parse_xml(f'<w:abstractNum {nsdecls("w")} w:abstractNumId="90">{levels}</w:abstractNum>'))
     root.append(parse_xml(f'<w:num {nsdecls("w")} w:numId="90"><w:abstractNumId w:val="90"/></w:num>'))
-    for level, text in [(0, "Objet"), (1, "Prix"), (2, "net"), (2, "brut"), (1, "Durée"), (2, "fin"), (0, "Droit"), (1, "Lieu"), (3, "x")]:
+    for level, text in [
+        (0, "Objet"),
+        (1, "Prix"),
+        (2, "net"),
+        (2, "brut"),
+        (1, "Durée"),
+        (2, "fin"),
+        (0, "Droit"),
+        (1, "Lieu"),
+        (3, "x"),
+    ]:
         numbered = parse_xml(f'<w:numPr {nsdecls("w")}><w:ilvl w:val="{level}"/><w:numId w:val="90"/></w:numPr>')
         document.add_paragraph(text)._p.get_or_add_pPr().append(numbered)
     assert read("a.docx", documents.saved(document)).split("\n") == [
@@ -163,7 +179,9 @@ def test_mails_within_mails_end_somewhere() -> None:
     assert text.count("--- Attached mail ---") == 5
 
 
-@pytest.mark.parametrize("data", [b"", b"\0\xff\xfe", b"no headers at all", HEAD + b"Content-Type: multipart/mixed\r\n\r\nno parts"])
+@pytest.mark.parametrize(
+    "data", [b"", b"\0\xff\xfe", b"no headers at all", HEAD + b"Content-Type: multipart/mixed\r\n\r\nno parts"]
+)
 def test_nothing_breaks_the_reader_of_mails(data: bytes) -> None:
     assert isinstance(read("a.eml", data), str)
 
@@ -183,7 +201,10 @@ def test_after_its_time_what_was_read_is_given(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pptx"])
 def test_what_has_a_password_or_is_of_an_older_program_is_refused_with_what_to_do(name: str) -> None:
     kind = name.removeprefix("a.")
-    for data, code in ((b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "encrypted"), (b"\xd0\xcf\x11\xe0", "old_format")):
+    for data, code in (
+        (b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
+        (b"\xd0\xcf\x11\xe0", "old_format"),
+    ):
         with pytest.raises(Refused) as caught:
             answer(data, kind, 1, 1, 100)
         assert caught.value.code == code
@@ -192,7 +213,10 @@ def test_what_has_a_password_or_is_of_an_older_program_is_refused_with_what_to_d
 @pytest.mark.parametrize(
     ("name", "data"),
     [
-        ("a.odt", lambda: documents.open_document("<office:text/>", **{"META-INF/manifest.xml": "<m><encryption-data/></m>"})),
+        (
+            "a.odt",
+            lambda: documents.open_document("<office:text/>", **{"META-INF/manifest.xml": "<m><encryption-data/></m>"}),
+        ),
         ("a.epub", lambda: documents.book("http://www.w3.org/2001/04/xmlenc#aes128-cbc")),
     ],
 )

@@ -1,4 +1,5 @@
-"""Commands as the launcher starts them: as this user or another one, with the system's namespaces or as if it had none."""
+"""Commands as the launcher starts them: as this user or another one, with the system's namespaces or as if it had
+none."""
 
 from __future__ import annotations
 
@@ -79,7 +80,8 @@ def launch(
         if not namespaces:
             said = (python, "-I", "-c", WITHOUT, str(FOLDER), *said)
         ran = subprocess.run(
-            said, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            said, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True,
             timeout=60, check=False, start_new_session=True, pass_fds=(report, file.fileno()),
             user=user, group=user, extra_groups=None if user is None else [],
         )  # fmt: skip

@@ -127,7 +127,8 @@ PROBES = {
     # What reaches other processes of the user past Landlock, the numbers of x86_64 first.
     "limits of another": lambda: resource.prlimit(victim, resource.RLIMIT_NOFILE, (0, 0)),
     "limits of another, read": lambda: resource.prlimit(victim, resource.RLIMIT_NOFILE),
-    "limits, with a high half": lambda: call(302 if x86 else 261, ctypes.c_ulong(victim | 1 << 32), 7, struct.pack("QQ", 0, 0), None),
+    "limits, with a high half": lambda: call(302 if x86 else 261, ctypes.c_ulong(victim | 1 << 32), 7,
+        struct.pack("QQ", 0, 0), None),
     "priority of another": lambda: os.setpriority(os.PRIO_PROCESS, victim, 19),
     "priority of a group": lambda: os.setpriority(os.PRIO_PGRP, victim, 19),
     "priority of the user": lambda: os.setpriority(os.PRIO_USER, os.getuid() or 65533, 19),
@@ -136,10 +137,12 @@ PROBES = {
     "processors of another": lambda: os.sched_setaffinity(victim, {min(os.sched_getaffinity(0))}),
     "scheduler of another": lambda: os.sched_setscheduler(victim, os.SCHED_BATCH, os.sched_param(0)),
     "scheduler parameter": lambda: os.sched_setparam(victim, os.sched_param(0)),
-    "scheduler attributes": lambda: call(314 if x86 else 274, victim, struct.pack("IIQiIQQQ", 48, 3, 0, 0, 0, 0, 0, 0), 0),
+    "scheduler attributes": lambda: call(314 if x86 else 274, victim,
+        struct.pack("IIQiIQQQ", 48, 3, 0, 0, 0, 0, 0, 0), 0),
     "pages of another, moved": lambda: call(256 if x86 else 238, victim, 64, struct.pack("Q", 1), struct.pack("Q", 1)),
     "pages of another, looked at": lambda: call(279 if x86 else 239, victim, 0, None, None, None, 2),
-    "locks of another": lambda: call(274 if x86 else 100, victim, ctypes.create_string_buffer(8), ctypes.create_string_buffer(8)),
+    "locks of another": lambda: call(274 if x86 else 100, victim,
+        ctypes.create_string_buffer(8), ctypes.create_string_buffer(8)),
     "compared with another": lambda: call(312 if x86 else 272, victim, victim, 0, 0, 0),
     "advice for another": lambda: call(440, os.pidfd_open(victim), struct.pack("QQ", 0, 0), 1, 4, 0),
     "memory of a dying one": lambda: call(448, os.pidfd_open(victim), 0),
@@ -147,7 +150,8 @@ PROBES = {
     "signal to a thread": lambda: call(200 if x86 else 130, victim, 9),
     "signal to its thread": lambda: call(234 if x86 else 131, victim, victim, 9),
     "signal to a group": lambda: os.killpg(victim, signal.SIGKILL),
-    "signal with a value": lambda: call(129 if x86 else 138, victim, 9, struct.pack("iii4xii", 9, 0, -1, os.getpid(), 0) + bytes(104)),
+    "signal with a value": lambda: call(129 if x86 else 138, victim, 9,
+        struct.pack("iii4xii", 9, 0, -1, os.getpid(), 0) + bytes(104)),
     "signal to a descriptor": lambda: signal.pidfd_send_signal(os.pidfd_open(victim), signal.SIGKILL),
     "signal of a pipe": lambda: owned(),
     "perf": lambda: call(298 if x86 else 241, struct.pack("II", 0, 64) + bytes(112), victim, -1, -1, 0),
@@ -170,11 +174,13 @@ PROBES = {
     "attributes of a mount": lambda: call(442, -100, b"/", 0, struct.pack("QQQQ", 0, 1, 0, 0), 32),
     "watch of everything": lambda: call(300 if x86 else 262, 0x200, 0),
     "log of the kernel": lambda: call(103 if x86 else 116, 10, None, 0),
-    "time": lambda: call(159 if x86 else 171, ctypes.create_string_buffer(208)) if os.getuid() else call(227 if x86 else 112, 0, None),
+    "time": lambda: call(159 if x86 else 171, ctypes.create_string_buffer(208))
+        if os.getuid() else call(227 if x86 else 112, 0, None),
     "name of the machine": lambda: call(170 if x86 else 161, b"x", 1),
     "quota": lambda: call(443, 0, 0x80000700, 0, None),
     "personality": lambda: call(135 if x86 else 92, 0x0040000),
-    "attribute by a newer call": lambda: call(463, -100, inside.encode(), 0, b"user.y", struct.pack("QII", 0, 0, 0), 16),
+    "attribute by a newer call": lambda: call(463, -100, inside.encode(), 0, b"user.y",
+        struct.pack("QII", 0, 0, 0), 16),
     "a program that was written before": lambda: os.execv(outside + "/program", ["program"]),
 }
 if works:
@@ -197,7 +203,15 @@ os.write(1, json.dumps([len(PROBES), escaped]).encode())
 
 
 IN_THE_WORKSPACE = {
-    *("write in the folder", "overwrite in the folder", "append in the folder", "truncate", "remove", "rename", "make a folder"),
+    *(
+        "write in the folder",
+        "overwrite in the folder",
+        "append in the folder",
+        "truncate",
+        "remove",
+        "rename",
+        "make a folder",
+    ),
     *("remove a folder", "link", "symbolic link", "mode", "times", "attribute", "node", "pipe with a name"),
 }
 READING = {"read outside", "read through a link", "read a link of a file", "list the root of the disk"}
@@ -222,7 +236,9 @@ NAMES = {"command line of another"}
         ("network", IN_THE_WORKSPACE | READING | TALKS),
     ],
 )
-def test_no_probe_succeeds(monkeypatch: pytest.MonkeyPatch, keyed: tuple[int, str], kind: str, free: set[str], where: str) -> None:
+def test_no_probe_succeeds(
+    monkeypatch: pytest.MonkeyPatch, keyed: tuple[int, str], kind: str, free: set[str], where: str
+) -> None:
     user = NOBODY if where == "another user" else None
     python = interpreter(user)
     alone = kind != "reading" and where != "without namespaces" and sandbox.has_processes()
@@ -257,20 +273,43 @@ def test_no_probe_succeeds(monkeypatch: pytest.MonkeyPatch, keyed: tuple[int, st
             facts = [kind != "reading", str(root), str(outside), ports[0], victim.pid, "s", ports[1], *keyed]
             monkeypatch.setenv("HOME", str(outside))
             temporary = top / "temporary"
-            box = sandbox.reading(root) if kind == "reading" else sandbox.working([root], temporary, network=kind == "network")
+            box = (
+                sandbox.reading(root)
+                if kind == "reading"
+                else sandbox.working([root], temporary, network=kind == "network")
+            )
             assert box is not None
             box["read"] += [sys.base_prefix, sys.prefix]
             for path in (top, *top.rglob("*")):
                 os.chown(path, user or os.geteuid(), user or os.getegid(), follow_symlinks=False)
             words = (python, "-I", "-c", PROBES, json.dumps(facts))
-            ran = launch(words, root, box=box, user=user, namespaces=where != "without namespaces", environment={"HOME": str(outside)})
+            ran = launch(
+                words,
+                root,
+                box=box,
+                user=user,
+                namespaces=where != "without namespaces",
+                environment={"HOME": str(outside)},
+            )
             assert ran.status == 0, ran.output
             tried, escaped = json.loads(ran.output)
             assert tried >= 90
-            allowed = free | (OWN_KEYS | OWN_PROCESSES if alone else set()) | (set() if alone and sandbox.has_proc() else NAMES)
-            allowed |= set() if where != "without namespaces" and sandbox.has_mounts() else PUT_BACK if kind != "reading" else set()
+            allowed = (
+                free
+                | (OWN_KEYS | OWN_PROCESSES if alone else set())
+                | (set() if alone and sandbox.has_proc() else NAMES)
+            )
+            allowed |= (
+                set()
+                if where != "without namespaces" and sandbox.has_mounts()
+                else PUT_BACK
+                if kind != "reading"
+                else set()
+            )
             assert set(escaped) <= allowed
-            assert free & IN_THE_WORKSPACE == set() or {"write in the folder", "remove", "make a folder"} <= set(escaped)
+            assert free & IN_THE_WORKSPACE == set() or {"write in the folder", "remove", "make a folder"} <= set(
+                escaped
+            )
             assert kind != "network" or {"loopback", "datagram"} <= set(escaped)
             assert not alone or set(escaped) >= OWN_KEYS
             assert victim.poll() is None
@@ -350,7 +389,10 @@ def test_masked_files_are_empty_and_read_only_ones_stay(user: int | None, where:
         assert (root / "made").read_text() == "made\n"
         reads = sandbox.reading(root, masked=[root / ".env"])
         assert reads is not None
-        assert confined(reads, root, "cat .env plain; echo x > plain; echo x > /dev/shm/x; ls /dev/shm/x", user) == "s3cret"
+        assert (
+            confined(reads, root, "cat .env plain; echo x > plain; echo x > /dev/shm/x; ls /dev/shm/x", user)
+            == "s3cret"
+        )
         assert (root / "plain").read_text() == "s3cret"
     finally:
         shutil.rmtree(top)

@@ -19,7 +19,8 @@ pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="its names cannot be those of files"),
 ]
 POINTERS = (
-    "gitdir: R", "gitdir: R\n", "gitdir: R\r\n\n", "gitdir: R\0/x", "gitdir:R", "gitdir:  R", " gitdir: R", "GITDIR: R", "gitdir: R\nx", "",
+    "gitdir: R", "gitdir: R\n", "gitdir: R\r\n\n", "gitdir: R\0/x", "gitdir:R", "gitdir:  R", " gitdir: R", "GITDIR: R",
+    "gitdir: R\nx", "",
     "gitdir: R ",
 )  # fmt: skip
 NAMES = ("plain", "a\nb", "end ", "é", "a b")
@@ -61,7 +62,9 @@ def test_a_pipe_in_the_place_of_any_of_them_is_not_waited_for(tmp_path: Path) ->
     (tmp_path / ".git/objects/info").mkdir(exist_ok=True)
     for name in ("sub/.git", ".git/commondir", ".git/objects/info/alternates"):
         os.mkfifo(tmp_path / name)
-    ban = DeniedPattern("read_file(.env)", ".env", "workspace", reads=True, writes=False, matches=lambda path: path == ".env")
+    ban = DeniedPattern(
+        "read_file(.env)", ".env", "workspace", reads=True, writes=False, matches=lambda path: path == ".env"
+    )
     assert denied_files.find([ban], [str(tmp_path)], "/nowhere").repositories == (f"{tmp_path}/.git",)
     assert git_denied.objects(f"{tmp_path}/.git") == (f"{tmp_path}/.git/objects",)
     (tmp_path / ".git/commondir").unlink()

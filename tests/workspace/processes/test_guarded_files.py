@@ -206,7 +206,9 @@ def nested(root: Path, at: str) -> Path:
     return made
 
 
-@pytest.mark.parametrize("at", ["vendor/lib/.git", ".git/modules/lib", ".git/modules/vendor/lib", ".git/modules/lib/modules/inner"])
+@pytest.mark.parametrize(
+    "at", ["vendor/lib/.git", ".git/modules/lib", ".git/modules/vendor/lib", ".git/modules/lib/modules/inner"]
+)
 def test_repositories_below_are_restored_too(root: Path, at: str) -> None:
     inner = nested(root, at)
     guard = GuardedFiles([str(root)], str(root.parent / "held"))
@@ -335,7 +337,9 @@ def test_a_repository_that_moved_away_from_its_folder_is_named(root: Path, held:
     assert guard.restore()["gone"] == ["vendor/lib/.git"]
 
 
-@pytest.mark.parametrize("target", ["vendor", "vendor/later", "vendor/file", "vendor/.git/refs", ".git/modules/lib", ".git/modules"])
+@pytest.mark.parametrize(
+    "target", ["vendor", "vendor/later", "vendor/file", "vendor/.git/refs", ".git/modules/lib", ".git/modules"]
+)
 def test_a_link_into_another_repository_waits_whatever_it_leads_to(root: Path, held: Path, target: str) -> None:
     inner = nested(root, "vendor/.git")
     for repository in (inner, nested(root, ".git/modules/lib")):

@@ -1,4 +1,6 @@
-"""Commands end whole, whatever they start, and say why: with namespaces, as another user, and where the system has none."""
+"""Commands end whole, whatever they start, and say why: with namespaces, as another user, and where the system has
+none.
+"""
 
 # judges: app/atelier_desk/workspace/processes/sandbox.py
 from __future__ import annotations
@@ -63,8 +65,10 @@ SHELL = ("/bin/bash", "-c")
 @pytest.mark.parametrize(
     ("line", "status"),
     [
-        ("true", 0), ("exit 7", 7), ("kill -TERM $$", 143), ("kill -KILL $$", 137), ("kill -SEGV $$", 139), ("sh -c 'kill -9 $$'", 137),
-        ("kill -INT $$", 130), ("kill -HUP $$", 129), ("exec /nowhere", 127), ("trap '' PIPE; yes | head -1 >/dev/null; exit 3", 3),
+        ("true", 0), ("exit 7", 7), ("kill -TERM $$", 143), ("kill -KILL $$", 137), ("kill -SEGV $$", 139),
+        ("sh -c 'kill -9 $$'", 137),
+        ("kill -INT $$", 130), ("kill -HUP $$", 129), ("exec /nowhere", 127),
+        ("trap '' PIPE; yes | head -1 >/dev/null; exit 3", 3),
     ],
 )  # fmt: skip
 def test_the_status_is_the_command_s(root: Path, where: str, line: str, status: int) -> None:
@@ -79,7 +83,11 @@ def test_a_program_that_cannot_be_started(root: Path) -> None:
 @pytest.mark.skipif(not sandbox.has_processes(), reason="this system has no PID namespaces")
 @pytest.mark.parametrize("where", ["namespaces", "another user"])
 def test_it_is_alone(root: Path, where: str) -> None:
-    ran = run(root, (*SHELL, "echo $$ $PPID $(ps -o pgid= -o sid= -p $$); ls /proc | grep -c '^[0-9]'; exec cat /proc/sysvipc/shm"), where)
+    ran = run(
+        root,
+        (*SHELL, "echo $$ $PPID $(ps -o pgid= -o sid= -p $$); ls /proc | grep -c '^[0-9]'; exec cat /proc/sysvipc/shm"),
+        where,
+    )
     numbers, count, *shared = ran.output.splitlines()
     assert numbers.split() == ["2", "1", "2", "2"]
     assert int(count) <= 6 or not sandbox.has_proc()
@@ -126,7 +134,9 @@ def test_nothing_outlives_it(root: Path, where: str, kind: str) -> None:
 
 
 def test_a_launcher_that_sees_no_processes_ends_them_all_the_same(root: Path) -> None:
-    """Without a sandbox a command can take its descriptors from it; then the kernel is asked for its children one by one."""
+    """Without a sandbox a command can take its descriptors from it; then the kernel is asked for its children one by
+    one.
+    """
     mark = f"mark-{root.parent.name}"
     ran = launch((interpreter(None), "-I", "-c", ORPHANS, "limits", mark), root, box=None)
     assert (ran.status, ran.output, ran.report["left"]) == (0, "over\n", False)
@@ -239,7 +249,8 @@ time.sleep(30)
 
 @pytest.mark.parametrize("where", ["namespaces", "another user"])
 @pytest.mark.parametrize(
-    ("how", "why"), [("open", "memory"), ("closed", "memory"), ("given back", "memory"), ("own", "memory"), ("shared by four", "")]
+    ("how", "why"),
+    [("open", "memory"), ("closed", "memory"), ("given back", "memory"), ("own", "memory"), ("shared by four", "")],
 )
 def test_memory_that_is_shared_counts_once(root: Path, where: str, how: str, why: str) -> None:
     ran = run(root, ("python", "-I", "-c", SHARED, how), where, limits=Limits(memory=120 * MB))
@@ -283,7 +294,9 @@ def test_a_disk_that_becomes_low_ends_it(root: Path, line: str, why: str, low: b
 
 def test_a_disk_that_was_low_before_is_named_and_it_runs(root: Path) -> None:
     (root / "big").touch()
-    ran = run(root, (*SHELL, "echo x > more; cat more"), before=(interpreter(None), "-I", "-c", FULL, str(root / "big")))
+    ran = run(
+        root, (*SHELL, "echo x > more; cat more"), before=(interpreter(None), "-I", "-c", FULL, str(root / "big"))
+    )
     assert (ran.status, ran.output, ran.report["why"], ran.report["low"]) == (0, "x\n", "", [str(root)])
 
 
@@ -291,6 +304,8 @@ def test_the_launcher_needs_its_files_alone() -> None:
     """They are loaded by their names from its folder, by an interpreter that knows nothing of the package."""
     names = ("confine", "guarded_files", "namespaces", "syscalls", "usage")
     script = f"import sys; sys.path.insert(0, sys.argv[1]); import {', '.join(names)}; print(*sys.modules)"
-    ran = subprocess.run([sys.executable, "-I", "-S", "-c", script, str(FOLDER)], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script, str(FOLDER)], capture_output=True, text=True, check=True
+    )
     assert {"guarded_files", "repository_state"} <= set(ran.stdout.split())
     assert "atelier_desk" not in ran.stdout

@@ -1,4 +1,6 @@
-"""The launcher piece by piece: its pace on a clock that is moved, the limits it sets, and what it says where it cannot start a command."""
+"""The launcher piece by piece: its pace on a clock that is moved, the limits it sets, and what it says where it cannot
+start a command.
+"""
 
 # equivalent: launch.py main: `2` → `1`
 #   What a command prints and what it complains of go into the same pipe.
@@ -111,7 +113,9 @@ def test_only_what_is_new_is_reported_and_a_command_that_continues_is_ended(laun
 
 @pytest.fixture
 def watch(launch: ModuleType, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Who watches a command that may have three processes and 1000 bytes, on a system where ``found`` are there, with ``held`` bytes."""
+    """Who watches a command that may have three processes and 1000 bytes, on a system where ``found`` are there, with
+    ``held`` bytes.
+    """
     monkeypatch.setattr(launch, "CAN_LIST_CHILDREN", True)
     watch = launch.LaunchWatch({"processes": 3, "memory": 1000})
     watch.found, watch.held = [], 0
@@ -162,9 +166,17 @@ def test_it_is_inspected_ten_times_a_second(watch: Any, clock: Clock) -> None:
         assert len(watch.asked) == looks
 
 
-@pytest.mark.parametrize(("gently", "kills", "lasts", "gone"), [(True, 1, 0.3, True), (False, 1, 0.0, True), (False, 9999, 5.0, False)])
+@pytest.mark.parametrize(
+    ("gently", "kills", "lasts", "gone"), [(True, 1, 0.3, True), (False, 1, 0.0, True), (False, 9999, 5.0, False)]
+)
 def test_what_does_not_end_gently_is_killed_after_a_moment(
-    launch: ModuleType, clock: Clock, monkeypatch: pytest.MonkeyPatch, gently: bool, kills: int, lasts: float, gone: bool
+    launch: ModuleType,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    gently: bool,
+    kills: int,
+    lasts: float,
+    gone: bool,
 ) -> None:
     done: list[str] = []
     monkeypatch.setattr(launch, "reap", lambda ended: done.count("kill") < kills)
@@ -213,26 +225,44 @@ def test_who_guards_repositories_may_open_many_files_and_knows_where_links_may_l
     monkeypatch.setattr(launch, "resource", system)
     monkeypatch.setitem(sys.modules, "guarded_files", guard)  # type: ignore[arg-type]
     launch.guarded(
-        {"sandbox": {"roots": ["/w"], "write": [str(tmp_path), str(tmp_path / "gone")], "held": "/h", "changes_repositories": 1}}
+        {
+            "sandbox": {
+                "roots": ["/w"],
+                "write": [str(tmp_path), str(tmp_path / "gone")],
+                "held": "/h",
+                "changes_repositories": 1,
+            }
+        }
     )
     launch.guarded({"sandbox": {"roots": ["/w"]}})
     assert made == [(["/w"], "/h", {"may_change": True, "writable": [str(tmp_path)]}),
                     (["/w"], "", {"may_change": False, "writable": []})]  # fmt: skip
     assert system.done == [(7, (files, hard))] * 2
-    assert (launch.guarded({"sandbox": {"roots": []}}), launch.guarded({"sandbox": None}), launch.guarded({}), len(made)) == (
+    assert (
+        launch.guarded({"sandbox": {"roots": []}}),
+        launch.guarded({"sandbox": None}),
+        launch.guarded({}),
+        len(made),
+    ) == (
         *[None] * 3,
         2,
     )
 
 
-def changed(script: str, root: Path, words: tuple[str, ...], box: dict[str, Any] | None = None, **more: Any) -> Launched:
+def changed(
+    script: str, root: Path, words: tuple[str, ...], box: dict[str, Any] | None = None, **more: Any
+) -> Launched:
     """Run a command by a launcher that finds the system as a script made it."""
-    start = f"import os, runpy, sys\n{script}\nsys.argv[:] = sys.argv[4:]\nrunpy.run_path(sys.argv[0], run_name='__main__')"
+    start = (
+        f"import os, runpy, sys\n{script}\nsys.argv[:] = sys.argv[4:]\nrunpy.run_path(sys.argv[0], run_name='__main__')"
+    )
     return launched(words, root, box=box, before=(interpreter(None), "-I", "-c", start), **more)
 
 
 def test_the_limits_reach_the_command(root: Path) -> None:
-    ran = run(root, (*SHELL, "ulimit -n; ulimit -Hn; ulimit -c; ulimit -f"), limits=Limits(open_files=123, file=2048 * 1024))
+    ran = run(
+        root, (*SHELL, "ulimit -n; ulimit -Hn; ulimit -c; ulimit -f"), limits=Limits(open_files=123, file=2048 * 1024)
+    )
     assert ran.output.split() == ["123", "123", "0", "2048"]
 
 
@@ -246,7 +276,10 @@ def test_a_profile_is_handed_to_the_sandbox_of_macos_with_the_command(root: Path
 @pytest.mark.parametrize(("script", "words", "box", "said"), [
     ("", ("/bin/a\0b",), None, "embedded null byte"),
     ("", ("/nowhere/program",), None, "No such file or directory"),
-    ("sys.modules['guarded_files'] = type('G', (), {'GuardedFiles': staticmethod(lambda *_, **__: os.stat('/nowhere/at/all'))})",
+    ((
+        "sys.modules['guarded_files'] = type('G', (), {'GuardedFiles': staticmethod(lambda *_, **__: "
+        "os.stat('/nowhere/at/all'))})"
+    ),
      ("/bin/true",), {"roots": ["/nowhere"]}, "No such file or directory: '/nowhere/at/all'"),
 ])  # fmt: skip
 def test_a_command_that_cannot_be_started_is_reported_in_one_line(
@@ -271,7 +304,8 @@ os._exit = lambda status: (print(len(count), flush=True), end(status))
 
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize(
-    ("line", "others"), [("true", False), ("setsid sleep 100 >/dev/null 2>&1 &", True), ("sleep 100 & kill %1; wait", False)]
+    ("line", "others"),
+    [("true", False), ("setsid sleep 100 >/dev/null 2>&1 &", True), ("sleep 100 & kill %1; wait", False)],
 )
 def test_whether_anything_still_ran_is_reported(root: Path, where: str, line: str, others: bool) -> None:
     ran = run(root, (*SHELL, line), where)
@@ -280,14 +314,18 @@ def test_whether_anything_still_ran_is_reported(root: Path, where: str, line: st
 
 @pytest.mark.parametrize("where", [*WHERE, "no sandbox"])
 @pytest.mark.parametrize(("signalled", "status"), [("KILL", 137), ("TERM", 143)])
-def test_a_command_that_ends_its_own_group_does_not_end_the_launcher(root: Path, where: str, signalled: str, status: int) -> None:
+def test_a_command_that_ends_its_own_group_does_not_end_the_launcher(
+    root: Path, where: str, signalled: str, status: int
+) -> None:
     words = (*SHELL, f"kill -{signalled} 0; sleep 100")
     ran = run(root, words, where) if where in WHERE else launched(words, root, box=None)
     assert (ran.status, ran.report.get("over"), ran.report.get("why")) == (status, True, "")
 
 
 async def test_also_what_left_its_group_is_asked_to_end(root: Path) -> None:
-    process = await started(root, "setsid bash -c \"trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.01; done\"; sleep 100")
+    process = await started(
+        root, "setsid bash -c \"trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.01; done\"; sleep 100"
+    )
     await until(process, "ready")
     await process.end()
     assert (process.ended_by, "asked" in process.output.shown().text.split()) == ("stopped", True)
@@ -295,7 +333,9 @@ async def test_also_what_left_its_group_is_asked_to_end(root: Path) -> None:
 
 async def test_without_namespaces_a_command_ends_with_its_launcher_too(root: Path) -> None:
     mark = f"mark-{root.parent.name}"
-    order = Order("/bin/bash", ("bash", "-c", f"echo ready; sleep 300; : {mark}", mark), root, {"PATH": os.environ["PATH"]})
+    order = Order(
+        "/bin/bash", ("bash", "-c", f"echo ready; sleep 300; : {mark}", mark), root, {"PATH": os.environ["PATH"]}
+    )
     process = await Process.start(order, Output(root.parent / "out"))
     await until(process, "ready")
     watched = [psutil.Process(pid) for pid in left(mark)]

@@ -1,4 +1,6 @@
-"""What a command printed, as text: without what only a terminal understands, and with its colours where they are wanted."""
+"""What a command printed, as text: without what only a terminal understands, and with its colours where they are
+wanted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a sandbox holds, as it is handed to who keeps it: each folder and file that a command reads, writes, cannot change or cannot see.
+"""What a sandbox holds, as it is handed to who keeps it: each folder and file that a command reads, writes, cannot
+change or cannot see.
 
 That the system keeps to it is tried in ``test_launch`` and ``test_confine``, and for macOS in ``test_seatbelt``.
 """
@@ -28,7 +29,8 @@ SECRET = (
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with a home that has a secret, and a workspace with a repository; its temporary folder is not there yet."""
+    """A folder with a home that has a secret, and a workspace with a repository; its temporary folder is not there
+    yet."""
     top = Path(os.path.realpath(tmp_path))
     monkeypatch.setenv("HOME", str(top / "home"))
     for name in ("home/.ssh", "home/docs", "work/.git/hooks", "work/src", "plain", "data"):
@@ -67,13 +69,19 @@ def reads(box: dict[str, Any], path: Path | str) -> bool:
 def test_where_nothing_can_confine_there_is_no_sandbox(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confine, "available", lambda: False)
     monkeypatch.setattr(seatbelt, "available", lambda: False)
-    found = (sandbox.available(), sandbox.means(), sandbox.reading(place / "work"), sandbox.working([place / "work"], place / "tmp"))
+    found = (
+        sandbox.available(),
+        sandbox.means(),
+        sandbox.reading(place / "work"),
+        sandbox.working([place / "work"], place / "tmp"),
+    )
     assert found == (False, "", None, None)
     assert not (place / "tmp").exists()
 
 
 @pytest.mark.parametrize(("mac_there", "abi", "named", "held"), [
-    (False, 5, "Landlock 5 + seccomp", False), (False, 6, "Landlock 6 + seccomp", True), (False, 7, "Landlock 7 + seccomp", True),
+    (False, 5, "Landlock 5 + seccomp", False), (False, 6, "Landlock 6 + seccomp", True),
+    (False, 7, "Landlock 7 + seccomp", True),
     (True, 0, "sandbox-exec", True),
 ])  # fmt: skip
 def test_what_confines_and_whether_signals_stay_inside(
@@ -91,8 +99,16 @@ def test_what_a_command_that_only_reads_gets(place: Path) -> None:
     assert box is not None
     assert {**box, "read": ()} == {"kind": "reading", "read": (), "write": list(SINKS)}
     assert set(SYSTEM) <= set(box["read"])
-    assert [reads(box, each) for each in ("/etc/passwd", "/etc/shadow", "/etc/sudoers.d", "/run/user", "/var")] == [True, *[False] * 4]
-    assert [reads(box, place / each) for each in ("work/src", "home/docs", "home/.ssh", "plain")] == [True, True, False, False]
+    assert [reads(box, each) for each in ("/etc/passwd", "/etc/shadow", "/etc/sudoers.d", "/run/user", "/var")] == [
+        True,
+        *[False] * 4,
+    ]
+    assert [reads(box, place / each) for each in ("work/src", "home/docs", "home/.ssh", "plain")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.usefixtures("linux")
@@ -104,7 +120,12 @@ def test_what_a_command_that_works_gets(place: Path) -> None:
         "read": (), "write": [str(place / "plain"), str(place / "tmp"), str(place / "tmp/shm"), *SINKS],
         "keep": [], "pinned": [], "shared": str(place / "tmp/shm"),
     }  # fmt: skip
-    assert [reads(box, place / each) for each in ("plain", "home/docs", "home/.ssh", "data")] == [True, True, False, False]
+    assert [reads(box, place / each) for each in ("plain", "home/docs", "home/.ssh", "data")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
     assert [each for each in box["read"] if each.startswith("/dev")] == list(STREAMS)
     assert stat.S_IMODE((place / "tmp/shm").stat().st_mode) == 0o700
     made(place, "plain")  # the folder is there already
@@ -129,10 +150,16 @@ def test_what_of_a_repository_cannot_be_changed_or_replaced(place: Path) -> None
 @pytest.mark.parametrize(("kind", "changes", "keep"), [
     ("file", False, [".git"]), ("file", True, []), ("link to a file", False, []), ("link to a folder", False, []),
 ])  # fmt: skip
-def test_a_file_that_leads_to_a_repository_cannot_be_changed(place: Path, kind: str, changes: bool, keep: list[str]) -> None:
+def test_a_file_that_leads_to_a_repository_cannot_be_changed(
+    place: Path, kind: str, changes: bool, keep: list[str]
+) -> None:
     top = place / "plain/.git"
     (place / "plain/real").touch()
-    {"file": top.touch, "link to a file": lambda: top.symlink_to("real"), "link to a folder": lambda: top.symlink_to("../home")}[kind]()
+    {
+        "file": top.touch,
+        "link to a file": lambda: top.symlink_to("real"),
+        "link to a folder": lambda: top.symlink_to("../home"),
+    }[kind]()
     box = made(place, "plain", changes_repositories=changes)
     assert (box["keep"], box["pinned"]) == ([str(place / "plain" / name) for name in keep], [])
 
@@ -166,7 +193,13 @@ def test_what_is_shown_and_what_is_read_alone(place: Path) -> None:
     assert hidden["read"][-2:] == [str(each) for each in shown]
     alone = made(place, "plain", only=[place / "work", place / "home"])
     assert set(SYSTEM) - {"/dev"} <= set(alone["read"])
-    assert [reads(alone, place / each) for each in ("plain", "work", "home/docs", "home/.ssh", "data")] == [True, True, True, False, False]
+    assert [reads(alone, place / each) for each in ("plain", "work", "home/docs", "home/.ssh", "data")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.usefixtures("linux")
@@ -182,14 +215,17 @@ def test_what_is_closed_in_a_workspace_stays_so(place: Path) -> None:
 
 
 @pytest.mark.parametrize(("path", "closed", "left"), [
-    ("/w", set(), ["/w"]), ("/w", {"/w"}, []), ("/w", {"/"}, []), ("/w/a", {"/w"}, []), ("/w", {"/wide", "/w a"}, ["/w"]),
+    ("/w", set(), ["/w"]), ("/w", {"/w"}, []), ("/w", {"/"}, []), ("/w/a", {"/w"}, []),
+    ("/w", {"/wide", "/w a"}, ["/w"]),
     ("/w", {"/w/gone"}, ["/w"]), ("/w", {"/dev"}, ["/w"]), ("/nowhere/at/all", {"/nowhere/at"}, []),
 ])  # fmt: skip
 def test_what_is_left_of_a_folder_in_which_something_is_closed(path: str, closed: set[str], left: list[str]) -> None:
     assert sandbox._without(path, closed) == left
 
 
-def test_a_folder_that_cannot_be_listed_is_not_read_where_something_in_it_is_closed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_listed_is_not_read_where_something_in_it_is_closed(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuses(path: str) -> list[str]:
         raise PermissionError(path)
 
@@ -197,7 +233,9 @@ def test_a_folder_that_cannot_be_listed_is_not_read_where_something_in_it_is_clo
     assert sandbox._without(str(place / "home"), {str(place / "home/.ssh")}) == []
 
 
-@pytest.mark.parametrize(("root", "dev_closed"), [("/dev/shm/work", False), ("/dev/shmwork", True), ("/home/work", True)])
+@pytest.mark.parametrize(
+    ("root", "dev_closed"), [("/dev/shm/work", False), ("/dev/shmwork", True), ("/home/work", True)]
+)
 def test_a_workspace_in_shared_memory_is_no_device(root: str, dev_closed: bool) -> None:
     assert ("/dev" in sandbox._closed_in(root, {"/dev", "/run/user"})) is dev_closed
 
@@ -212,11 +250,16 @@ def test_what_a_command_gets_on_macos(place: Path) -> None:
         assert not allows(text, "file-read-data", path), path
     expected = {
         root / "a": (True, True), root / "src/a": (False, False), root / ".git/config.worktree": (True, False),
-        place / "home/docs": (True, False), place / "home/.ssh/id": (False, False), place / "home/.ssh/skills/a": (True, False),
-        place / "data/db": (False, False), place / "tmp/a": (True, True), Path("/dev/null"): (True, True), Path("/dev/zero"): (True, True),
+        place / "home/docs": (True, False), place / "home/.ssh/id": (False, False),
+        place / "home/.ssh/skills/a": (True, False),
+        place / "data/db": (False, False), place / "tmp/a": (True, True), Path("/dev/null"): (True, True),
+        Path("/dev/zero"): (True, True),
         Path("/dev/tty"): (True, False),
     }  # fmt: skip
-    found = {path: (allows(text, "file-read-data", str(path)), allows(text, "file-write-data", str(path))) for path in expected}
+    found = {
+        path: (allows(text, "file-read-data", str(path)), allows(text, "file-write-data", str(path)))
+        for path in expected
+    }
     assert found == expected
     assert ("network" in text, "network*" in made(place, network=True)["profile"]) == (False, True)
     alone = made(place, "plain", only=[place / "home"])["profile"]

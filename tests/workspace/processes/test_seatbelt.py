@@ -73,12 +73,25 @@ def test_what_a_command_may_do() -> None:
     assert ["allow", "network*"] in rules(profile(["/"], [], network=True))
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1).map(lambda name: f"/{name}")))
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1).map(
+            lambda name: f"/{name}"
+        )
+    )
+)
 def test_no_name_says_more_than_itself(paths: list[str]) -> None:
     plain = rules(profile(["/r"], ["/w"]))
     named = rules(profile(["/r"], ["/w"], closed=paths))
     assert [rule for rule in named if rule not in plain] == (
-        [["deny", "file-read*", "file-write*", *(word for path in dict.fromkeys(paths) for word in ("subpath", seatbelt._quoted(path)))]]
+        [
+            [
+                "deny",
+                "file-read*",
+                "file-write*",
+                *(word for path in dict.fromkeys(paths) for word in ("subpath", seatbelt._quoted(path))),
+            ]
+        ]
         if paths
         else []
     )
@@ -97,7 +110,10 @@ def test_it_is_used_where_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (box["kind"], box["roots"]) == ("workspace", [os.path.realpath(root)])
     real = os.path.realpath(tmp_path)
     can = {
-        name: (allows(box["profile"], "file-read-data", f"{real}/{name}"), allows(box["profile"], "file-write-data", f"{real}/{name}"))
+        name: (
+            allows(box["profile"], "file-read-data", f"{real}/{name}"),
+            allows(box["profile"], "file-write-data", f"{real}/{name}"),
+        )
         for name in (
             "work/a",
             "work/.git/config",
@@ -127,7 +143,9 @@ def test_it_is_used_where_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(("writes", "works"), [((True, False), True), ((True, True), False), ((False, False), False)])
-def test_it_is_tried_before_anything_relies_on_it(monkeypatch: pytest.MonkeyPatch, writes: tuple[bool, bool], works: bool) -> None:
+def test_it_is_tried_before_anything_relies_on_it(
+    monkeypatch: pytest.MonkeyPatch, writes: tuple[bool, bool], works: bool
+) -> None:
     tried: list[tuple[str, ...]] = []
 
     def run(words: tuple[str, ...], **_more: object) -> subprocess.CompletedProcess[bytes]:

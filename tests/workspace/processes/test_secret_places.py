@@ -12,8 +12,10 @@ from atelier_desk.workspace.processes.secret_places import SECRETS
 from tests.workspace.processes.launched import launch
 
 NAMED = {
-    "snap/firefox", ".var/app", ".config/containers", ".local/share/fish/fish_history", ".local/share/atuin", ".config/helm", ".ssh",
-    ".gnupg", ".aws", ".netrc", ".mozilla", ".config/google-chrome", ".config/atelier", ".local/share/atelier", ".bash_history",
+    "snap/firefox", ".var/app", ".config/containers", ".local/share/fish/fish_history", ".local/share/atuin",
+    ".config/helm", ".ssh",
+    ".gnupg", ".aws", ".netrc", ".mozilla", ".config/google-chrome", ".config/atelier", ".local/share/atelier",
+    ".bash_history",
 }  # fmt: skip
 
 
@@ -36,5 +38,7 @@ def test_none_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (home / ".config/plain/settings").write_text("settings\n")
     monkeypatch.setenv("HOME", str(home))
     box = sandbox.working([root], tmp_path / "tmp")
-    ran = launch(("/bin/bash", "-c", f"cat {home}/.config/plain/settings; grep -rs s3cret {home}; exit 0"), root, box=box)
+    ran = launch(
+        ("/bin/bash", "-c", f"cat {home}/.config/plain/settings; grep -rs s3cret {home}; exit 0"), root, box=box
+    )
     assert (ran.status, ran.output) == (0, "settings\n")

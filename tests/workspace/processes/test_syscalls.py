@@ -52,15 +52,19 @@ CALLS = [
     ("prlimit64", (0,), ALLOW, ALLOW), ("prlimit64", (7,), ALLOW, REFUSE), ("prlimit64", (-1,), ALLOW, REFUSE),
     ("prlimit64", (1 << 32,), ALLOW, ALLOW), ("prlimit64", (1 << 32 | 7,), ALLOW, REFUSE),
     ("sched_setaffinity", (0,), ALLOW, ALLOW), ("sched_setaffinity", (7,), ALLOW, REFUSE),
-    ("sched_setscheduler", (7,), ALLOW, REFUSE), ("sched_setparam", (7,), ALLOW, REFUSE), ("sched_setattr", (7,), ALLOW, REFUSE),
-    ("setpriority", (0, 0, 5), ALLOW, ALLOW), ("setpriority", (0, 7, 5), ALLOW, REFUSE), ("setpriority", (1, 0, 5), ALLOW, REFUSE),
-    ("setpriority", (2, 0, 5), ALLOW, REFUSE), ("ioprio_set", (1, 0, 1), ALLOW, ALLOW), ("ioprio_set", (1, 7, 1), ALLOW, REFUSE),
+    ("sched_setscheduler", (7,), ALLOW, REFUSE), ("sched_setparam", (7,), ALLOW, REFUSE),
+    ("sched_setattr", (7,), ALLOW, REFUSE),
+    ("setpriority", (0, 0, 5), ALLOW, ALLOW), ("setpriority", (0, 7, 5), ALLOW, REFUSE),
+    ("setpriority", (1, 0, 5), ALLOW, REFUSE),
+    ("setpriority", (2, 0, 5), ALLOW, REFUSE), ("ioprio_set", (1, 0, 1), ALLOW, ALLOW),
+    ("ioprio_set", (1, 7, 1), ALLOW, REFUSE),
     ("ioprio_set", (3, 0, 1), ALLOW, REFUSE), ("move_pages", (0,), ALLOW, ALLOW), ("move_pages", (7,), ALLOW, REFUSE),
     ("migrate_pages", (7,), ALLOW, REFUSE), ("get_robust_list", (7,), ALLOW, REFUSE),
     *((name, (), ALLOW, REFUSE) for name in (syscalls.KEYS + " " + syscalls.PROCESSES).split()),
     ("clone", (THREAD,), ALLOW, ALLOW), ("clone", (17,), ALLOW, ALLOW), ("clone", (NEW_USER | 17,), REFUSE, REFUSE),
     ("clone", (0x20000000 | 17,), REFUSE, REFUSE), ("clone3", (), MISSING, MISSING), ("unshare", (0,), REFUSE, REFUSE),
-    ("kcmp", (), REFUSE, REFUSE), ("ptrace", (), REFUSE, REFUSE), ("setns", (), REFUSE, REFUSE), ("socket", (2,), REFUSE, REFUSE),
+    ("kcmp", (), REFUSE, REFUSE), ("ptrace", (), REFUSE, REFUSE), ("setns", (), REFUSE, REFUSE),
+    ("socket", (2,), REFUSE, REFUSE),
     ("fanotify_init", (), REFUSE, REFUSE), ("open_tree_attr", (), REFUSE, REFUSE), ("fchmod", (), ALLOW, ALLOW),
     ("file_setattr", (), ALLOW, ALLOW), ("setxattrat", (), ALLOW, ALLOW),
 ]  # fmt: skip
@@ -116,5 +120,7 @@ def test_the_numbers_are_those_of_the_kernel(machine: str) -> None:
     numbers = syscalls.ARCHITECTURES[machine][1]
     assert len(set(numbers.values())) == len(numbers)
     real = {name: int(number) for name, number in re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", file.read_text())}
-    assert {name: real[name] for name in numbers if name in real} == {name: numbers[name] for name in numbers if name in real}
+    assert {name: real[name] for name in numbers if name in real} == {
+        name: numbers[name] for name in numbers if name in real
+    }
     assert len(real.keys() & numbers.keys()) > 80

@@ -83,9 +83,14 @@ def test_a_disk_is_held_when_its_folder_goes(tmp_path: Path, monkeypatch: pytest
 
 
 def test_pipes_and_sockets_count_as_full_where_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    opens = "import os, socket, sys; held = [socket.socketpair() for _ in range(40)]; pipes = [os.pipe() for _ in range(10)]"
+    opens = (
+        "import os, socket, sys; held = [socket.socketpair() for _ in range(40)]; pipes = [os.pipe() for _ in "
+        "range(10)]"
+    )
     line = f"{opens}; os.fork(); os.write(1, b'open\\n'); sys.stdin.read()"
-    with subprocess.Popen([sys.executable, "-c", line], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", line], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
         assert child.stdout is not None
         assert [child.stdout.readline(), child.stdout.readline()] == ["open\n", "open\n"], "two processes share them"
         pids = [child.pid, *usage.children_of(child.pid)]

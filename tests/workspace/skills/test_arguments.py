@@ -68,7 +68,9 @@ def test_many_places_and_long_arguments_fill_no_memory() -> None:
     text = filled("$ARGUMENTS " * 20_000, "y" * 100_000)
     assert text.startswith("y" * 100_000)
     assert len(text) < 500_000
-    assert filled("$ARGUMENTS" + " $HOME" * 20_000 + " end", "y" * 100_000).endswith("$HOME end"), "what is no place stays"
+    assert filled("$ARGUMENTS" + " $HOME" * 20_000 + " end", "y" * 100_000).endswith("$HOME end"), (
+        "what is no place stays"
+    )
 
 
 @pytest.mark.parametrize(

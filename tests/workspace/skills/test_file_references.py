@@ -23,7 +23,9 @@ def test_a_link_with_a_harmless_name_brings_no_secret_along(tmp_path: Path) -> N
     links = {"notes.txt": ".env", "more": ".ssh", "out.txt": "../outside.txt", "fine.txt": "real.txt"}
     for name, target in links.items():
         (folder / name).symlink_to(target)
-    text = included("Read @notes.txt, @more/config, @out.txt, @.env and @fine.txt", [ConfinedRoot(folder)], is_secret_name)
+    text = included(
+        "Read @notes.txt, @more/config, @out.txt, @.env and @fine.txt", [ConfinedRoot(folder)], is_secret_name
+    )
     assert "abc" not in text
     assert '<named_file path="fine.txt">\nwhat it needs\n</named_file>' in text
 

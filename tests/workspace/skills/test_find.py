@@ -188,7 +188,8 @@ def test_the_limit_of_bytes_is_that_of_the_file(top: Path) -> None:
 
 def test_what_a_header_says_of_use() -> None:
     said = skill(
-        "---\nname: x\ndescription: d\ndisable-model-invocation: true\nuser-invocable: no\nallowed-tools: Bash(*) Read\n"
+        "---\nname: x\ndescription: d\ndisable-model-invocation: true\nuser-invocable: no\nallowed-tools: Bash(*) "
+        "Read\n"
         "argument-hint: '[issue]'\narguments: [issue]\n---\nFix $issue",
         "x",
     )

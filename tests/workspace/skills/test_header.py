@@ -16,7 +16,12 @@ from atelier_desk.workspace.skills.header import Document, read, split_names
 
 def test_a_header_is_read_with_marks_and_line_ends_of_other_systems() -> None:
     found = read("\ufeff---\r\nname: pdf\r\ndescription: >\r\n  Reads\r\n  files\r\n---\r\n\r\n# Body\r\n")
-    assert (found.text("name"), found.text("description"), found.body, found.repaired) == ("pdf", "Reads files", "# Body", False)
+    assert (found.text("name"), found.text("description"), found.body, found.repaired) == (
+        "pdf",
+        "Reads files",
+        "# Body",
+        False,
+    )
 
 
 def test_a_colon_in_a_value_is_repaired() -> None:
@@ -25,10 +30,16 @@ def test_a_colon_in_a_value_is_repaired() -> None:
     assert found.text("description") == "Use when: the user has a PDF"
 
 
-@pytest.mark.parametrize("value", ["[file] [focus]", "[--all] <path>", "*.py files", '"a" or b', "{{file}} now", "@file", "`cmd`"])
+@pytest.mark.parametrize(
+    "value", ["[file] [focus]", "[--all] <path>", "*.py files", '"a" or b', "{{file}} now", "@file", "`cmd`"]
+)
 def test_a_value_that_begins_like_yaml_and_is_none_is_text(value: str) -> None:
     found = read(f"---\ndescription: Reviews\nargument-hint: {value}\nallowed-tools: [Read, Grep]\n---\nB")
-    assert (found.text("argument-hint"), found.words("allowed-tools"), found.repaired) == (value, ("Read", "Grep"), True)
+    assert (found.text("argument-hint"), found.words("allowed-tools"), found.repaired) == (
+        value,
+        ("Read", "Grep"),
+        True,
+    )
 
 
 NEARLY: dict[str, tuple[str, dict[str, str]]] = {
@@ -38,7 +49,10 @@ NEARLY: dict[str, tuple[str, dict[str, str]]] = {
         "description: Use when: asked\nand this goes on\nmodel: x",
         {"description": "Use when: asked and this goes on"},
     ),
-    "a block that is not indented": ("description: |\nfirst\nsecond\nmodel: x", {"description": "first second", "model": "x"}),
+    "a block that is not indented": (
+        "description: |\nfirst\nsecond\nmodel: x",
+        {"description": "first second", "model": "x"},
+    ),
     "an apostrophe in single quotes": ("description: 'it's fine: yes'", {"description": "it's fine: yes"}),
     "a colon within a list": ("handoffs:\n  - label: Go: on\n    agent: b\nmodel: x", {"model": "x"}),
     "an address": ("name: a: b\nhomepage: https://example.org/x", {"homepage": "https://example.org/x"}),
@@ -54,7 +68,8 @@ def test_what_is_nearly_yaml_is_read(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["```chatagent\n---\nname: a\n---\nB\n```\n", "\n\n---\nname: a\n---\nB", "~~~~md\n---\nname: a\n---\nB\n~~~~"]
+    "text",
+    ["```chatagent\n---\nname: a\n---\nB\n```\n", "\n\n---\nname: a\n---\nB", "~~~~md\n---\nname: a\n---\nB\n~~~~"],
 )
 def test_a_header_in_a_block_of_code_or_below_blank_lines_is_one(text: str) -> None:
     found = read(text)
@@ -81,7 +96,8 @@ def test_a_broken_header_is_refused_in_words(text: str, word: str) -> None:
 def test_yaml_makes_no_objects_and_no_bombs() -> None:
     with pytest.raises(UsageError):
         read("---\nname: !!python/object/apply:os.system [echo]\n  x: [\n---\n")
-    assert read("---\nname: !!python/object/apply:os.system ['true']\n---\n").text("name") == "true"  # a list, and nothing was run
+    # a list, and nothing was run
+    assert read("---\nname: !!python/object/apply:os.system ['true']\n---\n").text("name") == "true"
     bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{b}: &{b} [*{a},*{a},*{a},*{a},*{a},*{a},*{a}]\n" for a, b in zip("abcdefghi", "bcdefghij", strict=True)
     )
@@ -121,7 +137,9 @@ def test_what_yaml_writes_is_read_again(fields: dict[str, str], body: str) -> No
     assert found.body == body.strip()
 
 
-@pytest.mark.parametrize("text", ["```\n\n```" + " " * 200_000 + "x", "```\n" + "\n```" * 50_000 + "x", "`" * 200_000 + "\n\n```x"])
+@pytest.mark.parametrize(
+    "text", ["```\n\n```" + " " * 200_000 + "x", "```\n" + "\n```" * 50_000 + "x", "`" * 200_000 + "\n\n```x"]
+)
 def test_a_block_that_almost_is_the_whole_file_takes_no_time(text: str) -> None:
     began = time.monotonic()
     assert read(text).body == text

@@ -11,9 +11,13 @@ from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.workspace.skills.prompt_file import read, write
 
 CLAUDE = (
-    "---\ndescription: Fix an issue\nargument-hint: [issue]\nallowed-tools: Bash(git:*)\nmodel: opus\n---\nFix $ARGUMENTS, \\$1 or $2.\n"
+    "---\ndescription: Fix an issue\nargument-hint: [issue]\nallowed-tools: Bash(git:*)\nmodel: opus\n---\nFix "
+    "$ARGUMENTS, \\$1 or $2.\n"
 )
-COPILOT = '---\nmode: agent\ndescription: "Write a form"\ntools: [edit]\n---\nMake ${input:formName:MyForm} of ${selection}.\n'
+COPILOT = (
+    '---\nmode: agent\ndescription: "Write a form"\ntools: [edit]\n---\nMake ${input:formName:MyForm} of '
+    "${selection}.\n"
+)
 GOOSE = """\
 version: 1.0.0
 title: Trip Planner!
@@ -35,7 +39,14 @@ settings:
 @pytest.mark.parametrize(
     ("text", "file", "name", "description", "content", "ignored"),
     [
-        (CLAUDE, "/x/fix.md", "fix", "Fix an issue", "Fix {{arguments}}, $1 or {{argument_2}}.", ("allowed-tools", "model")),
+        (
+            CLAUDE,
+            "/x/fix.md",
+            "fix",
+            "Fix an issue",
+            "Fix {{arguments}}, $1 or {{argument_2}}.",
+            ("allowed-tools", "model"),
+        ),
         (COPILOT, "form.prompt.md", "form", "Write a form", "Make {{formName}} of ${selection}.", ("mode", "tools")),
         (GOOSE, "trip.yaml", "trip", "Plans a trip", "Plan {{days=3}} days in {{city}}.", ("settings",)),
         ("It costs $5.00. {{who}}", "C:\\my prompts\\To do.md", "To-do", "", "It costs $5.00. {{who}}", ()),
@@ -43,7 +54,9 @@ settings:
         ("---\nname: été sur l’eau\n---\nWrite.", "a.md", "été-sur-l-eau", "", "Write.", ()),
     ],
 )
-def test_files_of_other_programs(text: str, file: str, name: str, description: str, content: str, ignored: tuple[str, ...]) -> None:
+def test_files_of_other_programs(
+    text: str, file: str, name: str, description: str, content: str, ignored: tuple[str, ...]
+) -> None:
     found = read(text, file)
     assert found.draft == PromptDraft(name=name, description=description, content=content)
     assert found.ignored == ignored
@@ -51,7 +64,14 @@ def test_files_of_other_programs(text: str, file: str, name: str, description: s
 
 @pytest.mark.parametrize(
     ("text", "file"),
-    [("", "a.md"), ("---\nname: a\n---\n", "a.md"), ("---\nname: a", "a.md"), ("title: x", "a.yaml"), ("- a", "a.yml"), ("{", "a.json")],
+    [
+        ("", "a.md"),
+        ("---\nname: a\n---\n", "a.md"),
+        ("---\nname: a", "a.md"),
+        ("title: x", "a.yaml"),
+        ("- a", "a.yml"),
+        ("{", "a.json"),
+    ],
 )
 def test_files_without_a_prompt_are_refused(text: str, file: str) -> None:
     with pytest.raises(UsageError):
@@ -60,7 +80,8 @@ def test_files_without_a_prompt_are_refused(text: str, file: str) -> None:
 
 @given(
     st.text(max_size=40),
-    st.text(max_size=80) | st.sampled_from(["---", "---\nname: x\n---", "$ARGUMENTS ${input:a}", "```md\nx\n```", "{{a=b}} $1"]),
+    st.text(max_size=80)
+    | st.sampled_from(["---", "---\nname: x\n---", "$ARGUMENTS ${input:a}", "```md\nx\n```", "{{a=b}} $1"]),
 )
 def test_what_is_written_comes_back(description: str, content: str) -> None:
     try:
@@ -70,6 +91,8 @@ def test_what_is_written_comes_back(description: str, content: str) -> None:
     assert read(write(Prompt(**draft.model_dump())), "other.md").draft == draft
 
 
-@pytest.mark.parametrize(("text", "file"), [("Go", "re\u0301sume\u0301.md"), ("---\nname: re\u0301sume\u0301\n---\nGo", "x.md")])
+@pytest.mark.parametrize(
+    ("text", "file"), [("Go", "re\u0301sume\u0301.md"), ("---\nname: re\u0301sume\u0301\n---\nGo", "x.md")]
+)
 def test_a_name_whose_accents_stand_alone_as_in_files_of_macos_keeps_them(text: str, file: str) -> None:
     assert read(text, file).draft.name == "r\u00e9sum\u00e9"

@@ -17,7 +17,10 @@ from atelier_desk.support.i18n import N_, _
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     agents = await atelier.agents.ensure_builtin()
-    rows = ((agent.name, agent.config.purpose, agent.config.provider, agent.config.model, str(len(agent.config.tools))) for agent in agents)
+    rows = (
+        (agent.name, agent.config.purpose, agent.config.provider, agent.config.model, str(len(agent.config.tools)))
+        for agent in agents
+    )
     return Result(agents, Table((_("name"), _("purpose"), _("provider"), _("model"), _("tools")), rows))
 
 
@@ -30,7 +33,10 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> int:
 
 async def gallery(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     configs = {each.key: await atelier.agents.ready(each.key) for each in READY}
-    rows = [{"key": key, "name": config.name, "purpose": config.purpose, "tools": list(config.tools)} for key, config in configs.items()]
+    rows = [
+        {"key": key, "name": config.name, "purpose": config.purpose, "tools": list(config.tools)}
+        for key, config in configs.items()
+    ]
     cells = ((key, config.name, config.purpose) for key, config in configs.items())
     return Result(rows, Table((_("key"), _("name"), _("purpose")), cells))
 

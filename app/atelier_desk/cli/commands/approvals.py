@@ -22,7 +22,9 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         raise UsageError(N_("--all needs --workflow ID."))
     if arguments.workflow:
         await atelier.workflows.get(arguments.workflow)
-    found = await (atelier.approvals.list(arguments.workflow) if arguments.all else atelier.approvals.pending(arguments.workflow))
+    found = await (
+        atelier.approvals.list(arguments.workflow) if arguments.all else atelier.approvals.pending(arguments.workflow)
+    )
     rows = (
         (
             asked.id,
@@ -46,7 +48,9 @@ async def approve(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     scope = ApprovalScope(arguments.scope)
     if arguments.more:
         if scope is not ApprovalScope.ONCE or arguments.rule or arguments.arguments is not None:
-            raise UsageError(N_("Several calls can only be approved once and unchanged: without --scope, --rule and --arguments."))
+            raise UsageError(
+                N_("Several calls can only be approved once and unchanged: without --scope, --rule and --arguments.")
+            )
         together = await atelier.approvals.approve_together([arguments.id, *arguments.more])
         return Result(together, *(f"{each.id}  {_(approval_text.STATES[each.status.value])}" for each in together))
     edited = None
@@ -55,7 +59,9 @@ async def approve(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     done = await atelier.approvals.approve(arguments.id, edited, scope, arguments.rule)
     if scope is not ApprovalScope.ALWAYS:
         return _decided(done)
-    return _decided(done, f"{always_text(done.holds, ' · '.join(arguments.rule or done.always))}{folder_text(done.holds)}")
+    return _decided(
+        done, f"{always_text(done.holds, ' · '.join(arguments.rule or done.always))}{folder_text(done.holds)}"
+    )
 
 
 async def reject(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

@@ -33,8 +33,12 @@ async def verify(atelier: None, arguments: Namespace, out: Output) -> Result:
     path = path_of(out, arguments.file)
     async with noted_when_slow(out, _("Checking the backup…")):
         info = await verify_backup(path, arguments.data_root)
-    other = () if info.own else Note(_("It was made by an earlier version or another installation, or was changed since."))
-    return _described(info, _("The backup is complete: {path}", path=path), other, status=OK if info.complete else FAILED)
+    other = (
+        () if info.own else Note(_("It was made by an earlier version or another installation, or was changed since."))
+    )
+    return _described(
+        info, _("The backup is complete: {path}", path=path), other, status=OK if info.complete else FAILED
+    )
 
 
 async def restore(atelier: None, arguments: Namespace, out: Output) -> Result:
@@ -65,7 +69,10 @@ async def confirm(atelier: Atelier, arguments: Namespace, out: Output) -> Result
 
 def _grants(grants: list[HeldGrant]) -> Result:
     rows = ((each.id, imported_data.title(each), ", ".join(imported_data.about(each).split("\n"))) for each in grants)
-    return Result([{"id": each.id, **each.model_dump(mode="json")} for each in grants], Table((_("id"), _("what"), _("about")), rows))
+    return Result(
+        [{"id": each.id, **each.model_dump(mode="json")} for each in grants],
+        Table((_("id"), _("what"), _("about")), rows),
+    )
 
 
 async def compact(atelier: None, arguments: Namespace, out: Output) -> Result:
@@ -76,12 +83,21 @@ async def compact(atelier: None, arguments: Namespace, out: Output) -> Result:
 
 
 def _described(info: BackupInfo, done: str, *more: Shown, status: int = OK) -> Result:
-    facts = {"path": str(info.path), "schema": info.schema, "created_at": info.created_at, "size": info.size, "counts": info.counts}
+    facts = {
+        "path": str(info.path),
+        "schema": info.schema,
+        "created_at": info.created_at,
+        "size": info.size,
+        "counts": info.counts,
+    }
     facts |= {"damaged_attachments": [each._asdict() for each in info.attachments]}
     facts |= {"files": info.files, "damaged_files": info.damaged, "own": info.own}
     facts |= {"damaged_rows": [each._asdict() for each in info.damaged_rows]}
     damaged = [
-        *(_("The report {name} was damaged or changed by another program before the backup was made.", name=name) for name in info.damaged),
+        *(
+            _("The report {name} was damaged or changed by another program before the backup was made.", name=name)
+            for name in info.damaged
+        ),
         *map(damaged_attachment, info.attachments),
         *(row.error().localized(_) for row in info.damaged_rows),
         *([_(IN_BACKUP)] if info.damaged_rows else ()),

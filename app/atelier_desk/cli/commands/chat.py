@@ -72,7 +72,12 @@ class _Session:
     """
 
     def __init__(
-        self, atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None, attached: list[PreparedAttachments]
+        self,
+        atelier: Atelier,
+        arguments: Namespace,
+        out: Output,
+        workflow: Workflow | None,
+        attached: list[PreparedAttachments],
     ) -> None:
         self._attached = attached
         self._atelier = atelier
@@ -130,9 +135,13 @@ class _Session:
             who = await chosen_agent(self._atelier, self._arguments, self._workflow)
             if self._workflow is None:
                 folders = workspace(self._out, self._arguments)
-                self._workflow = await self._atelier.workflows.create(name_from(text), who.agent_id, folders, choices=who.choices)
+                self._workflow = await self._atelier.workflows.create(
+                    name_from(text), who.agent_id, folders, choices=who.choices
+                )
                 await warn_about_unread(self._atelier, self._out, folders)
-            await warn_about_missing(self._atelier, self._out, (await self._atelier.workflows.get(self._workflow.id)).workspace)
+            await warn_about_missing(
+                self._atelier, self._out, (await self._atelier.workflows.get(self._workflow.id)).workspace
+            )
             follower = await self._follower(self._workflow.id)
             with follower.begun():
                 run_id = await self._atelier.runs.send(
@@ -151,7 +160,9 @@ class _Session:
                 who = "›" if entry.message.role.value == "user" else " "
                 self._out.write(f"{who} {entry.message.content}\n")
         alive = [
-            run for run in await self._atelier.repos.runs.alive() if run.workflow_id == self._workflow.id and run.parent_run_id is None
+            run
+            for run in await self._atelier.repos.runs.alive()
+            if run.workflow_id == self._workflow.id and run.parent_run_id is None
         ]
         for run in alive[-1:]:
             follower = await self._follower(self._workflow.id)
@@ -176,12 +187,15 @@ class _Session:
             case "help":
                 self._out.note(
                     _(
-                        "/attach FILE adds a file to the next message, /tasks shows tasks, /memory shows memories, /quit "
+                        "/attach FILE adds a file to the next message, /tasks shows tasks, /memory shows memories, "
+                        "/quit "
                         "exits. Anything else is sent to the agent."
                     )
                 )
                 if names := await self._callable():
-                    self._out.note(_("Skills, commands and prompts: {names}", names=" ".join(f"/{each}" for each in names)))
+                    self._out.note(
+                        _("Skills, commands and prompts: {names}", names=" ".join(f"/{each}" for each in names))
+                    )
             case _:
                 await self._call(typed)
         return False
@@ -215,7 +229,9 @@ class _Session:
     async def _with_values(self, typed: str, name: str) -> str:
         """The input with the missing values of a person's own prompt; values left empty are omitted."""
         files = {row.name for row in await self._atelier.skills.callable(await self._folders())}
-        prompt = next((each for each in await self._atelier.prompts.list() if each.name == name and name not in files), None)
+        prompt = next(
+            (each for each in await self._atelier.prompts.list() if each.name == name and name not in files), None
+        )
         found = variables(prompt.content) if prompt is not None else ()
         values = values_of(typed[1:].strip().removeprefix(name), [each.name for each in found])
         lacking = [each.name for each in found if each.default is None and each.name not in values]
@@ -233,7 +249,9 @@ class _Session:
             self._out.note(_("/attach needs the name of a file."), "warn")
             return
         try:
-            found = await attached_files(self._atelier, Namespace(**{**vars(self._arguments), "attach": [name]}), self._out)
+            found = await attached_files(
+                self._atelier, Namespace(**{**vars(self._arguments), "attach": [name]}), self._out
+            )
         except AtelierError as error:
             self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
             return
@@ -254,7 +272,9 @@ class _Session:
             self._out.write(f"{mark} {task.name} ({_(TASK_STATES[task.status.value])})\n")
 
     async def _memories(self) -> None:
-        memories = await self._atelier.memories.list(workflow_id=self._workflow.id if self._workflow else None, limit=20)
+        memories = await self._atelier.memories.list(
+            workflow_id=self._workflow.id if self._workflow else None, limit=20
+        )
         if not memories:
             self._out.note(_("No memories."))
         for memory in memories:

@@ -22,7 +22,14 @@ async def list_(atelier: Atelier, path: Path, out: Output) -> Result:
     """List the chats of a file; exit status 1 when some cannot be read."""
     found = await atelier.chats.preview(path, _progress(out))
     rows = (
-        (each.key, SOURCES[each.source], number(each.messages), day(each.last) if each.last else "", state_text(each), each.title)
+        (
+            each.key,
+            SOURCES[each.source],
+            number(each.messages),
+            day(each.last) if each.last else "",
+            state_text(each),
+            each.title,
+        )
         for each in found.chats
     )
     return Result(
@@ -40,7 +47,9 @@ async def import_(atelier: Atelier, path: Path, only: Collection[str] | None, ou
         there = {each.key for each in (await atelier.chats.preview(path, _progress(out))).chats}
         for each in only:
             if each not in there:
-                raise NotFoundError(N_("There is no chat {id} in {path}. List them with --dry-run."), id=each, path=path)
+                raise NotFoundError(
+                    N_("There is no chat {id} in {path}. List them with --dry-run."), id=each, path=path
+                )
     done = await atelier.chats.import_(path, only, _progress(out))
     return Result(
         asdict(done),

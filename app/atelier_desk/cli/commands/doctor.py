@@ -26,7 +26,9 @@ async def doctor(atelier: Atelier | None, arguments: Namespace, out: Output) -> 
             atelier,
             root=getattr(arguments, "data_root", None),
             problem=getattr(arguments, "problem", None),
-            progress=every_second(lambda done, total: out.note(_("Reading: {done} of {total}", done=done, total=total))),
+            progress=every_second(
+                lambda done, total: out.note(_("Reading: {done} of {total}", done=done, total=total))
+            ),
             deep=arguments.deep,
             begin=lambda title: go_on(_("Checking: {title}…", title=title)),
         )
@@ -37,6 +39,11 @@ async def doctor(atelier: Atelier | None, arguments: Namespace, out: Output) -> 
             if check.fix:
                 yield f"    {check.fix}"
         if not arguments.deep:
-            yield Note(_("The window toolkit, the embedder and the built-in model were not loaded. To try them: atelier doctor --deep"))
+            yield Note(
+                _(
+                    "The window toolkit, the embedder and the built-in model were not loaded. To try them: atelier "
+                    "doctor --deep"
+                )
+            )
 
     return Result(found, shown(), status=FAILED if any(check.status == "fail" for check in found) else OK)

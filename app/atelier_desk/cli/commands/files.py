@@ -53,17 +53,24 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def _missing(atelier: Atelier, workflow_id: str) -> list[Shown]:
     """Notes on changes that the list cannot show."""
-    words = (unreadable_text(await atelier.files.unreadable(workflow_id)), lost_data_text(await atelier.files.lost(workflow_id)))
+    words = (
+        unreadable_text(await atelier.files.unreadable(workflow_id)),
+        lost_data_text(await atelier.files.lost(workflow_id)),
+    )
     return [Note(each, "warn") for each in words if each]
 
 
 async def diff(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     workflow = await atelier.workflows.get(arguments.workflow)
     changes = await atelier.files.list(workflow.id)
-    chosen = _named(changes, arguments.change) if arguments.change else [change for change in changes if change.undoable]
+    chosen = (
+        _named(changes, arguments.change) if arguments.change else [change for change in changes if change.undoable]
+    )
     parts = [await atelier.files.diff(workflow.id, change.id) for change in reversed(chosen)]
     texts = (
-        part.diff + "\n" if part.diff else f"{_(ACTIONS[part.action])}: {part.path}{f' → {part.moved_to}' if part.moved_to else ''}"
+        part.diff + "\n"
+        if part.diff
+        else f"{_(ACTIONS[part.action])}: {part.path}{f' → {part.moved_to}' if part.moved_to else ''}"
         for part in parts
     )
     return Result(parts, texts)
@@ -89,12 +96,21 @@ async def undo(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     for number, part in enumerate(parts, 1):
         done += await atelier.files.undo(workflow.id, part, force=arguments.force)
         if number % REPORT_EVERY == 0 and number < len(parts):
-            out.note(_("{done} of {total} changes", done=number_format.number(len(done)), total=number_format.number(len(chosen))))
+            out.note(
+                _(
+                    "{done} of {total} changes",
+                    done=number_format.number(len(done)),
+                    total=number_format.number(len(chosen)),
+                )
+            )
     undone = [each.change for each in done if each.problem is None]
     left = [in_words(each.problem) for each in done if each.problem is not None]
     stays = undo_text(undone) if done else ""
     return Result(
-        [{"id": each.change.id, "path": each.change.path, "error": in_words(each.problem) if each.problem else ""} for each in done],
+        [
+            {"id": each.change.id, "path": each.change.path, "error": in_words(each.problem) if each.problem else ""}
+            for each in done
+        ],
         (_("Undone: {path}", path=change.path) for change in undone),
         # A reason that several changes share is printed once.
         (Note(_("Not undone: {reason}", reason=reason), "warn") for reason in dict.fromkeys(left)),
@@ -145,7 +161,8 @@ async def marked(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.files.marked(folders(out, arguments.folder) if arguments.folder else None)
     rows = ((f"{mark.path}/" if mark.folder else mark.path, mark_text(mark.sources)) for mark in found)
     return Result(
-        [{"path": mark.path, "folder": mark.folder, "sources": list(mark.sources)} for mark in found], Table((_("path"), _("why")), rows)
+        [{"path": mark.path, "folder": mark.folder, "sources": list(mark.sources)} for mark in found],
+        Table((_("path"), _("why")), rows),
     )
 
 
@@ -189,14 +206,20 @@ async def leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
             }
             for each in found
         ],
-        Table((_("id"), _("what"), _("why")), [(each.key, leftover_name(each), leftover_facts(each)) for each in found]),
+        Table(
+            (_("id"), _("what"), _("why")), [(each.key, leftover_name(each), leftover_facts(each)) for each in found]
+        ),
     )
 
 
 async def delete_leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if bool(arguments.leftover) == arguments.all:
         raise UsageError(N_("Say which leftovers: ids as the list shows them, or --all."))
-    keys = [each.key for each in await atelier.files.cleaning.leftovers()] if arguments.all else list(dict.fromkeys(arguments.leftover))
+    keys = (
+        [each.key for each in await atelier.files.cleaning.leftovers()]
+        if arguments.all
+        else list(dict.fromkeys(arguments.leftover))
+    )
     freed = await atelier.files.cleaning.delete(keys)
     return Result({"deleted": keys, "freed_bytes": freed}, _("{size} freed.", size=number_format.size(freed)))
 

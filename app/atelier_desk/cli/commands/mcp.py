@@ -31,16 +31,24 @@ from atelier_desk.support.threads import in_tool_thread
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = await atelier.mcp.list()
-    cells = ((row.name, _(STATES[row.state]), str(row.tools), _time(row.ping_ms or row.latency_ms), row.config.place) for row in rows)
+    cells = (
+        (row.name, _(STATES[row.state]), str(row.tools), _time(row.ping_ms or row.latency_ms), row.config.place)
+        for row in rows
+    )
     return Result(
-        list(map(described, rows)), Table((_("name"), _("state"), _("tools"), _("latency"), _("place")), cells), map(waits_of, rows)
+        list(map(described, rows)),
+        Table((_("name"), _("state"), _("tools"), _("latency"), _("place")), cells),
+        map(waits_of, rows),
     )
 
 
 async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     secrets: dict[str, str] = {}
     env: dict[str, str] = {}
-    for given, hidden in [*((each, False) for each in arguments.env or ()), *((each, True) for each in arguments.secret or ())]:
+    for given, hidden in [
+        *((each, False) for each in arguments.env or ()),
+        *((each, True) for each in arguments.secret or ()),
+    ]:
         name, value = name_and_value(given)
         if hidden or is_secret(name, value):
             env[name], secrets[f"env:{name}"] = "", value
@@ -58,10 +66,13 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     folder = arguments.folder if home else str(path_of(out, arguments.folder))
     line_ = [_from_here(word, out, first=place == 0) for place, word in enumerate(arguments.line or [""])]
     fields: dict[str, object] = (
-        {"transport": "http", "url": arguments.url} if arguments.url is not None else {"command": line_[0], "args": tuple(line_[1:])}
+        {"transport": "http", "url": arguments.url}
+        if arguments.url is not None
+        else {"command": line_[0], "args": tuple(line_[1:])}
     )
     config = checks.build(
-        McpServer, _("MCP server"), name=arguments.name, env=env, headers=headers, folder=folder, sandbox=arguments.sandbox,
+        McpServer, _("MCP server"), name=arguments.name, env=env, headers=headers, folder=folder,
+        sandbox=arguments.sandbox,
         timeout_s=arguments.timeout, older_protocol=arguments.older_protocol,
         client_id=arguments.client_id, scopes=arguments.scopes, **fields,
     )  # fmt: skip
@@ -75,7 +86,9 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     return Result(
         {**described(await atelier.mcp.get(config.name)), "test": health_of(health) if health is not None else None},
         health_text(config.name, health) if health is not None else (),
-        () if agents else Note(_("No agent has its tools yet. To give them: atelier mcp give {name} AGENT", name=config.name)),
+        ()
+        if agents
+        else Note(_("No agent has its tools yet. To give them: atelier mcp give {name} AGENT", name=config.name)),
     )
 
 
@@ -117,7 +130,15 @@ async def status(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = await atelier.mcp.check(arguments.names)
     failed = any(row.state in (McpState.FAILED, McpState.SIGN_IN) for row in rows)
     cells = (
-        (row.name, _(STATES[row.state]), _time(row.latency_ms), _time(row.ping_ms), str(row.failures), str(row.pid or "-")) for row in rows
+        (
+            row.name,
+            _(STATES[row.state]),
+            _time(row.latency_ms),
+            _time(row.ping_ms),
+            str(row.failures),
+            str(row.pid or "-"),
+        )
+        for row in rows
     )
     return Result(
         list(map(described, rows)),
@@ -146,7 +167,9 @@ async def roots(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     removed = {whole(each) for each in arguments.remove}
     if unknown := removed - set(row.config.roots):
         known = ", ".join(row.config.roots) or _("none")
-        raise UsageError(N_("{folder} is not shared with the server. Shared folders: {known}."), folder=min(unknown), known=known)
+        raise UsageError(
+            N_("{folder} is not shared with the server. Shared folders: {known}."), folder=min(unknown), known=known
+        )
     folders = [each for each in row.config.roots if each not in removed]
     folders += [each for each in map(whole, arguments.add) if each not in folders]
     if arguments.add or arguments.remove:
@@ -163,13 +186,18 @@ async def tools(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = await atelier.mcp.tools(arguments.name)
 
     def shown() -> Iterator[Shown]:
-        cells = ((row.tool, _(TOOL_STATES[row.state]) if row.on else _("off"), row.name or "-", row.told) for row in rows)
+        cells = (
+            (row.tool, _(TOOL_STATES[row.state]) if row.on else _("off"), row.name or "-", row.told) for row in rows
+        )
         yield Table((_("tool"), _("state"), _("name for agents"), _("description")), cells)
         for row in rows:
             if row.problem:
                 yield Note(f"{row.tool}: {why_text(row.problem)}", "warn")
             if row.approved_told:
-                yield Note(_("{name} said before: {text}", name=row.tool, text=" ".join(row.approved_told.split())[:300]), "warn")
+                yield Note(
+                    _("{name} said before: {text}", name=row.tool, text=" ".join(row.approved_told.split())[:300]),
+                    "warn",
+                )
         if not rows:
             yield _none_listed(arguments.name)
 
@@ -183,7 +211,14 @@ def _none_listed(name: str) -> Note:
 async def calls(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = await atelier.mcp.calls(arguments.name, arguments.limit)
     lines = (
-        (moment(row.started_at, seconds=True), row.tool, row.agent_name, row.status, number_format.duration(row.duration_ms), row.error)
+        (
+            moment(row.started_at, seconds=True),
+            row.tool,
+            row.agent_name,
+            row.status,
+            number_format.duration(row.duration_ms),
+            row.error,
+        )
         for row in rows
     )
     return Result(
@@ -198,7 +233,9 @@ async def resources(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
     cells = [(each["uri"], each["name"], each["media_type"] or "-") for each in known.listed]
     cells += [(each.uri, each.name, each.media_type or "-") for each in known.templates]
     value = {"resources": known.listed, "templates": known.templates}
-    return Result(value, Table((_("address"), _("name"), _("type")), cells), () if cells else _none_listed(arguments.name))
+    return Result(
+        value, Table((_("address"), _("name"), _("type")), cells), () if cells else _none_listed(arguments.name)
+    )
 
 
 async def read(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -207,7 +244,9 @@ async def read(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         uri = await atelier.mcp.content.fill(arguments.name, uri, dict(map(name_and_value, arguments.value or ())))
     text, content, kind = await atelier.mcp.content.resource(arguments.name, uri)
     if content and not out.json:
-        raise UsageError(N_("{uri} is not text ({kind}): attach it to a message in the window."), uri=uri, kind=kind or "-")
+        raise UsageError(
+            N_("{uri} is not text ({kind}): attach it to a message in the window."), uri=uri, kind=kind or "-"
+        )
     return Result({"uri": uri, "media_type": kind, "text": text, "bytes": len(content)}, text)
 
 

@@ -32,7 +32,11 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     wanted = arguments.add
     names = {each.name for _where, each in found}
     if wanted and (unknown := [name for name in wanted if name not in names]):
-        raise UsageError(N_("{name} is not among them. Found: {names}."), name=", ".join(unknown), names=", ".join(sorted(names)) or "-")
+        raise UsageError(
+            N_("{name} is not among them. Found: {names}."),
+            name=", ".join(unknown),
+            names=", ".join(sorted(names)) or "-",
+        )
     if not found:
         out.note(_("No MCP servers were found."))
     added, values = [], dict(map(name_and_value, arguments.value or ()))
@@ -54,13 +58,19 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     if wanted is not None or not found:
         return Result(added, ())
     more = Note(_("Nothing was added yet. To add them, repeat the command with --add [NAME …]"))
-    return Result([preview(where, each) for where, each in found], (found_text(where, each) for where, each in found), more)
+    return Result(
+        [preview(where, each) for where, each in found], (found_text(where, each) for where, each in found), more
+    )
 
 
 async def _read(atelier: Atelier, source: str, out: Output) -> tuple[list[FoundServer], str, str]:
     path = path_of(out, source) if len(source) < 1_000 and "\0" not in source else None
     if source != "-" and path is not None and path.is_file():
-        return await atelier.mcp_import.read_file(str(path)), str(path), str(path) if path.suffix.lower() in SUFFIXES else ""
+        return (
+            await atelier.mcp_import.read_file(str(path)),
+            str(path),
+            str(path) if path.suffix.lower() in SUFFIXES else "",
+        )
     text = await out.read_input() if source == "-" else source
     if source != "-" and ":" not in source and len(source.split()) == 1 and ("/" in source or "." in source):
         text = await read_text(out, source)  # raises when there is no such file

@@ -61,7 +61,8 @@ async def images(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     address = arguments.address.rstrip("/")
     return await _changed(
         atelier, arguments, out,
-        images=address, images_model=arguments.model, images_key_env=arguments.api_key_env, images_price=arguments.price,
+        images=address, images_model=arguments.model, images_key_env=arguments.api_key_env,
+        images_price=arguments.price,
     )  # fmt: skip
 
 
@@ -69,7 +70,8 @@ async def models(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     address = arguments.address.rstrip("/")
     return await _changed(
         atelier, arguments, out,
-        models=arguments.service, models_address=address, models_key_env=arguments.api_key_env, models_price=arguments.price,
+        models=arguments.service, models_address=address, models_key_env=arguments.api_key_env,
+        models_price=arguments.price,
     )  # fmt: skip
 
 

@@ -33,7 +33,8 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     return _shown(
         await atelier.memories.add(
             await text_or_input(out, arguments.content),
-            type=arguments.type, workflow_id=arguments.workflow, tags=tuple(arguments.tags), importance=arguments.importance,
+            type=arguments.type, workflow_id=arguments.workflow, tags=tuple(arguments.tags),
+            importance=arguments.importance,
         )
     )  # fmt: skip
 
@@ -56,7 +57,8 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     await atelier.embedder_tried()
     found = await atelier.memories.search(
-        arguments.query, workflow_id=arguments.workflow, scope=arguments.scope, type=arguments.type, tags=tuple(arguments.tags),
+        arguments.query, workflow_id=arguments.workflow, scope=arguments.scope, type=arguments.type,
+        tags=tuple(arguments.tags),
         limit=arguments.limit, threshold=arguments.threshold,
     )  # fmt: skip
     return Result(
@@ -64,7 +66,12 @@ async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         Table(
             (_("score"), _("id"), _("type"), _("text")),
             [
-                (number_format.number(hit.score, 2, trim=True), hit.memory.id, hit.memory.type.value, hit.memory.content)
+                (
+                    number_format.number(hit.score, 2, trim=True),
+                    hit.memory.id,
+                    hit.memory.type.value,
+                    hit.memory.content,
+                )
                 for hit in found.hits
             ],
         ),
@@ -84,7 +91,10 @@ async def ask(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 def _proposals(found: Sequence[Memory]) -> Result:
     return Result(
         found,
-        Table((_("id"), _("type"), _("agent"), _("text")), [(each.id, each.type.value, each.agent_source, each.content) for each in found]),
+        Table(
+            (_("id"), _("type"), _("agent"), _("text")),
+            [(each.id, each.type.value, each.agent_source, each.content) for each in found],
+        ),
     )
 
 
@@ -113,7 +123,11 @@ async def pairs(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     await atelier.embedder_tried()
     found = await atelier.memories.pairs(arguments.workflow, arguments.limit)
     words = {"same": _("duplicate"), "against": _("contradiction")}
-    rows = ((kind, one.id, one.content) for pair in found for kind, one in ((words[pair.kind], pair.first), ("", pair.second)))
+    rows = (
+        (kind, one.id, one.content)
+        for pair in found
+        for kind, one in ((words[pair.kind], pair.first), ("", pair.second))
+    )
     return Result(found, Table((_("pair"), _("id"), _("text")), rows))
 
 
@@ -185,7 +199,13 @@ async def reembed(atelier: Atelier, arguments: Namespace, out: Output) -> Result
         state = await atelier.memories.reembed_state()
         left = ngettext("{n} memory left", "{n} memories left", state["left"])
         cost = await atelier.outside_costs.at_most((await atelier.settings.get()).embedder, state["left"])
-        price = _("price unknown") if cost is None else _("up to {cost}", cost=number_format.cost_bound(cost, up=True)) if cost else ""
+        price = (
+            _("price unknown")
+            if cost is None
+            else _("up to {cost}", cost=number_format.cost_bound(cost, up=True))
+            if cost
+            else ""
+        )
         words = (_(REEMBED_WORDS[state["state"]]), state["embedder"], left, price)
         return Result({**state, "cost": cost}, "  ".join(filter(None, words)))
     done = await atelier.memories.reembed(_progress(out))
@@ -203,7 +223,12 @@ def _progress(out: Output) -> Callable[[int, int], None]:
         percent = 100 * done // total if total else 100
         if percent // 10 > last // 10:
             out.note(
-                _("{percent} % ({done} of {total})", percent=percent, done=number_format.number(done), total=number_format.number(total))
+                _(
+                    "{percent} % ({done} of {total})",
+                    percent=percent,
+                    done=number_format.number(done),
+                    total=number_format.number(total),
+                )
             )
         last = percent
 

@@ -30,7 +30,10 @@ async def fork(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def pins(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.messages.pinned(arguments.id)
-    rows = ((each.id, moment(each.created_at), each.agent_name or _("You"), " ".join(each.content.split())[:80]) for each in found)
+    rows = (
+        (each.id, moment(each.created_at), each.agent_name or _("You"), " ".join(each.content.split())[:80])
+        for each in found
+    )
     return Result(found, Table((_("id"), _("time"), _("who"), _("text")), rows))
 
 
@@ -53,7 +56,9 @@ async def regenerate(atelier: Atelier, arguments: Namespace, out: Output) -> Res
         await _announce_again(atelier, turn, out)
     run_id = await atelier.runs.regenerate(workflow.id, turn, provider=arguments.provider, model=arguments.model)
     run = await atelier.runs.wait(run_id)
-    messages = [entry.message for entry in await atelier.workflows.transcript(workflow.id) if entry.message.run_id == run_id]
+    messages = [
+        entry.message for entry in await atelier.workflows.transcript(workflow.id) if entry.message.run_id == run_id
+    ]
     return Result(run, messages[-1].content if messages and messages[-1].role.value != "user" else "")
 
 

@@ -14,7 +14,8 @@ from atelier_desk.support import number_format
 from atelier_desk.support.i18n import N_, _, ngettext
 
 EDITED = (
-    "label", "context_window", "max_output_tokens", "supports_tools", "supports_vision", "supports_thinking", "price_input", "price_output",
+    "label", "context_window", "max_output_tokens", "supports_tools", "supports_vision", "supports_thinking",
+    "price_input", "price_output",
     "price_cache_read", "price_cache_write",
 )  # fmt: skip
 """Fields that ``edit`` can change; the same as in the settings window."""
@@ -34,7 +35,11 @@ async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Providers that do not answer are named on standard error; other models are listed."""
-    names = [arguments.provider] if arguments.provider else [each.name for each in await atelier.providers.list() if each.enabled]
+    names = (
+        [arguments.provider]
+        if arguments.provider
+        else [each.name for each in await atelier.providers.list() if each.enabled]
+    )
     models: list[ModelInfo] = []
     failed = 0
     for name in names:
@@ -45,7 +50,10 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
             out.note(_("{provider}: {problem}", provider=name, problem=error.localized(_)), "warn")
     state = await atelier.models.list_state()
     if state.old:
-        say = N_("The list of hosted models is {days} days old: newer models and prices may be missing. atelier models refresh fetches it.")
+        say = N_(
+            "The list of hosted models is {days} days old: newer models and prices may be missing. atelier models "
+            "refresh fetches it."
+        )
         out.note(_(say, days=state.age), "warn")
     return models_table(models, FAILED if arguments.provider and failed else OK)
 
@@ -65,7 +73,14 @@ async def refresh(atelier: Atelier, arguments: Namespace, out: Output) -> Result
 
 def models_table(models: list[ModelInfo], status: int = OK) -> Result:
     rows = (
-        (each.provider, each.name, _window(each.context_window), _price(each.price_input), _price(each.price_output), each.label)
+        (
+            each.provider,
+            each.name,
+            _window(each.context_window),
+            _price(each.price_input),
+            _price(each.price_output),
+            each.label,
+        )
         for each in models
     )
     header = (_("provider"), _("name"), _("context"), _("$/M input"), _("$/M output"), _("label"))
@@ -82,5 +97,9 @@ def _price(value: float | None) -> str:
 
 async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     changed = [each.name for each in await atelier.agents.use_model(arguments.provider, arguments.model)]
-    message = _("{model} is used for {agents}.", model=arguments.model, agents=", ".join(changed)) if changed else _("It is used already.")
+    message = (
+        _("{model} is used for {agents}.", model=arguments.model, agents=", ".join(changed))
+        if changed
+        else _("It is used already.")
+    )
     return Result({"agents": changed}, message)

@@ -18,7 +18,9 @@ STATES = {"new": N_("new"), "confirmed": N_("confirmed"), "changed": N_("modifie
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = await atelier.own_tools.list()
     folder = Note(_("Folder: {path}", path=atelier.own_tools.folder))
-    rows = ((each.file, _(STATES[each.state]), each.sha256[:12], each.reason or ", ".join(each.tools)) for each in found)
+    rows = (
+        (each.file, _(STATES[each.state]), each.sha256[:12], each.reason or ", ".join(each.tools)) for each in found
+    )
     return Result(list(map(_described, found)), folder, Table((_("file"), _("state"), "SHA-256", _("tools")), rows))
 
 
@@ -33,7 +35,10 @@ async def confirm(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     if done.reason:
         out.note(_("Error: {problem}", problem=done.reason), "error")
         return Result(_described(done), (), status=FAILED)
-    return Result(_described(done), _("Confirmed {file} ({hash}): {tools}", file=done.file, hash=digest[:12], tools=", ".join(done.tools)))
+    return Result(
+        _described(done),
+        _("Confirmed {file} ({hash}): {tools}", file=done.file, hash=digest[:12], tools=", ".join(done.tools)),
+    )
 
 
 async def revoke(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -42,4 +47,10 @@ async def revoke(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 def _described(each: OwnToolFile) -> dict[str, object]:
-    return {"file": each.file, "sha256": each.sha256, "state": each.state.value, "tools": list(each.tools), "reason": each.reason}
+    return {
+        "file": each.file,
+        "sha256": each.sha256,
+        "state": each.state.value,
+        "tools": list(each.tools),
+        "reason": each.reason,
+    }

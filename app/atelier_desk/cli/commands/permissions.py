@@ -61,7 +61,9 @@ def _never_matches(text: str, why: str) -> str:
 async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     pattern.parse(arguments.rule)
     if len(arguments.rule) > limits.RULE_TEXT:
-        raise LimitError(N_("A rule has at most {most} characters, not {length}."), most=limits.RULE_TEXT, length=len(arguments.rule))
+        raise LimitError(
+            N_("A rule has at most {most} characters, not {length}."), most=limits.RULE_TEXT, length=len(arguments.rule)
+        )
     rule = checks.build(
         PermissionRule, _("rule"), text=arguments.rule, action=arguments.action, match=tuple(arguments.match),
         not_match=tuple(arguments.not_match), **await _scope(atelier, arguments, out),
@@ -69,7 +71,10 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     away = await atelier.permissions.missing(rule.text)
     status = report(out, _rules(await atelier.permissions.add(rule)))
     if away:
-        out.note(_("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away), "warn")
+        out.note(
+            _("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away),
+            "warn",
+        )
     elif reason := _never(await atelier.permissions.unmatchable([rule.text]), rule.text):
         out.note(_never_matches(rule.text, reason), "warn")
     return status
@@ -77,7 +82,9 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
 
 async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     removed = [await atelier.permissions.remove(rule.id) for rule in await _chosen(atelier, arguments)]
-    return Result({"removed": removed}, (_("Removed: {rule}", rule=f"{rule.action.value} {rule.text}") for rule in removed))
+    return Result(
+        {"removed": removed}, (_("Removed: {rule}", rule=f"{rule.action.value} {rule.text}") for rule in removed)
+    )
 
 
 async def confirm(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -125,7 +132,15 @@ def _compared(found: list[Replayed], every: bool) -> Iterator[Shown]:
         if one.differs or every:
             today = f"{acted(one.today)} ({ground(one.today)})" if one.today is not None else _("not known")
             when = moment(one.time, seconds=True)
-            rows.append((when, one.agent_name, f"{one.tool}  {one.detail}", f"{acted(one.recorded)} ({ground(one.recorded)})", today))
+            rows.append(
+                (
+                    when,
+                    one.agent_name,
+                    f"{one.tool}  {one.detail}",
+                    f"{acted(one.recorded)} ({ground(one.recorded)})",
+                    today,
+                )
+            )
     if rows:
         yield Table((_("when"), _("agent"), _("call"), _("then"), _("today")), rows)
     different, unknown = sum(one.differs for one in once), sum(one.again is None for one in once)
@@ -143,7 +158,8 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     added = () if arguments.dry_run else await atelier.permissions.import_(file, **scope)
     read = [
         {"line": each.source, "rules": [f"{rule.action.value} {rule.text}" for rule in each.rules],
-         "problem": each.problem.localized(_) if each.problem else "", "never": each.warning.localized(_) if each.warning else ""}
+         "problem": each.problem.localized(_) if each.problem else "",
+         "never": each.warning.localized(_) if each.warning else ""}
         for each in lines
     ]  # fmt: skip
 
@@ -162,7 +178,8 @@ async def audit(atelier: Atelier, arguments: Namespace, out: Output) -> Result |
     if arguments.workflow:
         await atelier.workflows.get(arguments.workflow)
     wanted = AuditFilter(
-        workflow_id=arguments.workflow or "", agent=arguments.agent, tool=arguments.tool, text=arguments.text, since=arguments.since,
+        workflow_id=arguments.workflow or "", agent=arguments.agent, tool=arguments.tool, text=arguments.text,
+        since=arguments.since,
         until=arguments.until, decision=AuditDecision(arguments.decision) if arguments.decision else None,
     )  # fmt: skip
     if arguments.csv:
@@ -170,7 +187,14 @@ async def audit(atelier: Atelier, arguments: Namespace, out: Output) -> Result |
     limit = arguments.limit or AUDITED
     found = first(out, await atelier.audit.newest(wanted, limit + 1), limit)
     rows = (
-        (moment(one.created_at, seconds=True), each.workflow, one.agent_name, f"{one.tool}  {one.detail}", decision(one), why(one))
+        (
+            moment(one.created_at, seconds=True),
+            each.workflow,
+            one.agent_name,
+            f"{one.tool}  {one.detail}",
+            decision(one),
+            why(one),
+        )
         for each in found
         for one in (each.entry,)
     )
@@ -190,7 +214,8 @@ async def _export(atelier: Atelier, wanted: AuditFilter, arguments: Namespace, o
 
 def _replayed(one: Replayed) -> dict[str, object]:
     return {
-        "time": one.time.isoformat(), "run_id": one.run_id, "call_id": one.call_id, "agent": one.agent_name, "tool": one.tool,
+        "time": one.time.isoformat(), "run_id": one.run_id, "call_id": one.call_id, "agent": one.agent_name,
+        "tool": one.tool,
         "call": one.detail, "then": one.recorded, "again": one.again, "today": one.today, "same": one.same,
         "differs": one.differs, "answered": one.answered,
     }  # fmt: skip

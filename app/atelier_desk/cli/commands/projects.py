@@ -12,7 +12,16 @@ from atelier_desk.cli.output import Output, moment
 from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.result import Note, Result, Shown, Table, report
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.project import Direction, EntityKind, IngestState, Neighbour, Project, RelationKind, free_name, is_address
+from atelier_desk.domain.project import (
+    Direction,
+    EntityKind,
+    IngestState,
+    Neighbour,
+    Project,
+    RelationKind,
+    free_name,
+    is_address,
+)
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.presentation.projects import (
     KIND_WORDS,
@@ -45,7 +54,9 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def create(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     folder = _path(out, arguments.folder) if arguments.folder else ""
     watched = bool(folder) and not arguments.no_watch
-    return _made(await atelier.projects.create(arguments.name, folder, embedded=not arguments.no_vectors, watched=watched))
+    return _made(
+        await atelier.projects.create(arguments.name, folder, embedded=not arguments.no_vectors, watched=watched)
+    )
 
 
 async def ingest(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -53,8 +64,12 @@ async def ingest(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     project = await _of_path(atelier, path)
     if project is None:
         name = arguments.name or free_name(Path(path).name, await atelier.projects.list())
-        project = await atelier.projects.create(name, path, embedded=not arguments.no_vectors, watched=not arguments.no_watch)
-    await atelier.projects.ingest(project.id, () if path == project.root else (path,), force=arguments.force, emptied=arguments.force)
+        project = await atelier.projects.create(
+            name, path, embedded=not arguments.no_vectors, watched=not arguments.no_watch
+        )
+    await atelier.projects.ingest(
+        project.id, () if path == project.root else (path,), force=arguments.force, emptied=arguments.force
+    )
     try:
         state = await _followed(atelier, project, out)
     except asyncio.CancelledError:
@@ -70,7 +85,12 @@ async def ingest(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         shown.append(Note(_("Paused. Run the same command to continue.")))
     else:
         problems = (await atelier.projects.statistics(project.id)).problems  # includes problems of unchanged files
-        counts = {"changed": state.changed, "unchanged": state.unchanged, "removed": state.removed, "problems": problems}
+        counts = {
+            "changed": state.changed,
+            "unchanged": state.unchanged,
+            "removed": state.removed,
+            "problems": problems,
+        }
         counted = {name: number_format.number(count) for name, count in counts.items()}
         words = _("{project}: {changed} indexed, {unchanged} unchanged, {removed} removed, {problems} with problems",
                   project=project.name, **counted)  # fmt: skip
@@ -85,7 +105,13 @@ async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         threshold=arguments.threshold,
     )  # fmt: skip
     rows = (
-        (number_format.number(each.score, 2, trim=True), each.entity.id, title_word(each.entity), each.project, place_word(each.entity))
+        (
+            number_format.number(each.score, 2, trim=True),
+            each.entity.id,
+            title_word(each.entity),
+            each.project,
+            place_word(each.entity),
+        )
         for each in found
     )
     return Result(found, Table((_("score"), _("id"), _("name"), _("project"), _("place")), rows))
@@ -103,7 +129,9 @@ async def explore(atelier: Atelier, arguments: Namespace, out: Output) -> Result
         return (str(near.depth), near.entity.id, title_word(near.entity), by, place_word(near.entity))
 
     header = (_("depth"), _("id"), _("name"), _("relation"), _("place"))
-    return Result(found, Table(header, map(row, found.neighbours)), Note(_("More results: --limit N.")) if found.cut else ())
+    return Result(
+        found, Table(header, map(row, found.neighbours)), Note(_("More results: --limit N.")) if found.cut else ()
+    )
 
 
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -127,9 +155,15 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
             (_("Languages"), {language_word(language): count for language, count in statistics.languages.items()}),
         )
         for title, counts in counted:
-            yield _("{type}: {number}", type=title, number=", ".join(f"{name} {number_format.number(n)}" for name, n in counts.items()))
+            yield _(
+                "{type}: {number}",
+                type=title,
+                number=", ".join(f"{name} {number_format.number(n)}" for name, n in counts.items()),
+            )
         vectors = _(
-            "embeddings: {done} of {total}", done=number_format.number(statistics.vectors), total=number_format.number(statistics.texts)
+            "embeddings: {done} of {total}",
+            done=number_format.number(statistics.vectors),
+            total=number_format.number(statistics.texts),
         )
         yield ngettext("{n} file", "{n} files", statistics.files) + f", {vectors}"
         if project.cut:
@@ -148,8 +182,14 @@ async def allow(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     project = await _holding(atelier, path)
     project = await atelier.projects.allow(project.id, path, yes=not arguments.undo)
     state = await _followed(atelier, project, out)
-    words = _("{path} is excluded again.", path=path) if arguments.undo else _("{path} is indexed from now on.", path=path)
-    return Result({"project": project.name, "readable": project.readable}, words, status=OK if state.stage.value == "done" else FAILED)
+    words = (
+        _("{path} is excluded again.", path=path) if arguments.undo else _("{path} is indexed from now on.", path=path)
+    )
+    return Result(
+        {"project": project.name, "readable": project.readable},
+        words,
+        status=OK if state.stage.value == "done" else FAILED,
+    )
 
 
 async def forget(atelier: Atelier, arguments: Namespace, out: Output) -> int:
@@ -240,7 +280,9 @@ async def _entity_id(atelier: Atelier, text: str) -> str:
     named = [each.entity for each in found if text in (each.entity.name, each.entity.qualified, each.entity.path)]
     if len(named) == 1:
         return named[0].id
-    names = ", ".join(f"{title_word(each)} ({each.id})" for each in named or [hit.entity for hit in found[:5]]) or _("none")
+    names = ", ".join(f"{title_word(each)} ({each.id})" for each in named or [hit.entity for hit in found[:5]]) or _(
+        "none"
+    )
     raise NotFoundError(N_("No single entity is named {name}. Closest: {names}."), name=text[:80], names=names)
 
 

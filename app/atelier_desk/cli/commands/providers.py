@@ -45,7 +45,10 @@ def connection_fields(arguments: Namespace, out: Output) -> tuple[dict[str, obje
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     providers = await atelier.providers.list()
     states = await atelier.keys.states()
-    rows = ((each.name, each.kind, each.base_url or "-", shortcut_text(states[each.name], each.api_key_env) or "-") for each in providers)
+    rows = (
+        (each.name, each.kind, each.base_url or "-", shortcut_text(states[each.name], each.api_key_env) or "-")
+        for each in providers
+    )
     return Result(providers, Table((_("name"), _("kind"), _("address"), _("key")), rows))
 
 
@@ -56,7 +59,9 @@ def _need_keyring(atelier: Atelier, secrets: dict[str, str]) -> None:
 async def presets(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Values of ``add --preset``, by id."""
     wanted = arguments.search.casefold().split()
-    found = [each for each in PRESETS if all(word in f"{each.id} {each.title} {each.words}".casefold() for word in wanted)]
+    found = [
+        each for each in PRESETS if all(word in f"{each.id} {each.title} {each.words}".casefold() for word in wanted)
+    ]
     facts = ("id", "title", "kind", "url", "keys", "env", "needs_key")
     rows = ((each.id, each.title, _(each.needs), each.keys or "-", each.env or "-") for each in found)
     return Result(
@@ -68,7 +73,11 @@ async def presets(atelier: Atelier, arguments: Namespace, out: Output) -> Result
 def _preset(name: str) -> Preset:
     found = next((each for each in PRESETS if name.casefold() in (each.id, each.title.casefold())), None)
     if found is None:
-        raise NotFoundError(N_("There is no service {name}. Services: {names}."), name=name, names=", ".join(each.id for each in PRESETS))
+        raise NotFoundError(
+            N_("There is no service {name}. Services: {names}."),
+            name=name,
+            names=", ".join(each.id for each in PRESETS),
+        )
     return found
 
 
@@ -77,7 +86,11 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
         preset = _preset(arguments.preset)
         arguments.kind, arguments.base_url = arguments.kind or preset.kind, arguments.base_url or preset.url
         if not arguments.base_url:
-            raise UsageError(N_("{name} needs the address of your own: --base-url {example}"), name=preset.title, example=preset.example)
+            raise UsageError(
+                N_("{name} needs the address of your own: --base-url {example}"),
+                name=preset.title,
+                example=preset.example,
+            )
     if arguments.kind is None:
         raise UsageError(N_("Say which server it is: --preset SERVICE, see atelier providers presets; or --kind KIND."))
     if provider_type(arguments.kind).builtin:
@@ -115,7 +128,9 @@ async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         raise UsageError(N_("Name something to change; see atelier providers edit --help."))
     if "headers" in changes:
         gone = {name for name, value in secrets.items() if not value}
-        changes["headers"] = {name: value for name, value in {**old.headers, **changes["headers"]}.items() if name not in gone}
+        changes["headers"] = {
+            name: value for name, value in {**old.headers, **changes["headers"]}.items() if name not in gone
+        }
         secrets = {name: value for name, value in secrets.items() if value}
     config = await atelier.providers.save(checks.changed(old, _("provider"), **changes))
     if secrets:
@@ -148,7 +163,8 @@ def _verdict(name: str, health: ProviderHealth) -> str:
     if not health.models:
         return _("{name} answers in {time}. {note}", name=name, time=time, note=health.message)
     return ngettext(
-        "{name} answers in {time} and offers {n} model.", "{name} answers in {time} and offers {n} models.", health.models,
+        "{name} answers in {time} and offers {n} model.", "{name} answers in {time} and offers {n} models.",
+        health.models,
         name=name, time=time,
     )  # fmt: skip
 
@@ -165,7 +181,10 @@ async def key_file(atelier: Atelier, arguments: Namespace, out: Output) -> Resul
     store = await (atelier.keys.use_file(arguments.on == "on") if arguments.on else atelier.keys.store())
     texts = {
         KeyPlace.KEYRING: N_("Keys are kept in the system keyring."),
-        KeyPlace.FILE: N_("Keys are kept unencrypted in {path}, which only your user account can read. Backups and exports leave it out."),
+        KeyPlace.FILE: N_(
+            "Keys are kept unencrypted in {path}, which only your user account can read. Backups and exports leave "
+            "it out."
+        ),
         KeyPlace.MEMORY: N_("No system keyring found, and no file of keys: keys are lost when Atelier closes."),
     }
     path = store.file if store.place is KeyPlace.FILE else None

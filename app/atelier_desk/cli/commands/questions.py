@@ -19,7 +19,12 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         await atelier.workflows.get(arguments.workflow)
     pending = await atelier.questions.pending(arguments.workflow)
     rows = (
-        (asked.id, asked.spec.question_type.value, asked.spec.question, ", ".join(option.id for option in asked.spec.options))
+        (
+            asked.id,
+            asked.spec.question_type.value,
+            asked.spec.question,
+            ", ".join(option.id for option in asked.spec.options),
+        )
         for asked in pending
     )
     return Result(
@@ -53,7 +58,9 @@ def _resumes_here(asked: UserQuestion, arguments: Namespace) -> bool:
 def _for_server(asked: UserQuestion, arguments: Namespace) -> tuple[list[str], str]:
     """The answer to a server's question."""
     if asked.spec.asker is None:
-        raise UsageError(N_("--set, --accept and --decline are for what servers ask; this question has --options and --text."))
+        raise UsageError(
+            N_("--set, --accept and --decline are for what servers ask; this question has --options and --text.")
+        )
     if arguments.decline and (arguments.accept or arguments.set):
         raise UsageError(N_("Accept, or decline: not both."))
     if arguments.decline:

@@ -19,7 +19,12 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     waiting = await atelier.runs.waiting.list(arguments.workflow)
     return Result(
         [
-            {"id": each.message_id, "content": each.content, "images": len(each.images), "files": [file.name for file in each.files]}
+            {
+                "id": each.message_id,
+                "content": each.content,
+                "images": len(each.images),
+                "files": [file.name for file in each.files],
+            }
             for each in waiting
         ],
         Table((_("place"), _("message")), ((str(place), each.content) for place, each in enumerate(waiting, 1))),
@@ -61,6 +66,8 @@ async def _named(atelier: Atelier, arguments: Namespace) -> UserMessage:
     """
     waiting = await atelier.runs.waiting.list(arguments.workflow)
     if arguments.number > len(waiting):
-        raise UsageError(N_("There is no message {number}; {count} are queued."), count=len(waiting), number=arguments.number)
+        raise UsageError(
+            N_("There is no message {number}; {count} are queued."), count=len(waiting), number=arguments.number
+        )
     found: UserMessage = waiting[arguments.number - 1]
     return found

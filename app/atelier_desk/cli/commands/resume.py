@@ -56,7 +56,9 @@ async def _nothing_since(atelier: Atelier, request: Request) -> bool:
     return (await atelier.workflows.get(request.workflow_id)).stream_seq == request.since
 
 
-async def continue_stream(atelier: Atelier, arguments: Namespace, out: Output, run: Run, resuming: Namespace | None = None) -> int:
+async def continue_stream(
+    atelier: Atelier, arguments: Namespace, out: Output, run: Run, resuming: Namespace | None = None
+) -> int:
     """Continue a run and its stream after the process that performed this command has ended.
 
     ``resuming``: arguments of a ``resume`` that has not yet taken effect.
@@ -82,7 +84,9 @@ def _amounts(given: list[str]) -> dict[str, float]:
             amount = 0.0
         if name not in LIMITS or not 0 < amount < float("inf"):
             raise UsageError(
-                N_("--raise takes LIMIT=AMOUNT with a number above 0, not {text}; limits: {limits}."), text=text, limits=", ".join(LIMITS)
+                N_("--raise takes LIMIT=AMOUNT with a number above 0, not {text}; limits: {limits}."),
+                text=text,
+                limits=", ".join(LIMITS),
             )
         amounts[name] = amounts.get(name, 0.0) + amount
     return amounts

@@ -114,14 +114,18 @@ async def _prompt(atelier: Atelier, arguments: Namespace, out: Output) -> str:
                 raise
             missing = str(error.params["missing"])
             example = " ".join(f"--set {name}=…" for name in missing.split(", "))
-            raise UsageError(NEEDS, code=error.code, name=error.params["name"], missing=missing, example=example) from error
+            raise UsageError(
+                NEEDS, code=error.code, name=error.params["name"], missing=missing, example=example
+            ) from error
     if arguments.values:
         raise UsageError(N_("--set fills in variables of --prompt NAME; PROMPT has none."))
     text = await out.read_input() if given == "-" else given
     if not text.strip():
         raise UsageError(N_("The prompt is empty."))
     if len(text) > limits.MESSAGE:
-        raise LimitError(N_("The prompt has {length} characters; at most {most} are allowed."), length=len(text), most=limits.MESSAGE)
+        raise LimitError(
+            N_("The prompt has {length} characters; at most {most} are allowed."), length=len(text), most=limits.MESSAGE
+        )
     return text.strip()
 
 
@@ -131,6 +135,8 @@ def _values(given: list[str]) -> dict[str, str]:
     for each in given:
         name, equals, value = each.partition("=")
         if not equals or not name.strip():
-            raise UsageError(N_("--set takes a variable and its value, such as --set language=French, not {given}."), given=each)
+            raise UsageError(
+                N_("--set takes a variable and its value, such as --set language=French, not {given}."), given=each
+            )
         values[name.strip()] = value
     return values

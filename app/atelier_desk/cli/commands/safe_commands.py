@@ -13,9 +13,16 @@ from atelier_desk.workspace.commands.command_list import safe_commands
 
 async def commands(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     words = [word.casefold() for word in arguments.words]
-    found = [each for each in safe_commands() if all(word in f"{each.name} {each.does} {_(each.about)}".casefold() for word in words)]
+    found = [
+        each
+        for each in safe_commands()
+        if all(word in f"{each.name} {each.does} {_(each.about)}".casefold() for word in words)
+    ]
     rows = ((each.name, each.does.value, _(each.about), each.options) for each in found)
     return Result(
-        [{"command": each.name, "does": each.does.value, "about": each.about, "options": each.options} for each in found],
+        [
+            {"command": each.name, "does": each.does.value, "about": each.about, "options": each.options}
+            for each in found
+        ],
         Table((_("command"), _("files"), _("does"), _("options")), rows),
     )

@@ -22,5 +22,8 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     tasks = first(out, found, arguments.limit)
     of = () if out.json else dict.fromkeys(task.workflow_id for task in tasks)
     names = {key: (await atelier.workflows.get(key)).name for key in of}
-    rows = ((task.id, _(TASK_STATES[task.status.value]), str(task.priority), task.name, names[task.workflow_id]) for task in tasks)
+    rows = (
+        (task.id, _(TASK_STATES[task.status.value]), str(task.priority), task.name, names[task.workflow_id])
+        for task in tasks
+    )
     return Result(tasks, Table((_("id"), _("status"), _("priority"), _("name"), _("workflow")), rows))

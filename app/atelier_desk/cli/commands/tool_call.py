@@ -38,7 +38,9 @@ async def call(atelier: Atelier, arguments: Namespace, out: Output) -> Result | 
     renderer = _Result(tool.name)
     follower = Follower(atelier, out, workflow.id, renderer, people)
     with follower.begun():
-        run_id = await atelier.runs.send(workflow.id, direct_message(tool.name, given), agent=direct_agent(tool.name, others))
+        run_id = await atelier.runs.send(
+            workflow.id, direct_message(tool.name, given), agent=direct_agent(tool.name, others)
+        )
     status = await follower.follow(run_id)
     return _shown(renderer, status, out)
 

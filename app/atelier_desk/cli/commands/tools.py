@@ -22,7 +22,14 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         else [tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None]
     )
     rows = (
-        (tool.name, tool.category.value, tool.section or "-", tool.effect.value, _(RISKS[tool.risk.value]), _(tool.purpose))
+        (
+            tool.name,
+            tool.category.value,
+            tool.section or "-",
+            tool.effect.value,
+            _(RISKS[tool.risk.value]),
+            _(tool.purpose),
+        )
         for tool in tools
     )
     return Result(

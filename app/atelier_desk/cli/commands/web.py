@@ -40,7 +40,8 @@ async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     kept = (await atelier.web.state()).settings.model_dump(include={"scripts", "browser"})
     settings = checks.build(
         WebSettings, _("web"),
-        search=arguments.service, address=arguments.address, key_env=arguments.api_key_env, price=arguments.price, **kept,
+        search=arguments.service, address=arguments.address, key_env=arguments.api_key_env, price=arguments.price,
+        **kept,
     )  # fmt: skip
     await atelier.web.use(settings)
     return await show(atelier, arguments, out)
@@ -63,4 +64,6 @@ async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def clear(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     count = await atelier.web.clear_cache()
-    return Result({"removed": count}, ngettext("{count} page was removed.", "{count} pages were removed.", count, count=count))
+    return Result(
+        {"removed": count}, ngettext("{count} page was removed.", "{count} pages were removed.", count, count=count)
+    )

@@ -96,7 +96,9 @@ async def stop(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     run_id = await atelier.workflows.active(workflow.id)
     await atelier.workflows.stop(workflow.id)
     told = (
-        _("Stopped: {name}", name=workflow.name) if run_id else _("Nothing to stop: the last turn of {name} has ended.", name=workflow.name)
+        _("Stopped: {name}", name=workflow.name)
+        if run_id
+        else _("Nothing to stop: the last turn of {name} has ended.", name=workflow.name)
     )
     return Result({"workflow": workflow.id, "stopped": run_id}, told)
 
@@ -143,11 +145,19 @@ async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result 
 async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Import a workflow or chats, told apart by the file's beginning; a pipe holds a workflow."""
     path = path_of(out, arguments.file)
-    if arguments.file == "-" or (path.exists() and not path.is_file() and not path.is_dir()) or await atelier.chats.is_workflow(path):
+    if (
+        arguments.file == "-"
+        or (path.exists() and not path.is_file() and not path.is_dir())
+        or await atelier.chats.is_workflow(path)
+    ):
         if arguments.dry_run or arguments.chat:
             raise UsageError(N_("--dry-run and --chat are for files of chats; this is a workflow."))
         return await _import_workflow(atelier, arguments, out)
-    return await chats.list_(atelier, path, out) if arguments.dry_run else await chats.import_(atelier, path, arguments.chat or None, out)
+    return (
+        await chats.list_(atelier, path, out)
+        if arguments.dry_run
+        else await chats.import_(atelier, path, arguments.chat or None, out)
+    )
 
 
 async def _import_workflow(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -157,9 +167,18 @@ async def _import_workflow(atelier: Atelier, arguments: Namespace, out: Output) 
         imported = await atelier.workflows.import_(text, arguments.on_conflict, lambda step: say(steps[step]))
     for folder in imported.workspace:
         out.note(
-            _("The folder {folder} is not granted: a file cannot grant one. To grant it, run with --workspace.", folder=folder), "warn"
+            _(
+                "The folder {folder} is not granted: a file cannot grant one. To grant it, run with --workspace.",
+                folder=folder,
+            ),
+            "warn",
         )
-    labels = {"created": _("imported"), "overwritten": _("overwritten"), "renamed": _("imported as a copy"), "skipped": _("skipped")}
+    labels = {
+        "created": _("imported"),
+        "overwritten": _("overwritten"),
+        "renamed": _("imported as a copy"),
+        "skipped": _("skipped"),
+    }
     return Result(
         {"action": imported.action, "workflow": imported.workflow},
         f"{imported.workflow.id}  {imported.workflow.name}  ({labels[imported.action]})",
@@ -187,7 +206,8 @@ async def deleted(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     return Result(
         found,
         Table(
-            (_("id"), _("deleted"), _("name")), [(each.id, moment(each.deleted_at) if each.deleted_at else "", each.name) for each in found]
+            (_("id"), _("deleted"), _("name")),
+            [(each.id, moment(each.deleted_at) if each.deleted_at else "", each.name) for each in found],
         ),
     )
 
@@ -212,8 +232,12 @@ async def choose(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     changes: dict[str, object] = {} if arguments.instructions is None else {"instructions": arguments.instructions}
     if arguments.approval is not None:
         changes["approval"] = mode_of(arguments.approval)
-    caps = {name: getattr(arguments, name) for name in ("max_cost", "max_tokens") if getattr(arguments, name) is not None}
+    caps = {
+        name: getattr(arguments, name) for name in ("max_cost", "max_tokens") if getattr(arguments, name) is not None
+    }
     if caps:
         changes["budget"] = choices.budget.model_copy(update=caps)
-    workflow = await atelier.workflows.choose(workflow.id, checks.changed(choices, _("workflow"), **changes), agent_id=agent.id)
+    workflow = await atelier.workflows.choose(
+        workflow.id, checks.changed(choices, _("workflow"), **changes), agent_id=agent.id
+    )
     return Result(workflow, f"{workflow.name}: {agent.name}, {workflow.choices.model or agent.config.model}")

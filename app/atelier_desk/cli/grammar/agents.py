@@ -25,7 +25,9 @@ def register(add: AddCommands) -> None:
     form = edit.add_mutually_exclusive_group(required=True)
     add_schema_option(form)
     flag(form, "--no-schema", _("remove the answer schema"))
-    imported = group.command("import", _("store an agent of another program's file: Claude Code, opencode, Codex, Cursor…"))
+    imported = group.command(
+        "import", _("store an agent of another program's file: Claude Code, opencode, Codex, Cursor…")
+    )
     imported.add_argument("file", help=_("Markdown, YAML or TOML; - reads standard input as Markdown"))
     imported.add_argument("--on-conflict", choices=("error", "skip", "overwrite", "rename"), default="error")
     flag(imported, "--dry-run", _("preview without saving"))

@@ -19,14 +19,24 @@ def register(add: AddCommands) -> None:
     approve = group.command("approve", _("approve a call, or several that wait together in one run"))
     add_id(approve, "id", "approval")
     add_id(approve, "more", "approval", nargs="*", help=_("other calls of the same run, each approved once"))
-    approve.add_argument("--arguments", metavar="JSON", help=_("run it with these arguments instead; - reads standard input"))
+    approve.add_argument(
+        "--arguments", metavar="JSON", help=_("run it with these arguments instead; - reads standard input")
+    )
     approve.add_argument(
         "--scope",
         choices=SCOPES,
         default="once",
-        help=_("once: this call; run: the tool in this run and its sub-agents; always: similar calls in its folder, from now on"),
+        help=_(
+            "once: this call; run: the tool in this run and its sub-agents; always: similar calls in its folder, "
+            "from now on"
+        ),
     )
-    several(approve, "--rule", "RULE", _("with --scope run or always: what is allowed, for example 'tool(git log:*)' (repeatable)"))
+    several(
+        approve,
+        "--rule",
+        "RULE",
+        _("with --scope run or always: what is allowed, for example 'tool(git log:*)' (repeatable)"),
+    )
     reject = group.command("reject", _("reject a call"))
     add_id(reject, "id", "approval")
     reject.add_argument("--reason", metavar="T", default="", help=_("why; the agent reads it"))

@@ -13,7 +13,9 @@ def register(add: AddCommands) -> None:
         _("write a backup and check it by opening it; downloaded models, logs, exports and keys are not part of it"),
     )
     create.add_argument("file")
-    verify = group.command("verify", _("compare every byte of a backup with its checksums, open it and count what is in it"))
+    verify = group.command(
+        "verify", _("compare every byte of a backup with its checksums, open it and count what is in it")
+    )
     verify.add_argument("file")
     verify.set_defaults(offline=True)
     restore = group.command(
@@ -37,7 +39,9 @@ def register(add: AddCommands) -> None:
     )
     confirm = group.command("confirm", _("confirm entries of a backup from another installation"))
     which = confirm.add_mutually_exclusive_group(required=True)
-    which.add_argument("grants", metavar="ID", nargs="*", default=[], help=_("ids from the first column of atelier backup held"))
+    which.add_argument(
+        "grants", metavar="ID", nargs="*", default=[], help=_("ids from the first column of atelier backup held")
+    )
     flag(which, "--all", _("all pending entries"))
     compact = group.command("compact", _("rewrite the database to remove permanently deleted data from the disk"))
     compact.set_defaults(offline=True)

@@ -12,7 +12,8 @@ def register(add: AddCommands) -> None:
         check,
         "--deep",
         _(
-            "also load the window toolkit, the embedder and the built-in model, and compare events, messages and tool calls with the "
+            "also load the window toolkit, the embedder and the built-in model, and compare events, messages and "
+            "tool calls with the "
             "hashes they were written with"
         ),
     )

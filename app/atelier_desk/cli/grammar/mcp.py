@@ -30,7 +30,9 @@ def register(add: AddCommands) -> None:
     several(folders, "--add", "DIR", _("share a folder (repeatable)"))
     several(folders, "--remove", "DIR", _("stop sharing a folder (repeatable)"))
     offered = of_one("tools", _("list a server's tools and changes since approval"), TOOLS)
-    offered.add_argument("--approve", metavar="TOOL", nargs="*", help=_("approve the current version of these; without names, all"))
+    offered.add_argument(
+        "--approve", metavar="TOOL", nargs="*", help=_("approve the current version of these; without names, all")
+    )
     offered.add_argument("--on", metavar="TOOL", action="append", help=_("enable a tool (repeatable)"))
     offered.add_argument("--off", metavar="TOOL", action="append", help=_("disable a tool (repeatable)"))
     made = of_one("calls", _("the newest calls of a server's tools"), DATABASE)
@@ -67,19 +69,36 @@ def _register_add(group: AddCommands) -> None:
         action="append",
         help=_("an environment variable of the program; a possible secret goes to the keyring (repeatable)"),
     )
-    added.add_argument("--secret", metavar="NAME=VALUE", action="append", help=_("a variable whose value goes to the keyring (repeatable)"))
+    added.add_argument(
+        "--secret",
+        metavar="NAME=VALUE",
+        action="append",
+        help=_("a variable whose value goes to the keyring (repeatable)"),
+    )
     added.add_argument(
         "--header",
         metavar="'NAME: VALUE'",
         action="append",
-        help=_("a header sent with each request; a value goes to the keyring, $VARIABLE stays a reference (repeatable)"),
+        help=_(
+            "a header sent with each request; a value goes to the keyring, $VARIABLE stays a reference (repeatable)"
+        ),
     )
-    added.add_argument("--client-id", metavar="ID", default="", help=_("id of an OAuth client that you registered yourself"))
-    added.add_argument("--client-secret", metavar="SECRET", default="", help=_("secret of that client; stored in the keyring"))
-    added.add_argument("--scopes", metavar="'A B'", default="", help=_("scopes to request at sign-in; default: those the server names"))
-    added.add_argument("--folder", metavar="DIR", default="", help=_("folder the program starts in; default: your home folder"))
+    added.add_argument(
+        "--client-id", metavar="ID", default="", help=_("id of an OAuth client that you registered yourself")
+    )
+    added.add_argument(
+        "--client-secret", metavar="SECRET", default="", help=_("secret of that client; stored in the keyring")
+    )
+    added.add_argument(
+        "--scopes", metavar="'A B'", default="", help=_("scopes to request at sign-in; default: those the server names")
+    )
+    added.add_argument(
+        "--folder", metavar="DIR", default="", help=_("folder the program starts in; default: your home folder")
+    )
     flag(added, "--sandbox", _("let it write only in its folder, and read no secrets"))
     flag(added, "--older-protocol", _("use a protocol revision before 2026-07-28 even if it offers a newer one"))
-    added.add_argument("--timeout", metavar="S", type=number(float, least=1), default=30.0, help=_("seconds a call may take (30)"))
+    added.add_argument(
+        "--timeout", metavar="S", type=number(float, least=1), default=30.0, help=_("seconds a call may take (30)")
+    )
     added.add_argument("--agent", metavar="NAME", action="append", help=_("give its tools to this agent (repeatable)"))
     flag(added, "--no-test", _("do not start it"))

@@ -16,7 +16,9 @@ def register(add: AddCommands) -> None:
     sees.add_argument("model", metavar="PROVIDER/MODEL")
     images = group.command("images", _("choose the endpoint that makes pictures"))
     images.add_argument(
-        "address", metavar="U", help=_("the address of an OpenAI-compatible images endpoint, such as https://api.openai.com/v1")
+        "address",
+        metavar="U",
+        help=_("the address of an OpenAI-compatible images endpoint, such as https://api.openai.com/v1"),
     )
     images.add_argument("model", help=_("the model to use, such as gpt-image-1"))
     models = group.command("models", _("choose the service that makes 3D models"))

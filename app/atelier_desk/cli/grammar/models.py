@@ -22,7 +22,9 @@ def register(add: AddCommands) -> None:
     edit = group.command("edit", _("edit what is known about a model; other values are kept"), needs=DATABASE)
     edit.add_argument("provider")
     edit.add_argument("model")
-    edit.add_argument("--window", metavar="N", type=number(int, least=1), dest="context_window", help=_("context window in tokens"))
+    edit.add_argument(
+        "--window", metavar="N", type=number(int, least=1), dest="context_window", help=_("context window in tokens")
+    )
     edit.add_argument(
         "--max-output", metavar="N", type=number(int, least=1), dest="max_output_tokens",
         help=_("max reply length in tokens"),

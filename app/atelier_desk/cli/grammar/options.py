@@ -40,7 +40,9 @@ def add_workspace_option(parser: argparse._ActionsContainer) -> None:
 
 def add_schema_option(parser: argparse._ActionsContainer) -> None:
     """Add ``--schema``: the answer schema; read with ``schema_from``."""
-    parser.add_argument("--schema", metavar="FILE", help=_("a JSON Schema that the answer must match; - reads standard input"))
+    parser.add_argument(
+        "--schema", metavar="FILE", help=_("a JSON Schema that the answer must match; - reads standard input")
+    )
 
 
 def add_profile_option(who: argparse._ActionsContainer) -> None:
@@ -55,8 +57,10 @@ def add_profile_option(who: argparse._ActionsContainer) -> None:
         type=lambda name: FORMER.get(name, name),
         choices=PROFILES,
         help=_(
-            "what it may do without asking (the agent's own): plan only reads, ask asks before changes, ask-all before every call, "
-            "edit may also change files of its folders, free asks only about protected files, installations, what leaves the sandbox, "
+            "what it may do without asking (the agent's own): plan only reads, ask asks before changes, ask-all "
+            "before every call, "
+            "edit may also change files of its folders, free asks only about protected files, installations, what "
+            "leaves the sandbox, "
             "repaired arguments and commands of unknown effect"
         ),
     )
@@ -64,22 +68,32 @@ def add_profile_option(who: argparse._ActionsContainer) -> None:
 
 def add_model_options(who: argparse._ActionsContainer) -> None:
     """Add the options for choices that a workflow stores until others are made."""
-    who.add_argument("--agent", metavar="NAME", help=_("the agent to use from now on (default: the workflow's, else the default agent)"))
+    who.add_argument(
+        "--agent",
+        metavar="NAME",
+        help=_("the agent to use from now on (default: the workflow's, else the default agent)"),
+    )
     who.add_argument("--provider", metavar="P", help=_("another provider than the agent's, from now on"))
     who.add_argument("--model", metavar="M", help=_("another model than the agent's, from now on"))
-    who.add_argument("--effort", choices=EFFORTS, help=_("how long the model thinks before it answers, if it supports that"))
+    who.add_argument(
+        "--effort", choices=EFFORTS, help=_("how long the model thinks before it answers, if it supports that")
+    )
 
 
 def add_workflow_options(parser: Parser) -> None:
     """Add the options that choose the workflow to continue."""
     which = parser.add_mutually_exclusive_group()
     add_id(which, "--workflow", "workflow", help=_("continue this workflow"))
-    which.add_argument("--continue", "-c", action="store_true", dest="latest", help=_("continue the most recent workflow"))
+    which.add_argument(
+        "--continue", "-c", action="store_true", dest="latest", help=_("continue the most recent workflow")
+    )
 
 
 def add_people_options(parser: argparse._ActionsContainer) -> None:
     """Add the options that say how questions and approvals are handled during a run."""
-    parser.add_argument("--answers", metavar="ask|skip|FILE", default="ask", help=_("how to answer the agents' questions"))
+    parser.add_argument(
+        "--answers", metavar="ask|skip|FILE", default="ask", help=_("how to answer the agents' questions")
+    )
     parser.add_argument(
         "--on-approval",
         choices=ON_APPROVAL,
@@ -90,6 +104,9 @@ def add_people_options(parser: argparse._ActionsContainer) -> None:
 
 def add_attach_option(parser: argparse.ArgumentParser, *, piped: bool = True) -> None:
     """``piped``: ``-`` reads standard input."""
-    words = _("a text, document or picture that goes with the prompt, or a folder with its texts (repeatable); - waits for standard input")
+    words = _(
+        "a text, document or picture that goes with the prompt, or a folder with its texts (repeatable); - waits for "
+        "standard input"
+    )
     plain = _("a text, document or picture that goes with the first message, or a folder with its texts (repeatable)")
     several(parser, "--attach", "FILE", words if piped else plain)

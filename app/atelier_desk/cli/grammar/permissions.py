@@ -22,7 +22,9 @@ def register(add: AddCommands) -> None:
     group = add.group("permissions")
     group.command("list", _("list the rules, last used first; deny overrides ask, ask overrides allow"), needs=DATABASE)
     new = group.command("add", _("add a rule"))
-    forms = _("such as 'tool', 'tool(src/**)', 'tool(git log:*)', 'tool(cd vendor && make)', 'mcp__github', 'section:web_ops'")
+    forms = _(
+        "such as 'tool', 'tool(src/**)', 'tool(git log:*)', 'tool(cd vendor && make)', 'mcp__github', 'section:web_ops'"
+    )
     new.add_argument("rule", help=forms)
     new.add_argument("--action", choices=ACTIONS, required=True)
     several(new, "--match", "EXAMPLE", _("an example it must match, such as 'git log -1'"))
@@ -33,7 +35,9 @@ def register(add: AddCommands) -> None:
     for command in (new, load):
         command.add_argument("--scope", choices=SCOPES, default="always", help=_("its scope (always)"))
         add_id(command, "--workflow", "workflow", help=_("the workflow of --scope workflow"))
-        command.add_argument("--folder", metavar="DIR", default="", help=_("the folder of --scope folder: workflows that work in it"))
+        command.add_argument(
+            "--folder", metavar="DIR", default="", help=_("the folder of --scope folder: workflows that work in it")
+        )
         command.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent of --scope agent"))
     remove = group.command("remove", _("remove rules"))
     confirm = group.command("confirm", _("enable rules of a backup from another installation"))
@@ -45,12 +49,19 @@ def register(add: AddCommands) -> None:
     several(test, "--workspace", "DIR", _("a folder it may work in"))
     test.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent that makes it"))
     add_id(test, "--workflow", "workflow", help=_("the workflow it is made in"))
-    test.add_argument("--profile", choices=PROFILES, default="ask", help=_("permission profile to test with (default: ask)"))
-    again = group.command("replay", _("what today's rules would decide for a workflow's calls; nothing is run"), needs=DATABASE)
+    test.add_argument(
+        "--profile", choices=PROFILES, default="ask", help=_("permission profile to test with (default: ask)")
+    )
+    again = group.command(
+        "replay", _("what today's rules would decide for a workflow's calls; nothing is run"), needs=DATABASE
+    )
     add_id(again, "workflow", "workflow")
     flag(again, "--all", _("every decision, not only those that would differ today"))
     safe = group.command(
-        "commands", _("the commands that run without asking, and with which options"), handler="safe_commands:commands", needs=DATABASE
+        "commands",
+        _("the commands that run without asking, and with which options"),
+        handler="safe_commands:commands",
+        needs=DATABASE,
     )
     safe.add_argument("words", metavar="WORD", nargs="*", help=_("only those with all these words"))
     audit = group.command("audit", _("decisions on the agents' calls, newest first"), needs=DATABASE)
@@ -58,7 +69,9 @@ def register(add: AddCommands) -> None:
     audit.add_argument("--agent", metavar="AGENT", default="", help=_("calls by the agent with this name or id"))
     audit.add_argument("--tool", metavar="TOOL", default="", help=_("calls of this tool"))
     audit.add_argument("--decision", choices=DECISIONS, help=_("decisions with this outcome"))
-    audit.add_argument("--text", metavar="WORDS", default="", help=_("decisions whose call, agent or rule contains all these words"))
+    audit.add_argument(
+        "--text", metavar="WORDS", default="", help=_("decisions whose call, agent or rule contains all these words")
+    )
     when = _("a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h)")
     audit.add_argument("--since", metavar="WHEN", type=moment, help=_("from then on: {when}", when=when))
     audit.add_argument("--until", metavar="WHEN", type=moment, help=_("before then"))
@@ -76,5 +89,8 @@ def moment(text: str) -> datetime:
             return datetime.now().astimezone() - (timedelta(days=count) if ago[2] == "d" else timedelta(hours=count))
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
-        problem = _("it must be a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h), not {text}", text=repr(text))
+        problem = _(
+            "it must be a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h), not {text}",
+            text=repr(text),
+        )
         raise argparse.ArgumentTypeError(problem) from None

@@ -18,7 +18,9 @@ def register(add: AddCommands) -> None:
     group.command("list", _("all projects"), needs=DATABASE)
     created = group.command("create", _("create a project for a folder, without indexing it"))
     created.add_argument("name")
-    created.add_argument("folder", metavar="DIR", nargs="?", help=_("its folder; without one, only web pages can be added"))
+    created.add_argument(
+        "folder", metavar="DIR", nargs="?", help=_("its folder; without one, only web pages can be added")
+    )
     _ways(created)
     ingest = group.command("ingest", _("index a folder, or update its index; Ctrl-C pauses"))
     ingest.add_argument("path", help=_("a folder or file; a folder outside all projects becomes a new one"))
@@ -30,12 +32,20 @@ def register(add: AddCommands) -> None:
     several(search, "--project", "NAME", _("only in this project (repeatable)"))
     search.add_argument("--kind", choices=KINDS, action="append", default=[], help=_("only this kind (repeatable)"))
     limit(search, 10, _("maximum number of results (10)"))
-    search.add_argument("--threshold", metavar="X", type=number(float, least=0), default=0.0, help=_("minimum relevance, 0 to 1"))
+    search.add_argument(
+        "--threshold", metavar="X", type=number(float, least=0), default=0.0, help=_("minimum relevance, 0 to 1")
+    )
     explore = group.command("explore", _("show what calls, imports or contains an entity"))
     explore.add_argument("entity", help=_("the id of a result, or a name"))
-    explore.add_argument("--relation", choices=RELATIONS, action="append", default=[], help=_("only by this relation (repeatable)"))
-    explore.add_argument("--direction", choices=DIRECTIONS, default="both", help=_("out: what it calls; in: who calls it"))
-    explore.add_argument("--depth", metavar="N", type=number(int, least=1), default=1, help=_("distance in relations, 1 to 5 (1)"))
+    explore.add_argument(
+        "--relation", choices=RELATIONS, action="append", default=[], help=_("only by this relation (repeatable)")
+    )
+    explore.add_argument(
+        "--direction", choices=DIRECTIONS, default="both", help=_("out: what it calls; in: who calls it")
+    )
+    explore.add_argument(
+        "--depth", metavar="N", type=number(int, least=1), default=1, help=_("distance in relations, 1 to 5 (1)")
+    )
     limit(explore, 50, _("maximum number of results (50)"))
     show = group.command("show", _("show a project and its contents, or the text of an entity"))
     show.add_argument("what", metavar="NAME|ID")
@@ -48,7 +58,10 @@ def register(add: AddCommands) -> None:
     answer = group.command("answer", _("say whether a granted folder becomes a project"))
     answer.add_argument("folder", metavar="DIR")
     answer.add_argument("said", choices=("yes", "no"))
-    for name, text in (("delete", _("delete a project; its folder is not changed")), ("pause", _("pause indexing a project"))):
+    for name, text in (
+        ("delete", _("delete a project; its folder is not changed")),
+        ("pause", _("pause indexing a project")),
+    ):
         group.command(name, text).add_argument("name")
 
 

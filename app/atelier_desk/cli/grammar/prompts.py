@@ -23,6 +23,10 @@ def register(add: AddCommands) -> None:
     edit.add_argument("--rename", metavar="NAME", help=_("another name"))
     for command in (added, edit):
         command.add_argument("--description", metavar="TEXT", help=_("a line that says what it is for"))
-    imported = group.command("import", _("store the prompts of files: Markdown, also of Claude Code, Copilot and Codex; recipes of goose"))
-    imported.add_argument("files", metavar="FILE", nargs="+", help=_("Markdown or YAML; - reads standard input as Markdown"))
+    imported = group.command(
+        "import", _("store the prompts of files: Markdown, also of Claude Code, Copilot and Codex; recipes of goose")
+    )
+    imported.add_argument(
+        "files", metavar="FILE", nargs="+", help=_("Markdown or YAML; - reads standard input as Markdown")
+    )
     imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="rename")

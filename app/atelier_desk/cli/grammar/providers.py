@@ -15,22 +15,34 @@ def register(add: AddCommands) -> None:
     kinds = [entry.kind for entry in provider_types()]
     group = add.group("providers")
     group.command("list", _("all providers"), needs=DATABASE)
-    services = group.command("presets", _("services and programs that can be added, with what each needs"), needs=DATABASE)
+    services = group.command(
+        "presets", _("services and programs that can be added, with what each needs"), needs=DATABASE
+    )
     services.add_argument("search", metavar="WORDS", nargs="?", default="", help=_("only those with these words"))
     added = group.command("add", _("configure a server"))
     added.add_argument("name")
     added.add_argument("--kind", choices=kinds, help=_("the server's API; required without --preset"))
-    added.add_argument("--preset", metavar="SERVICE", default="", help=_("a service of atelier providers presets: its kind and address"))
+    added.add_argument(
+        "--preset",
+        metavar="SERVICE",
+        default="",
+        help=_("a service of atelier providers presets: its kind and address"),
+    )
     added.add_argument("--base-url", metavar="U", default="", help=_("the server's address, if not the default"))
     added.add_argument(
-        "--api-key-env", metavar="VAR", default="", help=_("the environment variable that holds the key; only its name is stored")
+        "--api-key-env",
+        metavar="VAR",
+        default="",
+        help=_("the environment variable that holds the key; only its name is stored"),
     )
     connection_options(added)
     flag(added, "--no-test", _("do not test the server"))
     edit = group.command("edit", _("edit a server; other values are kept"))
     edit.add_argument("name")
     edit.add_argument("--base-url", metavar="U", help=_("the server's address; empty for the default"))
-    edit.add_argument("--api-key-env", metavar="VAR", help=_("the environment variable with the key; empty to remove it"))
+    edit.add_argument(
+        "--api-key-env", metavar="VAR", help=_("the environment variable with the key; empty to remove it")
+    )
     connection_options(edit)
     switch = edit.add_mutually_exclusive_group()
     switch.add_argument("--enable", action="store_true", dest="enabled", default=None, help=_("enable it"))
@@ -42,20 +54,29 @@ def register(add: AddCommands) -> None:
     remove.add_argument("name")
     test = group.command("test", _("test a server"))
     test.add_argument("name")
-    file = group.command("key-file", _("show or set whether keys are stored in a file when there is no system keyring"), needs=DATABASE)
-    file.add_argument("on", metavar="on|off", choices=("on", "off"), nargs="?", help=_("on stores them there, off deletes the file"))
+    file = group.command(
+        "key-file", _("show or set whether keys are stored in a file when there is no system keyring"), needs=DATABASE
+    )
+    file.add_argument(
+        "on", metavar="on|off", choices=("on", "off"), nargs="?", help=_("on stores them there, off deletes the file")
+    )
     models = group.command("models", _("the models a server offers"), needs=DATABASE)
     models.add_argument("name")
 
 
 def connection_options(parser: argparse.ArgumentParser) -> None:
     """Add the connection options apart from address and key."""
-    parser.add_argument("--ca-file", metavar="FILE", help=_("a PEM file with the certificate of the authority that signed the server's"))
+    parser.add_argument(
+        "--ca-file", metavar="FILE", help=_("a PEM file with the certificate of the authority that signed the server's")
+    )
     parser.add_argument(
         "--header",
         metavar="'NAME: $VAR'",
         action="append",
-        help=_("a header sent with each request; of $VARIABLE only the name is stored, any other value goes to the keyring (repeatable)"),
+        help=_(
+            "a header sent with each request; of $VARIABLE only the name is stored, any other value goes to the "
+            "keyring (repeatable)"
+        ),
     )
     parser.add_argument("--api-version", metavar="V", help=_("sent as ?api-version=V (Azure)"))
     parser.add_argument(

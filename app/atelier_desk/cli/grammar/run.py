@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.grammar.options import add_agent_options, add_attach_option, add_schema_option, add_workflow_options
+from atelier_desk.cli.grammar.options import (
+    add_agent_options,
+    add_attach_option,
+    add_schema_option,
+    add_workflow_options,
+)
 from atelier_desk.cli.parser import AddCommands, flag
 from atelier_desk.support.i18n import _
 
@@ -28,7 +33,10 @@ def register(add: AddCommands) -> None:
         help=_("the prompt; - reads standard input, which is attached when a prompt is given"),
     )
     what.add_argument(
-        "--prompt", metavar="NAME", dest="own_prompt", help=_("one of your own prompts instead of PROMPT: atelier prompts list")
+        "--prompt",
+        metavar="NAME",
+        dest="own_prompt",
+        help=_("one of your own prompts instead of PROMPT: atelier prompts list"),
     )
     parser.add_argument(
         "--set",
@@ -40,7 +48,9 @@ def register(add: AddCommands) -> None:
     )
     add_workflow_options(parser)
     add_attach_option(parser)
-    parser.add_argument("--quiet", "-q", action="store_true", help=_("print only the answer; problems go to standard error"))
+    parser.add_argument(
+        "--quiet", "-q", action="store_true", help=_("print only the answer; problems go to standard error")
+    )
     add_schema_option(parser)
     flag(parser, "--step", _("step by step: Enter runs the next step; without a terminal only one step runs"))
     add_agent_options(parser)

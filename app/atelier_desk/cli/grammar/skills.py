@@ -15,7 +15,9 @@ def register(add: AddCommands) -> None:
     for command in (show, on, off):
         command.add_argument("name", help=_("its name, or its file where several have the name"))
     for command in (listing, show, on, off):
-        command.add_argument("--workspace", metavar="DIR", action="append", help=_("a folder to look in; without it, the current one"))
+        command.add_argument(
+            "--workspace", metavar="DIR", action="append", help=_("a folder to look in; without it, the current one")
+        )
     trust = group.command("trust", _("trust folders: agents use their skills and follow their AGENTS.md"))
     trust.add_argument("folder", metavar="DIR", nargs="+", help=_("a folder on this computer"))
     added = group.command("add", _("install a skill from a folder"))

@@ -11,7 +11,9 @@ STATUSES = ("pending", "in_progress", "completed", "blocked")
 
 def register(add: AddCommands) -> None:
     group = add.group("tasks")
-    listing = group.command("list", _("tasks of all workflows, urgent ones first; done ones with --status"), needs=DATABASE)
+    listing = group.command(
+        "list", _("tasks of all workflows, urgent ones first; done ones with --status"), needs=DATABASE
+    )
     add_id(listing, "--workflow", "workflow", help=_("of this workflow only, in its order, done ones too"))
     listing.add_argument("--status", choices=STATUSES, help=_("only those with this status"))
     limit(listing, 100)

@@ -14,9 +14,14 @@ def register(add: AddCommands) -> None:
     command = add.command("usage", handler="usage:show", needs=DATABASE)
     command.add_argument("--by", choices=BY, default="day", help=_("group by (default: day)"))
     days = number(int, least=0)
-    command.add_argument("--days", metavar="N", type=days, default=30, help=_("the last N days, including today; 0: all time"))
     command.add_argument(
-        "--limit", metavar="USD", type=number(float, least=0), help=_("set the limit for all costs of a calendar month; 0 for no limit")
+        "--days", metavar="N", type=days, default=30, help=_("the last N days, including today; 0: all time")
+    )
+    command.add_argument(
+        "--limit",
+        metavar="USD",
+        type=number(float, least=0),
+        help=_("set the limit for all costs of a calendar month; 0 for no limit"),
     )
     command.add_argument(
         "--allow-unpriced",

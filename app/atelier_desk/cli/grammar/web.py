@@ -15,16 +15,32 @@ def register(add: AddCommands) -> None:
     group.command("show", _("show the search service and the number of cached pages"), needs=DATABASE)
     use = group.command("use", _("choose the search service"))
     use.add_argument("service", choices=SERVICES, help=_("ddgs needs no key; off disables search"))
-    use.add_argument("--address", metavar="U", default="", help=_("the address of a SearXNG server, or of another server of the service"))
     use.add_argument(
-        "--api-key-env", metavar="VAR", default="", help=_("the environment variable that holds the key; only its name is stored")
+        "--address",
+        metavar="U",
+        default="",
+        help=_("the address of a SearXNG server, or of another server of the service"),
     )
-    price = _("what a search costs, in US dollars: with a monthly limit, no paid service is asked whose price is unknown")
+    use.add_argument(
+        "--api-key-env",
+        metavar="VAR",
+        default="",
+        help=_("the environment variable that holds the key; only its name is stored"),
+    )
+    price = _(
+        "what a search costs, in US dollars: with a monthly limit, no paid service is asked whose price is unknown"
+    )
     use.add_argument("--price", metavar="USD", type=number(float, least=0), help=price)
     pages = group.command("scripts", _("choose whether pages that need JavaScript are rendered in a browser"))
-    pages.add_argument("how", choices=("auto", "off"), help=_("auto uses an installed browser; off reads such pages without JavaScript"))
+    pages.add_argument(
+        "how",
+        choices=("auto", "off"),
+        help=_("auto uses an installed browser; off reads such pages without JavaScript"),
+    )
     pages.add_argument("--browser", metavar="PATH", default="", help=_("the browser's path; detected if omitted"))
     test = group.command("search", _("run a web search"), needs=DATABASE)
     test.add_argument("query", metavar="TEXT")
-    test.add_argument("--limit", type=int, choices=range(1, MOST + 1), default=8, metavar="N", help=_("maximum number of results"))
+    test.add_argument(
+        "--limit", type=int, choices=range(1, MOST + 1), default=8, metavar="N", help=_("maximum number of results")
+    )
     group.command("clear", _("clear the page cache"))

@@ -34,15 +34,25 @@ def register(add: AddCommands) -> None:
     flag(archive, "--undo", _("unarchive it"))
     stop = group.command("stop", _("stop the current turn of a workflow; completed work is kept"))
     add_id(stop, "id", "workflow")
-    export = group.command("export", _("a workflow as Word, HTML, Markdown or JSON, to a file or standard output"), needs=DATABASE)
+    export = group.command(
+        "export", _("a workflow as Word, HTML, Markdown or JSON, to a file or standard output"), needs=DATABASE
+    )
     add_id(export, "id", "workflow")
     formats = _("default: the extension of --output, else json, which can be imported; pdf only in the window")
     export.add_argument("--format", choices=("docx", "html", "json", "md", "pdf"), help=formats)
-    export.add_argument("--output", metavar="FILE", default="", help=_("a new file to write, in place of standard output"))
-    imported = group.command("import", _("import an exported workflow, or chats exported by ChatGPT, Claude, Open WebUI or LibreChat"))
-    imported.add_argument("file", help=_("JSON, or for chats the ZIP as it was downloaded; - for a workflow from standard input"))
+    export.add_argument(
+        "--output", metavar="FILE", default="", help=_("a new file to write, in place of standard output")
+    )
+    imported = group.command(
+        "import", _("import an exported workflow, or chats exported by ChatGPT, Claude, Open WebUI or LibreChat")
+    )
+    imported.add_argument(
+        "file", help=_("JSON, or for chats the ZIP as it was downloaded; - for a workflow from standard input")
+    )
     flag(imported, "--dry-run", _("list the chats in the file and which are new, import nothing"))
-    imported.add_argument("--chat", metavar="ID", action="append", default=[], help=_("import only this chat of the list; repeatable"))
+    imported.add_argument(
+        "--chat", metavar="ID", action="append", default=[], help=_("import only this chat of the list; repeatable")
+    )
     imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="rename")
     days = limits.DELETED_DAYS
     what = _("delete a workflow and its contents; it can be restored for {n} days", n=days)
@@ -55,24 +65,34 @@ def register(add: AddCommands) -> None:
     add_id(restore, "id", "workflow")
     fork = group.command("fork", _("fork a workflow at an event"), handler="messages:fork")
     add_id(fork, "id", "workflow")
-    fork.add_argument("--at", metavar="SEQ", type=number(int, least=1), required=True, help=_("number of the last event to copy"))
+    fork.add_argument(
+        "--at", metavar="SEQ", type=number(int, least=1), required=True, help=_("number of the last event to copy")
+    )
     choose = group.command("choose", _("choose a workflow's agent, model, limits and folders"))
     add_id(choose, "id", "workflow")
     add_workspace_option(choose)
     add_model_options(choose)
     flag(choose, "--reset", _("reset to the agent's own model, limits and approvals first"))
-    choose.add_argument("--instructions", metavar="TEXT", help=_("text to add to the agent's instructions; empty for none"))
+    choose.add_argument(
+        "--instructions", metavar="TEXT", help=_("text to add to the agent's instructions; empty for none")
+    )
     add_profile_option(choose)
     choose.add_argument("--max-cost", metavar="USD", type=number(float, least=0), help=_("stop each turn at this cost"))
-    choose.add_argument("--max-tokens", metavar="N", type=number(int, least=1), help=_("stop each turn at this many tokens"))
+    choose.add_argument(
+        "--max-tokens", metavar="N", type=number(int, least=1), help=_("stop each turn at this many tokens")
+    )
     pins = group.command("pins", _("the pinned messages of a workflow"), handler="messages:pins", needs=DATABASE)
     add_id(pins, "id", "workflow")
-    pin = group.command("pin", _("pin a message, so that it is listed and always sent to the model"), handler="messages:pin")
+    pin = group.command(
+        "pin", _("pin a message, so that it is listed and always sent to the model"), handler="messages:pin"
+    )
     pin.add_argument("message", help=_("id of a message, as `workflows show --json` and `workflows search` give it"))
     flag(pin, "--off", _("unpin"))
     branch = group.command("branch", _("fork into a new workflow after a message"), handler="messages:branch")
     branch.add_argument("message")
-    again = group.command("regenerate", _("regenerate a turn; the old answer is kept as a version"), handler="messages:regenerate")
+    again = group.command(
+        "regenerate", _("regenerate a turn; the old answer is kept as a version"), handler="messages:regenerate"
+    )
     add_id(again, "id", "workflow")
     again.add_argument("--run", metavar="RUN", default="", help=_("the turn to regenerate; default: the latest"))
     again.add_argument("--provider", metavar="NAME", default="", help=_("with --model: its provider"))
@@ -85,5 +105,7 @@ def register(add: AddCommands) -> None:
     add_id(delete_branch, "id", "workflow")
     delete_branch.add_argument("run", help=_("the run of the turn"))
     flag(delete_branch, "--undo", _("restore it"))
-    replay = group.command("replay", _("replay the stored events without calling models or tools"), handler="messages:replay")
+    replay = group.command(
+        "replay", _("replay the stored events without calling models or tools"), handler="messages:replay"
+    )
     add_id(replay, "id", "workflow")

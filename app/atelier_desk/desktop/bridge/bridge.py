@@ -74,7 +74,9 @@ class Bridge(QObject):
     _broken = Signal(object)
     _ended = Signal()
 
-    def __init__(self, data_dir: Path | None = None, *, opener: Opener | None = None, parent: QObject | None = None) -> None:
+    def __init__(
+        self, data_dir: Path | None = None, *, opener: Opener | None = None, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
         self._data_dir, self._opener = data_dir, opener
         self._thread: EngineThread | None = None
@@ -157,7 +159,9 @@ class Bridge(QObject):
             raise RuntimeError("the engine is not open")
         owner = attrgetter(service)(opened) if service else opened
         # Only created here: it starts on the engine's loop.
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(getattr(owner, method)(*args, **fields), thread.loop))
+        return await asyncio.wrap_future(
+            asyncio.run_coroutine_threadsafe(getattr(owner, method)(*args, **fields), thread.loop)
+        )
 
     def _report(self, problem: str) -> None:
         with contextlib.suppress(RuntimeError):  # the window was already deleted
@@ -241,7 +245,9 @@ def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
             continue
         words = news.payload if news.chunk_type in _TEXT else None
         if not isinstance(words, TextPayload):
-            for run_id in [run_id for run_id, (_place, event, *_rest) in texts.items() if event.workflow_id == news.workflow_id]:
+            for run_id in [
+                run_id for run_id, (_place, event, *_rest) in texts.items() if event.workflow_id == news.workflow_id
+            ]:
                 close(run_id)
             result.append(news)
             continue

@@ -41,7 +41,12 @@ class AgentPage(QWidget):
     left = Signal()
 
     def __init__(
-        self, bridge: Bridge, team: TeamModel, pages: TranscriptPages, steering: TranscriptController, parent: QWidget | None = None
+        self,
+        bridge: Bridge,
+        team: TeamModel,
+        pages: TranscriptPages,
+        steering: TranscriptController,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("agent-page")
@@ -74,7 +79,9 @@ class AgentPage(QWidget):
         self._pill = Pill("", "", self)
         self._figures = label("", "small", self)
         self.pause = control(IconButton("pause", parent=self), "agent-page-pause", on=self._toggle_pause)
-        top = fill(QHBoxLayout(), (self.crumbs, 1), self._figures, self._pill, self.pause, margins=(16, 2, 12, 8), spacing=8)
+        top = fill(
+            QHBoxLayout(), (self.crumbs, 1), self._figures, self._pill, self.pause, margins=(16, 2, 12, 8), spacing=8
+        )
         self.view = ChatView(item_maker(self.host), self)
         self.view.setObjectName("agent-chat-view")
         self.composer = Composer(self, pictures=False)
@@ -139,7 +146,16 @@ class AgentPage(QWidget):
             last.topic = "agent_report"
             return []
         details = {"parent": self._above()}
-        return [Entry(f"report-{self.run_id}", "notice", run_id=self.run_id, topic="agent_report", content=report, details=details)]
+        return [
+            Entry(
+                f"report-{self.run_id}",
+                "notice",
+                run_id=self.run_id,
+                topic="agent_report",
+                content=report,
+                details=details,
+            )
+        ]
 
     def _on_changes(self, run_id: str, changes: list[Change]) -> None:
         if run_id != self.run_id:

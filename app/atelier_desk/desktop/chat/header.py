@@ -122,7 +122,9 @@ class ChatHeader(QWidget):
         self.more = MoreButton(self)
         self.meter = UsageMeter(self)
         self.usage = self.meter.text
-        self.left = control(IconButton("panel-left", parent=self), "toggle-sidebar", tip=N_("Show or hide the list of workflows"))
+        self.left = control(
+            IconButton("panel-left", parent=self), "toggle-sidebar", tip=N_("Show or hide the list of workflows")
+        )
         self.right = control(IconButton("panel-right", parent=self), "toggle-rail", tip=N_("Show or hide the panes"))
         self._row = fill(
             QHBoxLayout(self),
@@ -183,25 +185,38 @@ class ChatHeader(QWidget):
         if not self.meter.isHidden():
             room = remaining
         least = max(theme().px(_LEAST_TITLE), min(theme().px(_TITLE), room - names))
-        self.answering.setMinimumWidth(self.answering.minimumSizeHint().width() + max(0, min(names, room - theme().px(_LEAST_TITLE))))
+        self.answering.setMinimumWidth(
+            self.answering.minimumSizeHint().width() + max(0, min(names, room - theme().px(_LEAST_TITLE)))
+        )
         self.title.setMinimumWidth(max(theme().px(24), min(least, full, room)))
         self.title.setMaximumWidth(max(full, self.title.minimumWidth()))
 
     def _fold(self, title: int) -> None:
         """Shorten the usage if title and pickers would be elided."""
-        margins, shown = self._row.contentsMargins(), [each for each in self._parts() if each not in (self.title, self.meter)]
-        needed = margins.left() + margins.right() + min(title, theme().px(_ROOMY_TITLE)) + self.meter.width_of(brief=False)
+        margins, shown = (
+            self._row.contentsMargins(),
+            [each for each in self._parts() if each not in (self.title, self.meter)],
+        )
+        needed = (
+            margins.left() + margins.right() + min(title, theme().px(_ROOMY_TITLE)) + self.meter.width_of(brief=False)
+        )
         needed += sum(each.sizeHint().width() for each in shown) + self._row.spacing() * (len(shown) + 1)
         self.meter.set_brief(needed > self.width() or self.width() < theme().px(_WIDE))
 
     def _parts(self) -> list[QWidget]:
         items = [self._row.itemAt(number) for number in range(self._row.count())]
-        return [part for each in items if each is not None and (part := each.widget()) is not None and not part.isHidden()]
+        return [
+            part for each in items if each is not None and (part := each.widget()) is not None and not part.isHidden()
+        ]
 
     def _reserved_width(self) -> int:
         """Minimum pixels needed by everything except title and usage."""
         margins = self._row.contentsMargins()
-        widths = [each.minimumSizeHint().width() + self._row.spacing() for each in self._parts() if each not in (self.title, self.meter)]
+        widths = [
+            each.minimumSizeHint().width() + self._row.spacing()
+            for each in self._parts()
+            if each not in (self.title, self.meter)
+        ]
         return margins.left() + margins.right() + sum(widths) + self._row.spacing()
 
     def event(self, event: QEvent) -> bool:

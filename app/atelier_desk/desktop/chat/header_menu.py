@@ -17,7 +17,15 @@ from atelier_desk.support.i18n import N_, _
 
 ACTIONS = (
     ("workflow-settings", "step-mode", "replay-run"),
-    ("find", "rename-workflow", "title-workflow", "pin-workflow", "duplicate-workflow", "export-workflow", "print-workflow"),
+    (
+        "find",
+        "rename-workflow",
+        "title-workflow",
+        "pin-workflow",
+        "duplicate-workflow",
+        "export-workflow",
+        "print-workflow",
+    ),
     ("archive-workflow", "delete-workflow"),
 )
 """Actions of the window, separated by lines between groups."""

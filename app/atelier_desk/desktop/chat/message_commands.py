@@ -74,15 +74,31 @@ def _answer(entry: Entry) -> bool:
 COMMANDS = (
     MessageAction("copy", N_("Copy"), N_("Copy message"), "copy", "copy", _has_content, own=False),
     MessageAction(
-        "copy-text", N_("Copy as plain text"), N_("Copy message as plain text"), "file-text", "copy_text", _has_content, own=False
+        "copy-text",
+        N_("Copy as plain text"),
+        N_("Copy message as plain text"),
+        "file-text",
+        "copy_text",
+        _has_content,
+        own=False,
     ),
     MessageAction("quote", N_("Quote"), N_("Quote message"), "quote", "", _has_content, own=False),
-    MessageAction("read-aloud", N_("Read aloud"), N_("Read message aloud, or stop"), "volume-2", "read_aloud", _has_content, own=False),
+    MessageAction(
+        "read-aloud",
+        N_("Read aloud"),
+        N_("Read message aloud, or stop"),
+        "volume-2",
+        "read_aloud",
+        _has_content,
+        own=False,
+    ),
     MessageAction("export", N_("Export…"), N_("Export message…"), "download", "export", _replied, own=False),
     MessageAction("print", N_("Print…"), N_("Print message…"), "printer", "print_", _replied, own=False),
     MessageAction("edit", N_("Edit and resend"), N_("Edit and resend your last message"), "pencil", "edit", _asked),
     MessageAction("regenerate", N_("Regenerate"), N_("Regenerate"), "refresh-cw", "regenerate", _answer),
-    MessageAction("regenerate-with", N_("Regenerate with…"), N_("Regenerate with another model"), "cpu", "choose_model", _answer),
+    MessageAction(
+        "regenerate-with", N_("Regenerate with…"), N_("Regenerate with another model"), "cpu", "choose_model", _answer
+    ),
     MessageAction(
         "branch",
         N_("Fork into a new workflow from here"),
@@ -92,7 +108,12 @@ COMMANDS = (
         _is_stored,
     ),
     MessageAction(
-        "undo-files", N_("Undo file changes from here…"), N_("Undo file changes since the message"), "undo-2", "undo_files", _is_stored
+        "undo-files",
+        N_("Undo file changes from here…"),
+        N_("Undo file changes since the message"),
+        "undo-2",
+        "undo_files",
+        _is_stored,
     ),
     MessageAction("pin", N_("Pin"), N_("Pin or unpin message"), "pin", "pin", _is_stored),
     MessageAction(
@@ -137,7 +158,9 @@ class MessageCommands(QObject):
     def register(self, registry: ActionRegistry) -> None:
         """Register each command as an action on the focused message, else on the newest suitable one."""
         for command in COMMANDS:
-            spec = ActionSpec(f"message-{command.name}", command.action, "message", icon=command.icon, keywords="message")
+            spec = ActionSpec(
+                f"message-{command.name}", command.action, "message", icon=command.icon, keywords="message"
+            )
             registry.add(spec, lambda command=command: self._run(command))
 
     def fill(self, menu: QMenu, entry: Entry, host: TranscriptHost, selected: str = "") -> None:
@@ -222,7 +245,9 @@ class MessageCommands(QObject):
         if isinstance(widget, EntryWidget) and view.isAncestorOf(widget) and applies(widget.entry):
             return widget.entry
         answers = [entry for entry in view.entries if applies(entry)]
-        return next((entry for entry in reversed(answers) if entry.kind == "assistant"), answers[-1] if answers else None)
+        return next(
+            (entry for entry in reversed(answers) if entry.kind == "assistant"), answers[-1] if answers else None
+        )
 
     def copy(self, entry: Entry, selected: str = "") -> None:
         """Copy as rich text for word processors, and as Markdown."""
@@ -317,7 +342,12 @@ class MessageCommands(QObject):
     async def _undo_files(self, workflow_id: str, message_id: str) -> None:
         from atelier_desk.desktop.folders.undo import ask_undo
 
-        ask_undo(self._bridge, self._view, await self._bridge.engine.files.since(workflow_id, message_id), self.status_changed.emit)
+        ask_undo(
+            self._bridge,
+            self._view,
+            await self._bridge.engine.files.since(workflow_id, message_id),
+            self.status_changed.emit,
+        )
 
     def branch_here(self, entry: Entry) -> None:
         self._bridge.jobs.once(("branch-here", entry.id), lambda: self._branch(entry.id))

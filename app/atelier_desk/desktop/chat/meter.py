@@ -151,10 +151,20 @@ class UsageMeter(QWidget):
         lines = self._lines(spent, used, window)
         if lines and self._usage is not None and self._usage.tokens != spent:
             # The usage shown beside agents is that of one turn; here it is that of all turns of all branches.
-            lines.insert(0, ngettext("Whole workflow: {number} token", "Whole workflow: {number} tokens", spent, number=tokens(spent)))
+            lines.insert(
+                0,
+                ngettext(
+                    "Whole workflow: {number} token", "Whole workflow: {number} tokens", spent, number=tokens(spent)
+                ),
+            )
             turn = self._usage.tokens
-            lines.append(ngettext("Latest turn: {number} token", "Latest turn: {number} tokens", turn, number=tokens(turn)))
-        lines += [_("{name}: {used} of {cap} ({share})", name=s.name, used=s.used, cap=s.cap, share=percent(s.part)) for s in caps]
+            lines.append(
+                ngettext("Latest turn: {number} token", "Latest turn: {number} tokens", turn, number=tokens(turn))
+            )
+        lines += [
+            _("{name}: {used} of {cap} ({share})", name=s.name, used=s.used, cap=s.cap, share=percent(s.part))
+            for s in caps
+        ]
         self.setToolTip(visible("\n".join(lines)))
         self.text.setToolTip("\n".join(lines))
         self.text.setAccessibleName(_("Usage: {text}", text=", ".join(lines)))

@@ -96,7 +96,9 @@ class ChatPanel(QWidget):
         self.agent_page: AgentPage | None = None
         self.find_bar = FindBar("find", N_("Find in this workflow"), self, wait_ms=150, newest_last=True)
         self.view = ChatView(item_maker(self.host), self)
-        self.commands = self.host.commands = MessageCommands(bridge, self.host, self.view, self.pages, self.header.models, self)
+        self.commands = self.host.commands = MessageCommands(
+            bridge, self.host, self.view, self.pages, self.header.models, self
+        )
         self._changed_files = ChangedFiles(bridge, self.pages, self)
         self._remembered = TurnMemories(bridge, self.pages, self), MemoryQuestions(bridge, self.pages, self)
         self.host.status_changed.connect(self.commands.status_changed)
@@ -127,7 +129,14 @@ class ChatPanel(QWidget):
         self._above_composer = QVBoxLayout()
         self._above_composer.setSpacing(4)
         self.bottom = QWidget(self)  # as wide as the column, whatever is above the composer
-        fill(QVBoxLayout(self.bottom), self._above_composer, self.queue.strip, self.composer, margins=(0, 0, 0, 0), spacing=4)
+        fill(
+            QVBoxLayout(self.bottom),
+            self._above_composer,
+            self.queue.strip,
+            self.composer,
+            margins=(0, 0, 0, 0),
+            spacing=4,
+        )
         bottom.addWidget(self.bottom, 10_000)  # all available width up to the column's: as wide as the messages above
         bottom.addStretch(1)
         fill(QVBoxLayout(self), self.header, self.find_bar, (middle, 1), bottom, margins=(0, 0, 0, 0), spacing=0)
@@ -257,7 +266,9 @@ class ChatPanel(QWidget):
 
             self.host.bridge = self.bridge
             self.host.approvals = approval_controller(self.bridge)
-            self.host.approvals.decided.connect(lambda *_: self._composer_focus.back() if self._composer_focus is not None else None)
+            self.host.approvals.decided.connect(
+                lambda *_: self._composer_focus.back() if self._composer_focus is not None else None
+            )
             self.host.approvals.start()
 
     def _on_goal(self, text: str) -> None:
@@ -415,7 +426,9 @@ class ChatPanel(QWidget):
             self._on_queue(data)
         elif isinstance(data, payloads.UsageUpdated):
             self.header.meter.update_usage(data, own=not event.depth)
-        elif not event.depth and isinstance(data, payloads.WorkflowStart | payloads.WorkflowComplete | payloads.RunStatusChanged):
+        elif not event.depth and isinstance(
+            data, payloads.WorkflowStart | payloads.WorkflowComplete | payloads.RunStatusChanged
+        ):
             transcript = self.pages.current
             held = not isinstance(data, payloads.WorkflowStart) and data.status in {"paused", "interrupted"}
             self._set_running(transcript is not None and bool(transcript.live_run) and not held)

@@ -66,7 +66,9 @@ class PinnedMessages(QObject):
         for message in self.pins:
             who = message.agent_name if message.role.value == "assistant" else _("You")
             text = _("{who}: {text}", who=who or _("The agent"), text=brief(message.content))
-            menu.addAction(theme().icon("pin", "accent"), text.replace("&", "&&"), partial(self.chosen.emit, message.id))
+            menu.addAction(
+                theme().icon("pin", "accent"), text.replace("&", "&&"), partial(self.chosen.emit, message.id)
+            )
         if not self.pins:
             menu.addAction(_("No pinned messages.")).setEnabled(False)
 
@@ -79,5 +81,9 @@ class PinnedMessages(QObject):
         from atelier_desk.domain.stream import payloads
 
         data = event.payload
-        if isinstance(data, payloads.ContextChanged) and data.message_id and event.workflow_id == self._pages.workflow_id:
+        if (
+            isinstance(data, payloads.ContextChanged)
+            and data.message_id
+            and event.workflow_id == self._pages.workflow_id
+        ):
             self.read()

@@ -63,7 +63,9 @@ class Preview(QDialog):
         ratio = self.devicePixelRatioF()
         most = QSize(round(room.width() * ratio), round(room.height() * ratio))
         if picture.width() > most.width() or picture.height() > most.height():
-            picture = picture.scaled(most, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
+            picture = picture.scaled(
+                most, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+            )
         pixmap = QPixmap.fromImage(picture)
         pixmap.setDevicePixelRatio(ratio)
         shown.setPixmap(pixmap)

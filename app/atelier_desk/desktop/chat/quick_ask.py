@@ -64,7 +64,9 @@ class QuickAsk(QWidget):
         self.workflow_id = ""
         self._text = ""
         self._over = True
-        self.field = control(QLineEdit(self), "quick-field", hint=N_("Ask something… (Enter sends)"), name=N_("Your question"))
+        self.field = control(
+            QLineEdit(self), "quick-field", hint=N_("Ask something… (Enter sends)"), name=N_("Your question")
+        )
         self.field.setMaxLength(limits.MESSAGE)
         self.field.returnPressed.connect(self.send)
         self.who = control(ElidedLabel("", self), "", self._answering, look="small")

@@ -102,7 +102,11 @@ class RecentButton(QPushButton):
         self.setAutoDefault(False)
         mark(self, "lane")
         icon = QLabel(self)
-        bind(icon.setPixmap, lambda: theme().pixmap("message-square", "muted", theme().px(15), icon.devicePixelRatioF()), on="look")
+        bind(
+            icon.setPixmap,
+            lambda: theme().pixmap("message-square", "muted", theme().px(15), icon.devicePixelRatioF()),
+            on="look",
+        )
         when = ago(workflow.updated_at)
         name, time = ElidedLabel(workflow.name, self), label(when, "small", self)
         for each in (icon, name, time):
@@ -193,7 +197,9 @@ class StartPage(QScrollArea):
         self._holder = control(QWidget(self), look="surface")
         self._body = QWidget(self._holder)
         self._column = fill(QVBoxLayout(self._body), margins=(0, 0, 0, 0), spacing=20)
-        SteadyWidth(self, fill(QHBoxLayout(self._holder), 1, (self._body, 10_000), 1, margins=(24, 16, 24, 16), spacing=0))
+        SteadyWidth(
+            self, fill(QHBoxLayout(self._holder), 1, (self._body, 10_000), 1, margins=(24, 16, 24, 16), spacing=0)
+        )
         self.setWidget(self._holder)
         self._debouncer = Debouncer(self, RELOAD_MS, self.reload)
         bridge.changed.connect(self._on_changed)
@@ -232,7 +238,8 @@ class StartPage(QScrollArea):
         grant = control(QPushButton(box), "start-grant", N_("Grant a folder…"), on=self._folders.ask)
         grant.setAutoDefault(False)
         hint = bind_text(
-            label("", "small", box, wrap=True), N_("Agents can read and change files in it. You can also drop a folder on the window.")
+            label("", "small", box, wrap=True),
+            N_("Agents can read and change files in it. You can also drop a folder on the window."),
         )
         heading = bind_text(label("", "heading", box), N_("Folder"))
         line = fill(QHBoxLayout(), grant, (hint, 1), margins=(0, 0, 0, 0), spacing=10)
@@ -310,7 +317,9 @@ class StartPage(QScrollArea):
         if not self._made:
             self._make()
         found = await self._bridge.engine.workflows.list(limit=RECENT * 2, archived=False)
-        newest = sorted((each for each in found if each.head_run_id), key=lambda each: each.updated_at, reverse=True)[:RECENT]
+        newest = sorted((each for each in found if each.head_run_id), key=lambda each: each.updated_at, reverse=True)[
+            :RECENT
+        ]
         lines = [RecentButton(self._body, each) for each in newest]
         for line, each in zip(lines, newest, strict=True):
             line.clicked.connect(partial(self.workflow_chosen.emit, each.id))

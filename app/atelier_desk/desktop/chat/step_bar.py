@@ -52,7 +52,9 @@ class StepBar(QFrame):
         self.workflow_id = ""
         self.waiting: tuple[WaitingStep, ...] = ()
         self.paused: WaitingStep | None = None
-        """The root run, when a person paused it and nothing waits for a step. One that was cut off says so in the transcript."""
+        """The root run, when a person paused it and nothing waits for a step. One that was cut off says so in the
+        transcript.
+        """
         self._caught = ""
         """The run that was paused so that it can be stepped."""
         self._freed: set[str] = set()
@@ -71,7 +73,10 @@ class StepBar(QFrame):
         self._debouncer = Debouncer(self, REFRESH_MS, self.refresh)
         bridge.stream_event.connect(self._on_stream)
         self.hide()
-        bind(self._icon.setPixmap, lambda: theme().pixmap("footprints", "accent", theme().px(16), self.devicePixelRatioF()))
+        bind(
+            self._icon.setPixmap,
+            lambda: theme().pixmap("footprints", "accent", theme().px(16), self.devicePixelRatioF()),
+        )
         tint(self.next, "step-forward", "on_accent", 14)
         tint(self.on, "play", "text", 14)
         bind(self._update_texts)
@@ -121,7 +126,9 @@ class StepBar(QFrame):
 
     def take_step(self) -> None:
         """Perform one step of every waiting run."""
-        self._each(self.bridge.engine.runs.steering.step, list(dict.fromkeys(step.root_run_id for step in self.waiting)))
+        self._each(
+            self.bridge.engine.runs.steering.step, list(dict.fromkeys(step.root_run_id for step in self.waiting))
+        )
 
     def run_on(self) -> None:
         """End stepping or a pause: the run in view and its sub-agents continue."""
@@ -244,5 +251,9 @@ def what_next(step: WaitingStep) -> str:
         return _("Next: {agent} runs {tool}.", agent=step.agent_name, tool=_tools(step)[0])
     tools = ", ".join(_tools(step))
     return ngettext(
-        "Next: {agent} runs {n} tool: {tools}", "Next: {agent} runs {n} tools: {tools}", len(step.tools), agent=step.agent_name, tools=tools
+        "Next: {agent} runs {n} tool: {tools}",
+        "Next: {agent} runs {n} tools: {tools}",
+        len(step.tools),
+        agent=step.agent_name,
+        tools=tools,
     )

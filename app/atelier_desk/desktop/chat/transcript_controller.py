@@ -48,7 +48,11 @@ class TranscriptController(QObject):
         """Send a message to one agent of the team."""
         from atelier_desk.domain.events.run import Dispatch
 
-        self._once("say", run_id + text, lambda: self._bridge.engine.runs.steering.message(run_id, text, strategy=Dispatch(strategy)))
+        self._once(
+            "say",
+            run_id + text,
+            lambda: self._bridge.engine.runs.steering.message(run_id, text, strategy=Dispatch(strategy)),
+        )
 
     def answer(self, run_id: str, text: str) -> None:
         """Answer a sub-agent's question to its parent."""

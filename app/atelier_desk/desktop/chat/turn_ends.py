@@ -55,7 +55,11 @@ class TurnEnds(QObject):
 
     async def _read(self, workflow_id: str) -> None:
         transcript = self._pages.current
-        turn_ids = list(dict.fromkeys(each.run_id for each in transcript.entries if each.run_id)) if transcript is not None else []
+        turn_ids = (
+            list(dict.fromkeys(each.run_id for each in transcript.entries if each.run_id))
+            if transcript is not None
+            else []
+        )
         turns = await self.of_turns(workflow_id, turn_ids)
         if workflow_id == self._pages.workflow_id:
             self._turns = turns
@@ -66,11 +70,15 @@ class TurnEnds(QObject):
         if transcript is None:
             return
         self.arrange(transcript.entries)
-        last: dict[str, Entry] = {entry.run_id: entry for entry in transcript.entries if entry.kind == "assistant" and not entry.live}
+        last: dict[str, Entry] = {
+            entry.run_id: entry for entry in transcript.entries if entry.kind == "assistant" and not entry.live
+        }
         shown: list[Change] = []
         for entry in transcript.entries:
             ended = last.get(entry.run_id) is entry and entry.run_id != transcript.live_run
-            wanted = tuple(each for each in self._turns.get(entry.run_id, ()) if self.stands_at(each, entry, ended=ended))
+            wanted = tuple(
+                each for each in self._turns.get(entry.run_id, ()) if self.stands_at(each, entry, ended=ended)
+            )
             if wanted != getattr(entry, self.entry_field):
                 setattr(entry, self.entry_field, wanted)
                 shown.append(("update", entry))
@@ -80,7 +88,11 @@ class TurnEnds(QObject):
     def _on_stream(self, event: StreamEvent) -> None:
         from atelier_desk.domain.stream import payloads
 
-        if event.workflow_id == self._pages.workflow_id and not event.depth and isinstance(event.payload, payloads.WorkflowComplete):
+        if (
+            event.workflow_id == self._pages.workflow_id
+            and not event.depth
+            and isinstance(event.payload, payloads.WorkflowComplete)
+        ):
             self.read()
 
     def _on_changed(self, topic: Topic, key: str) -> None:

@@ -53,7 +53,11 @@ class TurnMemories(TurnEnds):
 
         super()._on_stream(event)
         ended = event.payload
-        if event.workflow_id == self._pages.workflow_id and isinstance(ended, payloads.ToolEnd) and _memory_of(ended.result):
+        if (
+            event.workflow_id == self._pages.workflow_id
+            and isinstance(ended, payloads.ToolEnd)
+            and _memory_of(ended.result)
+        ):
             self.read()
 
     async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[Memory]]:

@@ -62,7 +62,9 @@ class CommandPalette(QDialog):
 
     ran = Signal(str)
 
-    def __init__(self, registry: ActionRegistry, window: QWidget, extra: Callable[[], Iterable[Command]] = tuple) -> None:
+    def __init__(
+        self, registry: ActionRegistry, window: QWidget, extra: Callable[[], Iterable[Command]] = tuple
+    ) -> None:
         super().__init__(window)
         self.setObjectName("command-palette")
         self.setWindowFlags(Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
@@ -70,7 +72,10 @@ class CommandPalette(QDialog):
         self._commands: list[Command] = []
         self.recent: list[str] = []
         self.field = control(
-            QLineEdit(self), "palette-field", look="palette", hint=N_("Search commands, workflows, agents, models, settings")
+            QLineEdit(self),
+            "palette-field",
+            look="palette",
+            hint=N_("Search commands, workflows, agents, models, settings"),
         )
         self.list = bind_text(SearchList(self, "palette", self.field), name=N_("Commands"))
         self.list.setUniformItemSizes(True)

@@ -22,8 +22,11 @@ WORDS = {
     "grant-folder": "open add access ouvrir ajouter accès répertoire projet fichiers",
     "delete-workflow": "remove trash bin effacer retirer corbeille",
     "undo-delete": "back recover rétablir récupérer revenir défaire",
-    "recently-deleted": "bin trash restore recover bring back undo corbeille restaurer récupérer rétablir supprimés effacés",
-    "first-steps": "start set up provider key welcome begin démarrer commencer premiers pas installer fournisseur clé bienvenue",
+    "recently-deleted": "bin trash restore recover bring back undo "
+    "corbeille restaurer récupérer rétablir supprimés effacés",
+    "first-steps": (
+        "start set up provider key welcome begin démarrer commencer premiers pas installer fournisseur clé bienvenue"
+    ),
     "find": "look search text chercher trouver texte rechercher",
     "search-everywhere": "find look all chercher trouver partout tout",
     "pinned-messages": "favourites bookmarks favoris signets marque-pages",
@@ -33,7 +36,9 @@ WORDS = {
     "run-on": "resume go on play reprendre poursuivre lancer",
     "replay-run": "play again review history rewind rejouer revoir relire historique revenir bifurquer copie curseur",
     "focus-composer": "type prompt ask send écrire saisir demander envoyer",
-    "go-to-waiting": "answer approve accept reject répondre approuver autoriser accepter refuser permettre décider accord attente",
+    "go-to-waiting": (
+        "answer approve accept reject répondre approuver autoriser accepter refuser permettre décider accord attente"
+    ),
     "next-part": "jump switch passer aller clavier volet",
     "previous-part": "jump switch back passer aller clavier volet",
     "attach-pictures": "add upload image photo pdf ajouter joindre envoyer fichier image pièce jointe",

@@ -66,11 +66,21 @@ def _agents(window: WindowParts) -> Iterator[Command]:
     for agent in window.chat.choices.agents:
         hint = f"{agent.config.purpose or agent.config.provider} · {window.chat.choices.labels[agent.id]}"
         run = partial(window.chat.header.agent_chosen.emit, agent.id)
-        yield Command(_("Agent: {name}", name=agent.name), run, hint, "bot", in_every_language("Agent"), f"agent:{agent.id}", _("Agents"))
+        yield Command(
+            _("Agent: {name}", name=agent.name),
+            run,
+            hint,
+            "bot",
+            in_every_language("Agent"),
+            f"agent:{agent.id}",
+            _("Agents"),
+        )
     for item in ready_agents({agent.name for agent in window.chat.choices.agents}):
         run = partial(window.chat.add_agent, item.key)
         also = f"{item.also} {item.detail} {in_every_language('Agent')}"
-        yield Command(_("Add agent: {name}", name=item.text), run, item.detail, "plus", also, f"ready:{item.key}", _("Agents"))
+        yield Command(
+            _("Add agent: {name}", name=item.text), run, item.detail, "plus", also, f"ready:{item.key}", _("Agents")
+        )
 
 
 def _models(window: WindowParts) -> Iterator[Command]:
@@ -81,4 +91,12 @@ def _models(window: WindowParts) -> Iterator[Command]:
             run = partial(window.chat.header.model_chosen.emit, key)
             hint = " · ".join(filter(None, (info.provider, describe(info))))
             text = _("Model: {name}", name=info.label or info.name)
-            yield Command(text, run, hint, "cpu", f"{info.name} {info.provider} {in_every_language('Model')}", f"model:{key}", _("Models"))
+            yield Command(
+                text,
+                run,
+                hint,
+                "cpu",
+                f"{info.name} {info.provider} {in_every_language('Model')}",
+                f"model:{key}",
+                _("Models"),
+            )

@@ -55,7 +55,15 @@ class DiffView(QWidget):
         # The right one's scroll bar moves both.
         self.left.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._between = Line(self, vertical=True)
-        fill(QHBoxLayout(self), (self.inline, 1), (self.left, 1), self._between, (self.right, 1), margins=(0, 0, 0, 0), spacing=0)
+        fill(
+            QHBoxLayout(self),
+            (self.inline, 1),
+            (self.left, 1),
+            self._between,
+            (self.right, 1),
+            margins=(0, 0, 0, 0),
+            spacing=0,
+        )
         for one, other in ((self.left, self.right), (self.right, self.left)):
             one.verticalScrollBar().valueChanged.connect(other.verticalScrollBar().setValue)
             one.horizontalScrollBar().valueChanged.connect(other.horizontalScrollBar().setValue)
@@ -127,7 +135,11 @@ class DiffView(QWidget):
             if self._changed(text, number) and (number == 0 or not self._changed(text, number - 1))
         ]
         here = text.textCursor().blockNumber()
-        later = [number for number in starts if number > here] if step > 0 else [number for number in reversed(starts) if number < here]
+        later = (
+            [number for number in starts if number > here]
+            if step > 0
+            else [number for number in reversed(starts) if number < here]
+        )
         if later or starts:
             text.scroll_to(later[0] if later else starts[0 if step > 0 else -1])
 
@@ -198,7 +210,9 @@ class DiffView(QWidget):
             places = [place for place, row in enumerate(self._rows) if row.kind in kinds]
             spans: list[Span] = []
             line = column = 0
-            for _start, kind, value in self._lexer.get_tokens_unprocessed("\n".join(self._rows[place].text for place in places)):
+            for _start, kind, value in self._lexer.get_tokens_unprocessed(
+                "\n".join(self._rows[place].text for place in places)
+            ):
                 colour = colour_of(kind, tokens)
                 for number, part in enumerate(value.split("\n")):
                     if number:
@@ -222,7 +236,9 @@ class DiffView(QWidget):
                     continue
                 row = self._rows[place]
                 if row.kind in ("hunk", "note"):
-                    text.colour(number, [(0, len(text.document().findBlockByNumber(number).text()), tokens.muted_text)], ())
+                    text.colour(
+                        number, [(0, len(text.document().findBlockByNumber(number).text()), tokens.muted_text)], ()
+                    )
                 elif place in self._syntax or place in self._marks:
                     syntax = self._syntax.get(place, [])
                     if row.kind:

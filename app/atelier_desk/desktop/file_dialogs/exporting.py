@@ -70,7 +70,9 @@ def _write(path: Path, title: str, text: str) -> None:
         else:
             path.write_bytes(exported(text, title, kind))
     except OSError as error:
-        raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or str(error)) from error
+        raise UsageError(
+            N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or str(error)
+        ) from error
 
 
 def pdf(title: str, text: str) -> bytes:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QLocale, QModelIndex, QPersistentModelIndex, QSize
-from PySide6.QtWidgets import QFileDialog, QFileSystemModel, QStyledItemDelegate, QStyleOptionViewItem, QToolButton, QTreeView
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QFileSystemModel,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolButton,
+    QTreeView,
+)
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.support.i18n import _
@@ -46,7 +53,10 @@ def translate_dialog(dialog: QFileDialog) -> QFileDialog:
     tree = dialog.findChild(QTreeView, "treeView")
     if tree is None:
         return dialog
-    for which, text in ((QFileDialog.DialogLabel.LookIn, "Look in:"), (QFileDialog.DialogLabel.FileType, "Files of type:")):
+    for which, text in (
+        (QFileDialog.DialogLabel.LookIn, "Look in:"),
+        (QFileDialog.DialogLabel.FileType, "Files of type:"),
+    ):
         dialog.setLabelText(which, QCoreApplication.translate("QFileDialog", text))
     tree.setItemDelegateForColumn(_SIZE_COLUMN, _Sizes(tree))
     tree.setItemDelegateForColumn(_TYPE, _Kinds(tree))

@@ -65,7 +65,9 @@ class FirstStart(QDialog):
         row = QHBoxLayout()
         row.setSpacing(8)
         self.skip = control(QPushButton(self), "", N_("Skip for now"), look="quiet", on=self.reject)
-        self.back = control(QPushButton(self), "", N_("Back"), on=lambda: self._show_step(self.stack.currentIndex() - 1))
+        self.back = control(
+            QPushButton(self), "", N_("Back"), on=lambda: self._show_step(self.stack.currentIndex() - 1)
+        )
         self.next = control(QPushButton(self), look="primary", on=lambda: self.jobs.once("next", self._next))
         self.place = label("", "small", self)
         for button, name in ((self.skip, "skip"), (self.back, "back"), (self.next, "next")):

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QButtonGroup, QFrame, QGridLayout, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.first_start.connection_test import chat_models
@@ -35,7 +44,9 @@ if TYPE_CHECKING:
 COLUMNS = 4
 TILE = 118
 """Minimum width of a tile, in logical pixels at 100 %, which determines the number per row."""
-STARTER_ABOUT = N_("Works offline right away, for sums, tasks, memories and questions. Too small for real conversation.")
+STARTER_ABOUT = N_(
+    "Works offline right away, for sums, tasks, memories and questions. Too small for real conversation."
+)
 
 
 class ModelStep(Step):
@@ -63,7 +74,8 @@ class ModelStep(Step):
         self._grid.setSpacing(8)
         self._panel = QVBoxLayout()
         self.starter = self._add(
-            TileChoice("starter", N_("Starter, offline"), STARTER_ABOUT, self, config=None, proposed=STARTER), show=False
+            TileChoice("starter", N_("Starter, offline"), STARTER_ABOUT, self, config=None, proposed=STARTER),
+            show=False,
         )
         for preset in (next(each for each in PRESETS if each.id == name) for name in FIRST):
             config = ProviderConfig(name=preset.title, kind=preset.kind, base_url=preset.url)
@@ -71,15 +83,25 @@ class ModelStep(Step):
         known = {preset.kind for preset in PRESETS}
         for entry in provider_types():
             if entry.model and entry.kind not in known:
-                self._service(entry.kind, entry.title, ProviderConfig(name=entry.name, kind=entry.kind), entry.model, "", entry.hint)
+                self._service(
+                    entry.kind,
+                    entry.title,
+                    ProviderConfig(name=entry.name, kind=entry.kind),
+                    entry.model,
+                    "",
+                    entry.hint,
+                )
         about = N_("Any OpenAI-compatible server, on this computer or elsewhere.")
         self.other = self._add(
             TileChoice(
-                "other", N_("Other address"), about, self, config=ProviderConfig(name="new", kind=any_server_type().kind), monogram="…",
+                "other", N_("Other address"), about, self,
+                config=ProviderConfig(name="new", kind=any_server_type().kind), monogram="…",
                 address=True, key=N_("API key (if required)"),
             )
         )  # fmt: skip
-        self.services = control(QPushButton(self), "other-services", N_("Choose a service…"), look="link", on=self._ask_preset)
+        self.services = control(
+            QPushButton(self), "other-services", N_("Choose a service…"), look="link", on=self._ask_preset
+        )
         self.services.setAutoDefault(False)
         fill(self.other.below, fill(QHBoxLayout(), self.services, 1))
         self._detection_status = label("", "small", self)
@@ -96,7 +118,9 @@ class ModelStep(Step):
         self._add(made)
         if keys:
             place = keys.removeprefix("https://")
-            link = control(QPushButton(made), f"{name}-get-key", lambda: _("Get an API key: {place}", place=place), look="link")
+            link = control(
+                QPushButton(made), f"{name}-get-key", lambda: _("Get an API key: {place}", place=place), look="link"
+            )
             link.setAutoDefault(False)
             link.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(keys)))
             fill(made.below, fill(QHBoxLayout(), link, 1))
@@ -129,7 +153,9 @@ class ModelStep(Step):
         fill(self.column, self._grid, (area, 1))
         self.busy = Busy(self)
         self.test = control(QPushButton(self), "model-test", N_("Try it"), name=N_("Test the model"), on=self.run_test)
-        self.save_button = control(QPushButton(self), "model-keep", N_("Save without testing"), look="link", on=self._save)
+        self.save_button = control(
+            QPushButton(self), "model-keep", N_("Save without testing"), look="link", on=self._save
+        )
         for button in (self.test, self.save_button):
             button.setAutoDefault(False)
         self.save_button.hide()
@@ -145,7 +171,12 @@ class ModelStep(Step):
             self._grid.setColumnStretch(column, 1 if column < self._columns else 0)
         if hasattr(self, "test"):
             tiles: list[QWidget] = [choice.tile for choice in self.choices]
-            fields = [field for choice in self.choices for field in (choice.url, choice.key, choice.model) if field is not None]
+            fields = [
+                field
+                for choice in self.choices
+                for field in (choice.url, choice.key, choice.model)
+                if field is not None
+            ]
             for before, after in pairwise((*tiles, *fields, self.services, self.save_button, self.test)):
                 QWidget.setTabOrder(before, after)
 
@@ -251,14 +282,26 @@ class ModelStep(Step):
             if not model:
                 self._fail(_("This server does not list its models; enter the model name."))
                 return
-            trial = await (providers.try_draft(draft, model) if draft is not None else providers.try_model(builtin_type().kind, model))
+            trial = await (
+                providers.try_draft(draft, model)
+                if draft is not None
+                else providers.try_model(builtin_type().kind, model)
+            )
         except Exception as error:
             self._fail(await self._reason(draft, error))
             self.save_button.setVisible(draft is not None)
             return
         self._tried = (draft, model)
         shown = model if draft is not None else _("Starter, offline")
-        self.busy.note(_("{model} answered in {time}: “{text}”", model=shown, time=duration(trial.ms), text=shorten(trial.text, 90)), "ok")
+        self.busy.note(
+            _(
+                "{model} answered in {time}: “{text}”",
+                model=shown,
+                time=duration(trial.ms),
+                text=shorten(trial.text, 90),
+            ),
+            "ok",
+        )
         self.ready_changed.emit()
 
     def _save(self) -> None:
@@ -275,7 +318,11 @@ class ModelStep(Step):
         if draft is None or not isinstance(error, ProviderError):
             return error_text(error)
         if error.code == "auth":
-            return Sentence(lambda: _("{provider} refused the API key, or needs one. Check the key above.", provider=draft.config.name))
+            return Sentence(
+                lambda: _(
+                    "{provider} refused the API key, or needs one. Check the key above.", provider=draft.config.name
+                )
+            )
         if not doubtful(error):
             return Sentence(lambda: error.in_words(_))
         try:
@@ -303,7 +350,9 @@ class ModelStep(Step):
         """The name under which it is stored: that of the same server if it exists, else an unused one."""
         providers = self._bridge.engine.providers
         there: list[ProviderConfig] = await providers.list()
-        same = next((each for each in there if (each.kind, each.base_url) == (draft.config.kind, draft.config.base_url)), None)
+        same = next(
+            (each for each in there if (each.kind, each.base_url) == (draft.config.kind, draft.config.base_url)), None
+        )
         if same is None:
             used = {each.name for each in there}
             name = draft.config.name if draft.config.name not in used else name_for(draft.config, used)

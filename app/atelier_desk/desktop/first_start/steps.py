@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.pages.general import LANGUAGE_CHOICES, THEMES
@@ -32,12 +41,20 @@ FACTS = (
     (
         "hard-drive",
         N_("Private and local"),
-        N_("Everything stays on this computer unless you connect a remote model server. An API key is sent only to its own service."),
+        N_(
+            "Everything stays on this computer unless you connect a remote model server. An API key is sent only to "
+            "its own service."
+        ),
     ),
 )
 """Icon, title and sentence of what a new user should know."""
 GOALS = (
-    (N_("Calculate"), N_("What is 12% of 840?"), "calculator", N_("The agent calls a tool; open its card to see the details.")),
+    (
+        N_("Calculate"),
+        N_("What is 12% of 840?"),
+        "calculator",
+        N_("The agent calls a tool; open its card to see the details."),
+    ),
     (
         N_("Add a task"),
         N_("Add a task: prepare the Monday meeting."),
@@ -167,7 +184,13 @@ class GoalButton(QPushButton):
         self._goal = label("", "", self, wrap=True)
         self._shows = label("", "small", self, wrap=True)
         texts = fill(QVBoxLayout(), self._title, self._goal, self._shows, spacing=3)
-        fill(QHBoxLayout(self), (self._picture, 0, Qt.AlignmentFlag.AlignTop), (texts, 1), margins=(16, 14, 16, 14), spacing=14)
+        fill(
+            QHBoxLayout(self),
+            (self._picture, 0, Qt.AlignmentFlag.AlignTop),
+            (texts, 1),
+            margins=(16, 14, 16, 14),
+            spacing=14,
+        )
         for part in (self._picture, self._title, self._goal, self._shows):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         bind(self._apply_style, on="look")
@@ -219,7 +242,11 @@ class GoalStep(Step):
             self.buttons.append(button)
         self.column.addStretch(1)
         bind_text(
-            self.intro, N_("Choose an example, or finish and write your own. Each starts a workflow that you can continue or delete.")
+            self.intro,
+            N_(
+                "Choose an example, or finish and write your own. Each starts a workflow that you can continue or "
+                "delete."
+            ),
         )
         bind_text(self.title, N_("Try an example"))
         bind(self._show, on="language")

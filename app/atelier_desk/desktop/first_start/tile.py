@@ -99,14 +99,19 @@ class TileChoice(QWidget):
     """
 
     def __init__(
-        self, name: str, title: Text, about: Text, parent: QWidget, *, config: ProviderConfig | None, monogram: str = "",
+        self, name: str, title: Text, about: Text, parent: QWidget, *, config: ProviderConfig | None,
+        monogram: str = "",
         proposed: str = "", keys: str = "", address: bool = False, key: Text = "", models: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         super().__init__(parent)
         self.name, self.config, self.proposed, self.keys = name, config, proposed, keys
         self.tile = Tile(name, title, monogram or letters(text_of(title)), parent)
         self.about = bind_text(label("", "muted", self, wrap=True), about)
-        self.url = control(QLineEdit(self), f"{name}-url", hint=N_("Address, for example https://api.example.com/v1")) if address else None
+        self.url = (
+            control(QLineEdit(self), f"{name}-url", hint=N_("Address, for example https://api.example.com/v1"))
+            if address
+            else None
+        )
         self.key = control(QLineEdit(self), f"{name}-key", hint=key) if key else None
         self.model = control(ModelBox(self), f"{name}-model", name=N_("Model"))
         self.typed = QLineEdit(self.model)
@@ -129,7 +134,11 @@ class TileChoice(QWidget):
 
     def focus(self) -> None:
         """Focus the first field, or the tile if it has none."""
-        (next((each for each in (self.url, self.key) if each is not None and not each.text()), None) or self.key or self.tile).setFocus()
+        (
+            next((each for each in (self.url, self.key) if each is not None and not each.text()), None)
+            or self.key
+            or self.tile
+        ).setFocus()
 
     def offer(self, models: tuple[str, ...], chosen: str) -> None:
         """Set the server's models as choices; this does not count as a change of input."""
@@ -154,7 +163,9 @@ class TileChoice(QWidget):
         if self.config is None:
             return None
         data = self.config.model_dump()
-        config = ProviderConfig(**(data | {"base_url": self.url.text().strip()})) if self.url is not None else self.config
+        config = (
+            ProviderConfig(**(data | {"base_url": self.url.text().strip()})) if self.url is not None else self.config
+        )
         return ProviderDraft(config, self.key.text().strip() if self.key is not None else "")
 
     def clear_input(self) -> None:

@@ -44,9 +44,15 @@ class FolderButton(Picker):
             menu.addAction(theme().icon("folder", "muted"), visible(folder).replace("&", "&&")).setEnabled(False)
             if folder in self._controller.missing:
                 menu.addAction(theme().icon("triangle-alert", "warn"), _(GONE)).setEnabled(False)
-                menu.addAction(theme().icon("folder-open", "muted"), _("Choose another folder…"), partial(self._controller.replace, folder))
                 menu.addAction(
-                    theme().icon("x", "muted"), _("Revoke access to {name}", name=_name(folder)), partial(self._controller.revoke, folder)
+                    theme().icon("folder-open", "muted"),
+                    _("Choose another folder…"),
+                    partial(self._controller.replace, folder),
+                )
+                menu.addAction(
+                    theme().icon("x", "muted"),
+                    _("Revoke access to {name}", name=_name(folder)),
+                    partial(self._controller.revoke, folder),
                 )
                 continue
             if self._controller.trust_matters(folder):
@@ -57,7 +63,9 @@ class FolderButton(Picker):
                 if trusted is not False:
                     menu.addAction(_("Do not trust this folder"), partial(self._controller.trust, [folder], False))
             menu.addAction(
-                theme().icon("x", "muted"), _("Revoke access to {name}", name=_name(folder)), partial(self._controller.revoke, folder)
+                theme().icon("x", "muted"),
+                _("Revoke access to {name}", name=_name(folder)),
+                partial(self._controller.revoke, folder),
             )
         if self._controller.recent:
             if menu.actions():
@@ -65,7 +73,9 @@ class FolderButton(Picker):
             menu.addAction(_("Recent folders")).setEnabled(False)
         for folder in self._controller.recent:
             shown = visible(short_path(folder)).replace("&", "&&")
-            menu.addAction(theme().icon("history", "muted"), shown, partial(self._controller.grant, [folder])).setToolTip(visible(folder))
+            menu.addAction(
+                theme().icon("history", "muted"), shown, partial(self._controller.grant, [folder])
+            ).setToolTip(visible(folder))
         menu.addSeparator()
         menu.addAction(theme().icon("plus", "muted"), _("Grant a folder…"), self._controller.ask)
         menu.popup(self.mapToGlobal(QPoint(0, self.height())))
@@ -80,7 +90,9 @@ class FolderButton(Picker):
         missing = [folder for folder in folders if folder in self._controller.missing]
         mark(self, "picker-warn" if missing else "picker")
         self.setIcon(
-            theme().icon("triangle-alert", "warn", 14) if missing else theme().icon("folder", "muted" if open_ or not folders else "ok", 14)
+            theme().icon("triangle-alert", "warn", 14)
+            if missing
+            else theme().icon("folder", "muted" if open_ or not folders else "ok", 14)
         )
         self.setIconSize(QSize(theme().px(14), theme().px(14)))
         first = _name((missing or folders)[0]) if folders else ""
@@ -92,18 +104,29 @@ class FolderButton(Picker):
         folders = self._controller.folders
         if not folders:
             return _("Grant agents access to a folder")
-        hint = [_("Put it back in its place, choose another folder, or revoke access.")] if self._controller.missing else []
+        hint = (
+            [_("Put it back in its place, choose another folder, or revoke access.")]
+            if self._controller.missing
+            else []
+        )
         told = ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders))
         return "\n".join([told, *map(self._state_line, folders), *hint])
 
     def _state_line(self, folder: str) -> str:
         if folder in self._controller.missing:
             return f"{folder}: {_(GONE)}"
-        return f"{folder}: {_(trust_text(self._controller.trusted.get(folder)))}" if self._controller.trust_matters(folder) else folder
+        return (
+            f"{folder}: {_(trust_text(self._controller.trusted.get(folder)))}"
+            if self._controller.trust_matters(folder)
+            else folder
+        )
 
     def _called(self) -> str:
         folders = self._controller.folders
-        names = [_("{name}: missing", name=_name(each)) if each in self._controller.missing else _name(each) for each in folders]
+        names = [
+            _("{name}: missing", name=_name(each)) if each in self._controller.missing else _name(each)
+            for each in folders
+        ]
         return _("Folders: {names}", names=", ".join(names)) if folders else _("Grant a folder…")
 
 

@@ -93,7 +93,9 @@ class FolderController(QObject):
         engine = self._bridge.engine
         listed = await engine.workflows.list(limit=_MAX_CHECKED)
         newest = sorted(listed, key=lambda each: each.updated_at, reverse=True)
-        used = tuple(dict.fromkeys(folder for each in newest for folder in each.workspace if folder not in folders))[: 2 * RECENT]
+        used = tuple(dict.fromkeys(folder for each in newest for folder in each.workspace if folder not in folders))[
+            : 2 * RECENT
+        ]
         missing = await engine.files.missing(used) if used else ()
         recent = tuple(folder for folder in used if folder not in missing)[:RECENT]
         if folders == self.folders and recent != self.recent:
@@ -112,7 +114,8 @@ class FolderController(QObject):
         """Whether trust is worth showing: the folder holds instructions, or was trusted and may get some."""
         return folder in self.instructed or bool(self.trusted.get(folder))
 
-    # -- whether they are there ---------------------------------------------------------------------------------------------------
+    # -- whether they are there
+    # ---------------------------------------------------------------------------------------------------
     def refresh(self) -> None:
         """Check again whether the folders exist and hold instructions."""
         if self.folders and self._bridge.ready:
@@ -210,7 +213,9 @@ class FolderController(QObject):
         """
         files = self._bridge.engine.files
         decided = await files.trusted(folders)
-        undecided = [folder for folder in folders if decided[folder] is None and await files.instruction_files((folder,))]
+        undecided = [
+            folder for folder in folders if decided[folder] is None and await files.instruction_files((folder,))
+        ]
         if undecided and workflow_id == self.workflow_id:
             await self._ask_trust(undecided)
 

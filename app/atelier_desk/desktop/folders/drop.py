@@ -39,7 +39,11 @@ class FolderDrop(QObject):
         window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if isinstance(event, QDropEvent) and event.type() in (QEvent.Type.DragEnter, QEvent.Type.DragMove, QEvent.Type.Drop):
+        if isinstance(event, QDropEvent) and event.type() in (
+            QEvent.Type.DragEnter,
+            QEvent.Type.DragMove,
+            QEvent.Type.Drop,
+        ):
             folders = folders_of(event.mimeData())
             files = [name for name in files_of(event.mimeData()) if (name.rstrip("/") or "/") not in folders]
             if folders or files:

@@ -13,7 +13,9 @@ _NAMED = 5
 """Maximum number of files named."""
 
 
-def ask_trust(parent: QWidget, folders: Sequence[str], found: Sequence[str], then: Callable[[bool], object]) -> QMessageBox:
+def ask_trust(
+    parent: QWidget, folders: Sequence[str], found: Sequence[str], then: Callable[[bool], object]
+) -> QMessageBox:
     """Ask; ``then`` receives the answer.
 
     After Esc it is not called: the folder stays untrusted and is asked about again.
@@ -22,7 +24,9 @@ def ask_trust(parent: QWidget, folders: Sequence[str], found: Sequence[str], the
         found: the files with instructions in the folders.
     """
     box = MessageBox(parent, "trust-question")
-    named = ngettext("Do you trust {folders}?", "Do you trust these folders?\n{folders}", len(folders), folders="\n".join(folders))
+    named = ngettext(
+        "Do you trust {folders}?", "Do you trust these folders?\n{folders}", len(folders), folders="\n".join(folders)
+    )
     box.setText(named)
     box.setInformativeText(
         "\n\n".join(
@@ -32,7 +36,10 @@ def ask_trust(parent: QWidget, folders: Sequence[str], found: Sequence[str], the
                     "only if you know who wrote them: a folder from someone else may contain harmful instructions."
                 ),
                 found_text(found),
-                _("Agents can work there either way. To change your answer later, click the folder above the messages."),
+                _(
+                    "Agents can work there either way. To change your answer later, click the folder above the "
+                    "messages."
+                ),
             )
         )
     )

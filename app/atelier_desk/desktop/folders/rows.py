@@ -55,7 +55,9 @@ class FolderRows(QWidget):
             state.clicked.connect(lambda *_on: self._controller.trust([folder], False))
         else:
             state.clicked.connect(lambda *_on: self._controller.ask_trust([folder]))
-        remove = control(IconButton("x", parent=row, size=14), "files-ungrant", on=partial(self._controller.revoke, folder))
+        remove = control(
+            IconButton("x", parent=row, size=14), "files-ungrant", on=partial(self._controller.revoke, folder)
+        )
         bind_text(remove, tip=lambda: _("Revoke access to {name}", name=Path(folder).name))
         fill(QHBoxLayout(row), (name, 1), state, remove, margins=(0, 0, 0, 0), spacing=4)
         return row
@@ -82,7 +84,9 @@ class RecentFolders(QWidget):
         self.setVisible(bool(self._controller.recent))
 
     def _button(self, folder: str) -> QPushButton:
-        button = control(QPushButton(self), "recent-folder", look="chip-plain", on=partial(self._controller.grant, [folder]))
+        button = control(
+            QPushButton(self), "recent-folder", look="chip-plain", on=partial(self._controller.grant, [folder])
+        )
         tint(button, "folder", "muted", 14)
         text = " " + cut(Path(folder).name or folder).replace("&", "&&")
         return bind_text(button, lambda: text, tip=lambda: folder, name=lambda: _("Grant {folder}", folder=folder))

@@ -25,7 +25,9 @@ SHOWN_AFTER_MS = 800
 """Milliseconds before progress is shown."""
 
 
-def ask_undo(bridge: Bridge, parent: QWidget, changes: Sequence[Change], told: Callable[[str], object]) -> QMessageBox | None:
+def ask_undo(
+    bridge: Bridge, parent: QWidget, changes: Sequence[Change], told: Callable[[str], object]
+) -> QMessageBox | None:
     """Confirm and undo changes to files; ``told`` receives the result. Returns None if nothing is left to undo."""
     alive = [change for change in changes if change.undoable]
     if not alive:
@@ -45,7 +47,9 @@ def ask_undo(bridge: Bridge, parent: QWidget, changes: Sequence[Change], told: C
     )
 
 
-async def undo_changes(bridge: Bridge, parent: QWidget, workflow_id: str, ids: Sequence[str], *, force: bool = False) -> list[UndoneChange]:
+async def undo_changes(
+    bridge: Bridge, parent: QWidget, workflow_id: str, ids: Sequence[str], *, force: bool = False
+) -> list[UndoneChange]:
     """Undo changes, newest first; returns the result of each.
 
     After ``SHOWN_AFTER_MS`` a progress dialog appears; cancelling keeps the older changes.
@@ -90,7 +94,13 @@ class _Progress(QProgressDialog):
 
 
 async def _undo_changes(
-    bridge: Bridge, parent: QWidget, workflow_id: str, ids: Sequence[str], told: Callable[[str], object], *, force: bool = False
+    bridge: Bridge,
+    parent: QWidget,
+    workflow_id: str,
+    ids: Sequence[str],
+    told: Callable[[str], object],
+    *,
+    force: bool = False,
 ) -> None:
     done = await undo_changes(bridge, parent, workflow_id, ids, force=force)
     left = [each for each in done if each.problem is not None]
@@ -99,7 +109,11 @@ async def _undo_changes(
         told(ngettext("{n} change undone", "{n} changes undone", count))
     if left:
         again = [each.change.id for each in left if can_be_forced(each)]
-        anyway = (lambda: bridge.jobs.start(_undo_changes(bridge, parent, workflow_id, again, told, force=True))) if again else None
+        anyway = (
+            (lambda: bridge.jobs.start(_undo_changes(bridge, parent, workflow_id, again, told, force=True)))
+            if again
+            else None
+        )
         ask_about_left(parent, left, some=bool(count), anyway=anyway)
 
 
@@ -113,7 +127,10 @@ def undo_left_text(left: Sequence[UndoneChange]) -> list[str]:
     found: dict[str, None] = {}
     for each in left:
         if each.problem is not None and each.problem.code == "workspace_gone":
-            text = _("The folder {folder} no longer exists. Put it back in its place, then undo again.", folder=each.change.root)
+            text = _(
+                "The folder {folder} no longer exists. Put it back in its place, then undo again.",
+                folder=each.change.root,
+            )
             found[text] = None
         elif each.problem is not None:
             found[failure_text.in_words(each.problem)] = None
@@ -122,7 +139,9 @@ def undo_left_text(left: Sequence[UndoneChange]) -> list[str]:
     return [*texts[:NAMED], *more]
 
 
-def ask_about_left(parent: QWidget, left: Sequence[UndoneChange], *, some: bool, anyway: Callable[[], object] | None = None) -> QMessageBox:
+def ask_about_left(
+    parent: QWidget, left: Sequence[UndoneChange], *, some: bool, anyway: Callable[[], object] | None = None
+) -> QMessageBox:
     """``undo-both``: what was not undone and why.
 
     With ``anyway`` the user can force it; ``some``: other changes were undone.
@@ -133,7 +152,9 @@ def ask_about_left(parent: QWidget, left: Sequence[UndoneChange], *, some: bool,
     if anyway is not None:
         forced = box.add(_("Undo anyway"), "undo-anyway", QMessageBox.ButtonRole.DestructiveRole, "danger")
         forced.clicked.connect(lambda *_on: anyway())
-    leave = box.add(_("Keep as is") if anyway is not None else _("Close"), "undo-leave", QMessageBox.ButtonRole.RejectRole)
+    leave = box.add(
+        _("Keep as is") if anyway is not None else _("Close"), "undo-leave", QMessageBox.ButtonRole.RejectRole
+    )
     box.setDefaultButton(leave)
     box.setEscapeButton(leave)
     box.open()

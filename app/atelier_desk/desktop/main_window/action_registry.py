@@ -54,7 +54,15 @@ class ActionSpec:
 
 
 def action(
-    name: str, text: str, *, group: str, shortcut: str = "", icon: str = "", keywords: str = "", checkable: bool = False, early: Early = ""
+    name: str,
+    text: str,
+    *,
+    group: str,
+    shortcut: str = "",
+    icon: str = "",
+    keywords: str = "",
+    checkable: bool = False,
+    early: Early = "",
 ) -> Callable[[Method], Method]:
     """Make a window's method an action; it is called without arguments, or with the new state when checkable."""
 
@@ -135,7 +143,9 @@ class ActionRegistry(QObject):
 
     def holder(self, keys: QKeySequence, name: str) -> ActionSpec | None:
         """The action with these keys, other than the one called ``name``."""
-        return next((spec for spec, made in self if spec.name != name and not keys.isEmpty() and made.shortcut() == keys), None)
+        return next(
+            (spec for spec, made in self if spec.name != name and not keys.isEmpty() and made.shortcut() == keys), None
+        )
 
     def __getitem__(self, name: str) -> QAction:
         return self._entries[name][1]

@@ -77,11 +77,25 @@ class ClosingQuestion(QObject):
         box.setInformativeText(f"{named(list(working.values()))}\n\n{saved}")
         runs = window.bridge.engine.runs
         choices: list[tuple[str, str, QMessageBox.ButtonRole, str, Callable[[], object]]] = [
-            (_("Stop and quit"), "closing-stop", role.DestructiveRole, "danger", lambda: self._then(self._stop(list(working)))),
-            (_("Continue at next start"), "closing-next-start", role.AcceptRole, "", lambda: self._then(runs.continue_at_start())),
+            (
+                _("Stop and quit"),
+                "closing-stop",
+                role.DestructiveRole,
+                "danger",
+                lambda: self._then(self._stop(list(working))),
+            ),
+            (
+                _("Continue at next start"),
+                "closing-next-start",
+                role.AcceptRole,
+                "",
+                lambda: self._then(runs.continue_at_start()),
+            ),
         ]
         if there_is_a_tray():
-            choices.append((_("Keep running in background"), "closing-background", role.AcceptRole, "primary", self._to_background))
+            choices.append(
+                (_("Keep running in background"), "closing-background", role.AcceptRole, "primary", self._to_background)
+            )
         for text, name, kind, variant, then in choices:
             box.add(text, name, kind, variant).clicked.connect(lambda *_on, then=then: then())
         stay = box.add(_("Cancel"), "closing-cancel", role.RejectRole)

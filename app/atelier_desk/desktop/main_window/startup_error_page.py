@@ -56,7 +56,9 @@ class StartupErrorPage(QWidget):
         self._advice = label("", "muted", self._card, wrap=True)
         self._folder = label("", "mono", self._card, wrap=True)
         for shown in (self._text, self._advice, self._folder):
-            shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
+            shown.setTextInteractionFlags(
+                Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+            )
         self.retry = control(QPushButton(self._card), "startup-retry", N_("Try again"), look="primary")
         self.copy = control(QPushButton(self._card), "startup-copy", N_("Copy details"), on=self._copy)
         self.quit = control(QPushButton(self._card), "startup-quit", N_("Quit"))
@@ -75,7 +77,9 @@ class StartupErrorPage(QWidget):
         localized = getattr(error, "localized", None)
         bind_text(self._title, TITLES.get(code, N_("Atelier could not open your data")))
         bind_text(self._text, lambda: localized(_) if localized is not None else str(error))
-        bind_text(self._advice, ADVICE.get(code, N_("Try again. If the problem persists, copy the details and report them.")))
+        bind_text(
+            self._advice, ADVICE.get(code, N_("Try again. If the problem persists, copy the details and report them."))
+        )
         self._folder.setText(data_dir)
         self._folder.setVisible(bool(data_dir))
         bind(self._fit)
@@ -92,7 +96,10 @@ class StartupErrorPage(QWidget):
         from atelier_desk import __version__
 
         trace = "".join(traceback.format_exception(self._error)) if self._error is not None else ""
-        return f"Atelier {__version__}\n{platform.platform()} Python {platform.python_version()}\n{self._data_dir}\n\n{trace}"
+        return (
+            f"Atelier {__version__}\n{platform.platform()} Python "
+            f"{platform.python_version()}\n{self._data_dir}\n\n{trace}"
+        )
 
     def _fit(self) -> None:
         self._icon.setPixmap(theme().pixmap("triangle-alert", "err", theme().px(22), self.devicePixelRatioF()))

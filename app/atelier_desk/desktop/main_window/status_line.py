@@ -32,14 +32,21 @@ class StatusWatch(QObject):
 
     def _show_work(self) -> None:
         states = {each.status.value for each in self._window.sidebar.model.workflows}
-        self._window.sidebar.foot.show_work("working" if "running" in states else "waiting" if "waiting" in states else "ready")
+        self._window.sidebar.foot.show_work(
+            "working" if "running" in states else "waiting" if "waiting" in states else "ready"
+        )
 
     def _on_stream(self, event: StreamEvent) -> None:
         data = event.payload
         if isinstance(data, Failure) and data.code == "auth" and data.provider:
             self._refused.add(data.provider)
             self._check()
-        elif self._refused and isinstance(data, TextPayload) and not event.depth and event.workflow_id == self._window.chat.workflow_id:
+        elif (
+            self._refused
+            and isinstance(data, TextPayload)
+            and not event.depth
+            and event.workflow_id == self._window.chat.workflow_id
+        ):
             self._refused.discard(self._window.chat.choices.model[0])  # the provider answered
             self._check()
 

@@ -40,7 +40,14 @@ def move_focus(window: WindowParts, by: int) -> None:
     talk = [window.chat.view, window.chat.composer.field] if middle is window.chat else [middle]
     parts: list[QWidget] = [part for part in (window.sidebar.list, *talk, *panes) if part.isVisible()]
     focus = QApplication.focusWidget()
-    at = next((number for number, part in enumerate(parts) if focus is not None and (part is focus or part.isAncestorOf(focus))), -1)
+    at = next(
+        (
+            number
+            for number, part in enumerate(parts)
+            if focus is not None and (part is focus or part.isAncestorOf(focus))
+        ),
+        -1,
+    )
     if at < 0:  # outside the parts: in the header or over the list
         at = 0 if focus is not None and window.sidebar.isAncestorOf(focus) else len(talk)
     entrance(parts[(at + by) % len(parts)]).setFocus(Qt.FocusReason.TabFocusReason)

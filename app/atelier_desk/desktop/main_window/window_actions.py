@@ -100,7 +100,11 @@ class WindowActions(ChildWindows):
         self._with_current(lambda key: self.sidebar.workflow_actions.print_(key))
 
     @action(
-        "import-workflow", N_("Import workflow or chats…"), group="workflow", icon="import", keywords="chatgpt claude open webui librechat"
+        "import-workflow",
+        N_("Import workflow or chats…"),
+        group="workflow",
+        icon="import",
+        keywords="chatgpt claude open webui librechat",
     )
     def import_workflow(self) -> None:
         self.sidebar.workflow_actions.importer.ask()
@@ -118,7 +122,11 @@ class WindowActions(ChildWindows):
         self._with_current(lambda key: self.sidebar.workflow_actions.archive([key]))
 
     @action(
-        "workflow-settings", N_("Workflow settings…"), group="workflow", icon="sliders-horizontal", keywords="budget instructions limits"
+        "workflow-settings",
+        N_("Workflow settings…"),
+        group="workflow",
+        icon="sliders-horizontal",
+        keywords="budget instructions limits",
     )
     def workflow_settings(self) -> None:
         self.chat.open_settings()
@@ -133,7 +141,13 @@ class WindowActions(ChildWindows):
     def choose_profile(self) -> None:
         self.chat.composer.profiles.open()
 
-    @action("grant-folder", N_("Grant a folder…"), group="workflow", icon="folder-open", keywords="workspace files directory project")
+    @action(
+        "grant-folder",
+        N_("Grant a folder…"),
+        group="workflow",
+        icon="folder-open",
+        keywords="workspace files directory project",
+    )
     def grant_folder(self) -> None:
         self.chat.folders.ask()
 
@@ -141,7 +155,14 @@ class WindowActions(ChildWindows):
     def delete_workflow(self) -> None:
         self._with_current(lambda key: self.sidebar.workflow_actions.delete([key]))
 
-    @action("undo-delete", N_("Undo last deletion"), group="workflow", shortcut="Ctrl+Z", icon="undo-2", keywords="restore bring back")
+    @action(
+        "undo-delete",
+        N_("Undo last deletion"),
+        group="workflow",
+        shortcut="Ctrl+Z",
+        icon="undo-2",
+        keywords="restore bring back",
+    )
     def undo_delete(self) -> None:
         self.toasts.undo.undo()
 
@@ -183,7 +204,15 @@ class WindowActions(ChildWindows):
     def stop_run(self) -> None:
         self.chat.stop()
 
-    @action("step-mode", N_("Step mode"), group="run", shortcut="Ctrl+F10", icon="footprints", keywords="debug", checkable=True)
+    @action(
+        "step-mode",
+        N_("Step mode"),
+        group="run",
+        shortcut="Ctrl+F10",
+        icon="footprints",
+        keywords="debug",
+        checkable=True,
+    )
     def step_mode(self, on: bool) -> None:
         if self.conductor is not None:
             self.conductor.set_step_mode(on)
@@ -198,7 +227,14 @@ class WindowActions(ChildWindows):
         if self.conductor is not None:
             self.conductor.step_bar.run_on()
 
-    @action("replay-run", N_("Replay the run"), group="run", shortcut="Ctrl+Shift+R", icon="history", keywords="scrubber fork")
+    @action(
+        "replay-run",
+        N_("Replay the run"),
+        group="run",
+        shortcut="Ctrl+Shift+R",
+        icon="history",
+        keywords="scrubber fork",
+    )
     def replay_run(self) -> None:
         if self.conductor is not None:
             self.conductor.open_replay()
@@ -228,7 +264,9 @@ class WindowActions(ChildWindows):
     def next_part(self) -> None:
         move_focus(self, 1)
 
-    @action("previous-part", N_("Focus previous pane"), group="view", shortcut="Shift+F6", keywords="keyboard focus pane")
+    @action(
+        "previous-part", N_("Focus previous pane"), group="view", shortcut="Shift+F6", keywords="keyboard focus pane"
+    )
     def previous_part(self) -> None:
         move_focus(self, -1)
 
@@ -240,7 +278,14 @@ class WindowActions(ChildWindows):
     def attach_folder(self) -> None:
         self.chat.composer.pick_folder()
 
-    @action("quote-selection", N_("Quote the selected text"), group="run", shortcut="Ctrl+Shift+L", icon="quote", keywords="selection cite")
+    @action(
+        "quote-selection",
+        N_("Quote the selected text"),
+        group="run",
+        shortcut="Ctrl+Shift+L",
+        icon="quote",
+        keywords="selection cite",
+    )
     def quote_selection(self) -> None:
         """Insert the text selected in a message, diff, file or report into the message as a quote."""
         from PySide6.QtWidgets import QApplication
@@ -257,15 +302,35 @@ class WindowActions(ChildWindows):
     def jump_to_latest(self) -> None:
         self.chat.view.scroll_to_end()
 
-    @action("toggle-sidebar", N_("Show or hide the list of workflows"), group="view", shortcut="Ctrl+B", icon="panel-left", early="now")
+    @action(
+        "toggle-sidebar",
+        N_("Show or hide the list of workflows"),
+        group="view",
+        shortcut="Ctrl+B",
+        icon="panel-left",
+        early="now",
+    )
     def toggle_sidebar(self) -> None:
         self.sidebar.setVisible(self.sidebar.isHidden())
 
-    @action("toggle-panes", N_("Show or hide the panes"), group="view", shortcut="Ctrl+Shift+B", icon="panel-right", early="now")
+    @action(
+        "toggle-panes",
+        N_("Show or hide the panes"),
+        group="view",
+        shortcut="Ctrl+Shift+B",
+        icon="panel-right",
+        early="now",
+    )
     def toggle_panes(self) -> None:
         self.rail.set_visible(not self.rail.visible)
 
-    @action("keep-panes-closed", N_("Keep the panes closed"), group="view", keywords="rail right column quiet hide", checkable=True)
+    @action(
+        "keep-panes-closed",
+        N_("Keep the panes closed"),
+        group="view",
+        keywords="rail right column quiet hide",
+        checkable=True,
+    )
     def set_panes_stay_closed(self, on: bool) -> None:
         self.rail.set_stay_closed(on)
 
@@ -315,7 +380,9 @@ class WindowActions(ChildWindows):
 
         if self._palette is None:
             self._palette = CommandPalette(
-                self.actions_, self, lambda: commands(self, self.settings_pages, self.show_settings, self.archived, self.prompts)
+                self.actions_,
+                self,
+                lambda: commands(self, self.settings_pages, self.show_settings, self.archived, self.prompts),
             )
             self._palette.recent = self.ran_last.split("\n") if self.ran_last else []
             self._palette.ran.connect(self._on_ran)
@@ -326,7 +393,15 @@ class WindowActions(ChildWindows):
         if self.bridge.ready:
             self.bridge.jobs.start(self._find_more(), "archived workflows and prompts")
 
-    @action("quick-ask", N_("Quick ask"), group="program", shortcut="Ctrl+Shift+K", icon="zap", keywords="tray background", early="later")
+    @action(
+        "quick-ask",
+        N_("Quick ask"),
+        group="program",
+        shortcut="Ctrl+Shift+K",
+        icon="zap",
+        keywords="tray background",
+        early="later",
+    )
     def quick_ask(self) -> None:
         """Open quick ask, from any window; not before the engine is open."""
         from atelier_desk.desktop.chat.quick_ask import QuickAsk
@@ -394,7 +469,14 @@ class WindowActions(ChildWindows):
     def language_english(self) -> None:
         self.language_requested.emit("en")
 
-    @action("first-steps", N_("First steps"), group="help", icon="sparkles", keywords="welcome help guide model key start", early="later")
+    @action(
+        "first-steps",
+        N_("First steps"),
+        group="help",
+        icon="sparkles",
+        keywords="welcome help guide model key start",
+        early="later",
+    )
     def first_steps(self) -> None:
         self.show_first_steps()
 

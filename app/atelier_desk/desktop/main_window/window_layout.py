@@ -47,7 +47,9 @@ class LayoutKeeper(QObject):
     def _fit(self, *_: object) -> None:
         """Shrink the window when its screen got smaller; its composer would be out of reach."""
         window = self._window
-        if window.isVisible() and not window.windowState() & (Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen):
+        if window.isVisible() and not window.windowState() & (
+            Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen
+        ):
             wanted = fitted(window.frameGeometry(), window.screen().availableGeometry())
             border = window.frameGeometry().size() - window.size()
             window.resize(wanted.size() - border)

@@ -11,7 +11,18 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Toast, ToastHost, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import (
+    ElidedLabel,
+    EmptyState,
+    IconButton,
+    Toast,
+    ToastHost,
+    bind,
+    bind_text,
+    control,
+    fill,
+    label,
+)
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.hover_gate import HoverGate
 from atelier_desk.domain.stream.event import StreamEvent, Topic
@@ -174,7 +185,9 @@ class Pane(QWidget):
         self.tools.addWidget(button)
         return button
 
-    def add_key(self, key: str | QKeySequence.StandardKey, action: Callable[[], object], widget: QWidget | None = None) -> None:
+    def add_key(
+        self, key: str | QKeySequence.StandardKey, action: Callable[[], object], widget: QWidget | None = None
+    ) -> None:
         """Add a shortcut that works while ``widget`` (default: the pane) or a child has the focus."""
         shortcut = QShortcut(QKeySequence(key), widget or self)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)

@@ -23,7 +23,9 @@ WIDTH = 40
 
 
 class PaneStrip(QToolBar):
-    """``pane-strip``, with a button ``open-NAME`` for each pane. A tool bar, which a main window lays out beside its docks."""
+    """``pane-strip``, with a button ``open-NAME`` for each pane. A tool bar, which a main window lays out beside its
+    docks.
+    """
 
     def __init__(self, window: QMainWindow, entries: Iterable[PaneEntry], show_pane: Callable[[str], object]) -> None:
         super().__init__(window)
@@ -33,7 +35,9 @@ class PaneStrip(QToolBar):
         self._buttons: dict[str, IconButton] = {}
         self._counts: dict[str, int] = {}
         for entry in entries:
-            button = self._buttons[entry.name] = control(IconButton(entry.icon, parent=self), f"open-{entry.name}", look="strip")
+            button = self._buttons[entry.name] = control(
+                IconButton(entry.icon, parent=self), f"open-{entry.name}", look="strip"
+            )
             button.clicked.connect(partial(self._open, show_pane, entry.name))
             button.describe(partial(self._tip, entry))
             self.addWidget(button)

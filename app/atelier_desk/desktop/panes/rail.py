@@ -89,12 +89,18 @@ class _DockButtons(QWidget):
 
     def __init__(self, dock: QDockWidget, entry: PaneEntry) -> None:
         super().__init__()
-        self._float = control(IconButton("external-link", parent=self, size=12), f"float-{entry.name}", on=lambda: tear_off(dock))
+        self._float = control(
+            IconButton("external-link", parent=self, size=12), f"float-{entry.name}", on=lambda: tear_off(dock)
+        )
         self._close = control(IconButton("x", parent=self, size=12), f"hide-{entry.name}")
         fill(QHBoxLayout(self), self._float, self._close, margins=(0, 0, 0, 0), spacing=0)
         self._close.clicked.connect(dock.close)
         self._float.describe(
-            lambda: _("Dock {pane}", pane=_(entry.title)) if dock.isFloating() else _("Open {pane} in a window", pane=_(entry.title))
+            lambda: (
+                _("Dock {pane}", pane=_(entry.title))
+                if dock.isFloating()
+                else _("Open {pane} in a window", pane=_(entry.title))
+            )
         )
         self._close.describe(lambda: _("Hide {pane}", pane=_(entry.title)))
         dock.topLevelChanged.connect(lambda *_on: bind_text(self._float))
@@ -194,7 +200,9 @@ class Rail(QWidget):
         """
         right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
         self._rows = self._fitting_rows()
-        stack, behind, drawer = ([dock for dock in self._placed(place) if dock not in away] for place in ("stack", "behind", "drawer"))
+        stack, behind, drawer = (
+            [dock for dock in self._placed(place) if dock not in away] for place in ("stack", "behind", "drawer")
+        )
         for dock in [each for each in self.docks.values() if each not in away]:
             dock.setFloating(False)
             self._window.addDockWidget(below if dock in drawer else right, dock)
@@ -370,14 +378,23 @@ class Rail(QWidget):
 
         Panes omitted from the call to ``resizeDocks`` would all be resized in proportion.
         """
-        shown = {name: dock for name, dock in self.docks.items() if self.drawer.at_side(name) and not dock.visibleRegion().isEmpty()}
+        shown = {
+            name: dock
+            for name, dock in self.docks.items()
+            if self.drawer.at_side(name) and not dock.visibleRegion().isEmpty()
+        }
         now = {name: full_height(self._window, dock) for name, dock in shown.items()}
-        heights = {name: self.panes[name].maximumHeight() + GRIP if self.panes[name].folded else height for name, height in now.items()}
+        heights = {
+            name: self.panes[name].maximumHeight() + GRIP if self.panes[name].folded else height
+            for name, height in now.items()
+        }
         for name in (set(names) & set(shown)) if not folded else ():
             heights[name] = max(self._heights.get(name, 0), theme().px(self._entries[name].height or USUAL))
         lowest = max(shown, key=lambda name: shown[name].geometry().bottom(), default="")
         if lowest:
-            heights[lowest] = max(1, sum(now.values()) - sum(height for name, height in heights.items() if name != lowest))
+            heights[lowest] = max(
+                1, sum(now.values()) - sum(height for name, height in heights.items() if name != lowest)
+            )
             self._window.resizeDocks(list(shown.values()), [heights[name] for name in shown], Qt.Orientation.Vertical)
 
     def _make_pane(self, name: str) -> None:
@@ -475,7 +492,11 @@ class Rail(QWidget):
 
     def _enter_drawer(self) -> None:
         """Focus the drawer so that Esc closes it."""
-        front = [pane for name, pane in self.panes.items() if self.drawer.at_side(name) and not pane.visibleRegion().isEmpty()]
+        front = [
+            pane
+            for name, pane in self.panes.items()
+            if self.drawer.at_side(name) and not pane.visibleRegion().isEmpty()
+        ]
         if front:
             front[0].setFocus()
 

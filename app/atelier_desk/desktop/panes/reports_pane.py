@@ -14,7 +14,17 @@ from atelier_desk.desktop.panes.base import Pane, offer_undo, toast, toasts_of
 from atelier_desk.desktop.panes.times import ago, number, size
 from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
-from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import (
+    Card,
+    ElidedLabel,
+    EmptyState,
+    IconButton,
+    bind,
+    bind_text,
+    control,
+    fill,
+    label,
+)
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import StorageError
@@ -55,7 +65,9 @@ class ReportsPane(Pane):
         self._text = ""
         self._damaged = False
         self._stack = QStackedWidget(self)
-        self.empty = EmptyState("file-text", N_("No reports yet"), N_("Reports that agents write appear here."), parent=self)
+        self.empty = EmptyState(
+            "file-text", N_("No reports yet"), N_("Reports that agents write appear here."), parent=self
+        )
         self.fold_when(self.empty)
         self.list = _List(self)
         self.list.setObjectName("report-list")
@@ -82,14 +94,27 @@ class ReportsPane(Pane):
         self._print = control(IconButton("printer", parent=self), "report-print", tip=N_("Print…"), on=self.print_)
         self._copy = control(IconButton("copy", parent=self), "report-copy", tip=N_("Copy"), on=self.copy)
         self._delete = control(IconButton("trash-2", parent=self), tip=N_("Delete"), on=lambda: self.delete(self._open))
-        top = fill(QHBoxLayout(), self._back, (self._name, 1), self._copy, self._edit, self._export, self._print, self._delete, spacing=0)
+        top = fill(
+            QHBoxLayout(),
+            self._back,
+            (self._name, 1),
+            self._copy,
+            self._edit,
+            self._export,
+            self._print,
+            self._delete,
+            spacing=0,
+        )
         self.view = MarkdownView(self)
         self.view.setObjectName("report-view")
         self.editor = control(TextField(self), "report-editor", look="mono", name=N_("Text of the report"))
         self._warning = control(
             label("", "error", self, wrap=True),
             "report-damaged",
-            N_("This file was changed by another program or is damaged. Keep it as is, write it again, or restore a backup."),
+            N_(
+                "This file was changed by another program or is damaged. Keep it as is, write it again, or restore a "
+                "backup."
+            ),
         )
         self._accept = control(QPushButton(self), "report-accept", N_("Keep as is"), on=self.accept)
         self._pages = QStackedWidget(self)
@@ -100,7 +125,15 @@ class ReportsPane(Pane):
         self._cancel = control(QPushButton(self), "", N_("Cancel"), on=lambda: self._set_editing(False))
         self._save = control(QPushButton(self), "report-save", N_("Save"), look="primary", on=self.save)
         buttons = fill(QHBoxLayout(), 1, self._cancel, self._save)
-        fill(column.body, top, self._warning, (self._accept, 0, Qt.AlignmentFlag.AlignLeft), (self._pages, 1), self._error, buttons)
+        fill(
+            column.body,
+            top,
+            self._warning,
+            (self._accept, 0, Qt.AlignmentFlag.AlignLeft),
+            (self._pages, 1),
+            self._error,
+            buttons,
+        )
         self.editor.textChanged.connect(self._check)
         self._set_editing(False)
         return self._reader
@@ -205,7 +238,9 @@ class ReportsPane(Pane):
         self._save.setEnabled(not over)
         self._error.setVisible(over)
         self._error.setText(
-            _("Too long: {length} of {limit} characters", length=number(length), limit=number(limits.REPORT)) if over else ""
+            _("Too long: {length} of {limit} characters", length=number(length), limit=number(limits.REPORT))
+            if over
+            else ""
         )
 
     def save(self) -> None:

@@ -77,7 +77,9 @@ class SideDrawer(QObject):
         self.names: set[str] = set()
         self.front: list[str] = []
         self._sizes: dict[str, QSize] = {}
-        """Of the panes beside the conversation: Qt squeezes them before they yield, and gives a place that was empty another size."""
+        """Of the panes beside the conversation: Qt squeezes them before they yield, and gives a place that was empty
+        another size.
+        """
         self._over: tuple[QWidget, QWidget, QWidget, QWidget] | None = None
         self._shades: tuple[_Shade, ...] = ()
         """Over the conversation and over what stands left of it."""
@@ -141,8 +143,8 @@ class SideDrawer(QObject):
             QTimer.singleShot(0, self, lambda: self._size(before))
 
     def _free_width(self, narrow: bool) -> None:
-        """Let the window become narrow in one step, as when it is put beside another one: the panes beside the conversation need more
-        room than it will have, and yield only once it has less."""
+        """Let the window become narrow in one step, as when it is put beside another one: the panes beside the
+        conversation need more room than it will have, and yield only once it has less."""
         if self._over is None:
             return
         *_pages, sidebar, strip = self._over
@@ -250,7 +252,12 @@ class SideDrawer(QObject):
         if watched is self._window:
             if kind in (QEvent.Type.Resize, QEvent.Type.Show):
                 self.follow()
-            elif kind == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape and self.open:
+            elif (
+                kind == QEvent.Type.KeyPress
+                and isinstance(event, QKeyEvent)
+                and event.key() == Qt.Key.Key_Escape
+                and self.open
+            ):
                 self.shut()  # nothing in the drawer handled the key
         elif kind == QEvent.Type.Resize and watched is not (self._over and self._over[0]):
             if self.narrow == (self._window.width() < NARROW):  # otherwise the panes have not been moved yet

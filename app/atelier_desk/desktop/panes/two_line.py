@@ -15,7 +15,13 @@ KeyRole = Qt.ItemDataRole.UserRole
 
 
 def two_line_item(
-    view: QListWidget, key: str, title: str, facts: str, icon: str = "", role: Role = "muted", picture: QImage | None = None
+    view: QListWidget,
+    key: str,
+    title: str,
+    facts: str,
+    icon: str = "",
+    role: Role = "muted",
+    picture: QImage | None = None,
 ) -> QListWidgetItem:
     """Append an item; ``key`` identifies it, ``picture`` replaces the icon."""
     item = QListWidgetItem()

@@ -34,7 +34,9 @@ class CreateDialog(FormDialog):
         self.folder = control(QLineEdit(line), "project-folder", hint=N_("Leave empty for web pages only"))
         self.browse = control(QPushButton(line), "project-browse", N_("Choose…"), on=self._browse)
         fill(QHBoxLayout(line), (self.folder, 1), self.browse, margins=(0, 0, 0, 0), spacing=8)
-        caption = self.add_field(_("Folder"), line, _("Read-only. Files listed in .gitignore or that look like secrets are left out."))
+        caption = self.add_field(
+            _("Folder"), line, _("Read-only. Files listed in .gitignore or that look like secrets are left out.")
+        )
         caption.setBuddy(self.folder)
         self.folder.setAccessibleName(_("Folder"))
         self.name = control(QLineEdit(self), "project-name")
@@ -59,7 +61,9 @@ class CreateDialog(FormDialog):
         return ""
 
     def submit(self) -> None:
-        self.accepted_fields.emit(self.name.text().strip(), self.folder.text().strip(), self.embedded.isChecked(), self.watched.isChecked())
+        self.accepted_fields.emit(
+            self.name.text().strip(), self.folder.text().strip(), self.embedded.isChecked(), self.watched.isChecked()
+        )
 
     def _browse(self) -> None:
         ask_folder(self, _("Choose folder"), lambda path: self.folder.setText(str(path)))

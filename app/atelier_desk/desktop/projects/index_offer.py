@@ -70,7 +70,9 @@ class OfferBar(QFrame):
         self.setVisible(bool(folder))
         bind_text(
             self._text,
-            lambda: _("Index “{folder}” so agents can search it?", folder=Path(folder).name or folder) if folder else "",
+            lambda: (
+                _("Index “{folder}” so agents can search it?", folder=Path(folder).name or folder) if folder else ""
+            ),
         )
         self._text.setToolTip(folder)
 

@@ -21,7 +21,9 @@ MOST = len(COLOURS)
 
 def parts_of(languages: Mapping[str, int]) -> list[tuple[str, int]]:
     """Languages by size; those beyond ``MOST`` are combined under the empty name."""
-    order = sorted(((name, count) for name, count in languages.items() if count > 0), key=lambda each: (-each[1], each[0]))
+    order = sorted(
+        ((name, count) for name, count in languages.items() if count > 0), key=lambda each: (-each[1], each[0])
+    )
     rest = sum(count for _name, count in order[MOST:])
     return [*order[:MOST], *([("", rest)] if rest else [])]
 
@@ -55,7 +57,11 @@ class LanguageBar(QWidget):
         self.update()
 
     def _spoken(self) -> str:
-        return _("Languages: {names}", names=", ".join(text for text, _colour in self._texts())) if self._parts else _("Languages")
+        return (
+            _("Languages: {names}", names=", ".join(text for text, _colour in self._texts()))
+            if self._parts
+            else _("Languages")
+        )
 
     def _name(self, language: str, at: int) -> str:
         return language_word(language) if language or at < MOST else _("Others")
@@ -112,7 +118,9 @@ class LanguageBar(QWidget):
             painter.setBrush(style.colour(colour))
             painter.drawEllipse(QRectF(left, top + (row - side) / 2, side, side))
             painter.setPen(QColor(style.tokens.muted))
-            painter.drawText(QRectF(left + style.px(14), top, self.width(), row), int(Qt.AlignmentFlag.AlignVCenter), text)
+            painter.drawText(
+                QRectF(left + style.px(14), top, self.width(), row), int(Qt.AlignmentFlag.AlignVCenter), text
+            )
         painter.end()
 
     def event(self, event: QEvent) -> bool:

@@ -77,7 +77,11 @@ class ProjectList(QListWidget):
         state = self.states.get(project.id)
         if state is not None and state.stage is not IngestStage.DONE:
             return state_word(state)
-        known = _("Indexed {when}", when=ago(project.ingested_at)) if project.ingested_at is not None else _("Not indexed yet")
+        known = (
+            _("Indexed {when}", when=ago(project.ingested_at))
+            if project.ingested_at is not None
+            else _("Not indexed yet")
+        )
         return known if project.loaded else _("{facts} · not searched", facts=known)
 
     def _state_icon(self, project: Project) -> tuple[str, Role]:

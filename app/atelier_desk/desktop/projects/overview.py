@@ -6,7 +6,17 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QCheckBox, QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from atelier_desk.desktop.panes.times import ago, number, size
 from atelier_desk.desktop.projects.languages import LanguageBar
@@ -14,7 +24,17 @@ from atelier_desk.desktop.projects.problems import ProblemList
 from atelier_desk.desktop.projects.progress import IngestProgress
 from atelier_desk.desktop.settings.page import Row
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, IconButton, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import (
+    Card,
+    ElidedLabel,
+    FlowLayout,
+    IconButton,
+    bind,
+    bind_text,
+    control,
+    fill,
+    label,
+)
 from atelier_desk.desktop.widgets.steady_width import SteadyWidth
 from atelier_desk.domain.project import FileProblem, IngestState, Project, ProjectStatistics
 from atelier_desk.presentation.projects import KIND_WORDS, RELATION_WORDS, RUNNING, cut_word, folder_word
@@ -83,7 +103,15 @@ class OverviewPage(QWidget):
         self._relations = control(label("", "muted", self, wrap=True), "project-relations")
         self.cut = control(label("", "warn", self, wrap=True), "project-cut")
         self._problem_title = control(label("", "heading", self), "", N_("Not indexed"))
-        fill(column, self._build_head(), self._build_buttons(), self.progress, self.cut, self._build_figures(), self.languages)
+        fill(
+            column,
+            self._build_head(),
+            self._build_buttons(),
+            self.progress,
+            self.cut,
+            self._build_figures(),
+            self.languages,
+        )
         fill(column, self._parts, self._relations, self._build_switches(), self._problem_title, self.problems, 1)
         self.problems.allowed.connect(self.allowed)
         self.progress.pause_requested.connect(self.pause_requested)
@@ -93,9 +121,13 @@ class OverviewPage(QWidget):
 
     def _build_head(self) -> QVBoxLayout:
         self.name = control(ElidedLabel("", self), "project-title", look="title")
-        self.rename = control(IconButton("pencil", parent=self), "project-rename", tip=N_("Rename"), on=self.rename_requested.emit)
+        self.rename = control(
+            IconButton("pencil", parent=self), "project-rename", tip=N_("Rename"), on=self.rename_requested.emit
+        )
         self.folder = control(ElidedLabel("", self, Qt.TextElideMode.ElideMiddle), "project-root", look="muted")
-        self.show_folder = control(IconButton("folder-open", parent=self), "project-show-folder", tip=N_("Open the folder"), on=self._show)
+        self.show_folder = control(
+            IconButton("folder-open", parent=self), "project-show-folder", tip=N_("Open the folder"), on=self._show
+        )
         first = fill(QHBoxLayout(), (self.name, 1), self.rename, spacing=6)
         return fill(QVBoxLayout(), first, fill(QHBoxLayout(), (self.folder, 1), self.show_folder, spacing=6), spacing=2)
 
@@ -111,7 +143,9 @@ class OverviewPage(QWidget):
             tip=N_("Including unchanged files; files that no longer exist are removed from the index"),
             on=lambda: self.read_requested.emit(True),
         )
-        self.delete = control(QPushButton(self), "project-delete", N_("Delete…"), look="ghost", on=self.delete_requested.emit)
+        self.delete = control(
+            QPushButton(self), "project-delete", N_("Delete…"), look="ghost", on=self.delete_requested.emit
+        )
         line = FlowLayout(spacing=8)
         for button in (self.read, self.search, self.graph, self.reindex_button, self.delete):
             line.addWidget(button)
@@ -143,7 +177,9 @@ class OverviewPage(QWidget):
             box.clicked.connect(lambda on, name=name: self.switched.emit(name, on))
         return card
 
-    def show_project(self, project: Project, counted: ProjectStatistics | None, problems: Sequence[FileProblem]) -> None:
+    def show_project(
+        self, project: Project, counted: ProjectStatistics | None, problems: Sequence[FileProblem]
+    ) -> None:
         """Show this project; without figures until they are counted."""
         self.counted = counted is not None
         self.project, self.statistics = project, (statistics := counted or ProjectStatistics())
@@ -172,7 +208,9 @@ class OverviewPage(QWidget):
             return
         running = self.progress.state is not None and self.progress.state.stage in RUNNING
         self.read.setEnabled(bool(project.root) and not running)
-        self.reindex_button.setVisible(bool(project.root) and (project.ingested_at is not None or found.files > 0) and not running)
+        self.reindex_button.setVisible(
+            bool(project.root) and (project.ingested_at is not None or found.files > 0) and not running
+        )
         bind_text(self.read, N_("Update index") if project.ingested_at is not None else N_("Index the folder"))
         vectors = f"{number(found.vectors)} / {number(found.texts)}" if found.texts else number(found.vectors)
         values = {

@@ -38,7 +38,9 @@ class ProblemList(QWidget):
         self.list = control(QListWidget(self), "project-problem-list", look="plain", name=N_("Files not indexed"))
         self.list.setSelectionMode(QListWidget.SelectionMode.ExtendedSelection)
         style_list(self.list)
-        self.copy_all = control(QPushButton(self), "project-problems-copy", N_("Copy list"), look="ghost", on=lambda: self.copy(whole=True))
+        self.copy_all = control(
+            QPushButton(self), "project-problems-copy", N_("Copy list"), look="ghost", on=lambda: self.copy(whole=True)
+        )
         self.allow = control(QPushButton(self), "project-problems-allow", look="ghost", on=self._allow)
         self.list.itemSelectionChanged.connect(self._offer)
         keys = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.list)
@@ -65,7 +67,11 @@ class ProblemList(QWidget):
         skipped = len(problems) - failed
 
         def words() -> str:
-            parts = [ngettext("{n} file could not be read completely", "{n} files could not be read completely", failed)] if failed else []
+            parts = (
+                [ngettext("{n} file could not be read completely", "{n} files could not be read completely", failed)]
+                if failed
+                else []
+            )
             if skipped:
                 parts.append(ngettext("{n} file left out on purpose", "{n} files left out on purpose", skipped))
             if total > len(problems):

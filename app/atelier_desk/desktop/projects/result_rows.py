@@ -16,7 +16,10 @@ def preview_lines(found: ProjectHit, needle: str) -> list[str]:
     text = found.preview or found.entity.docstring or found.entity.signature
     lines = [" ".join(line.split()) for line in text.splitlines()]
     lines = [line for line in lines if line]
-    order = sorted(range(len(lines)), key=lambda at: (-len({lines[at][a:b].casefold() for a, b in word_places(lines[at], needle)}), at))
+    order = sorted(
+        range(len(lines)),
+        key=lambda at: (-len({lines[at][a:b].casefold() for a, b in word_places(lines[at], needle)}), at),
+    )
     return [lines[at] for at in sorted(order[:PREVIEW_LINES])]
 
 

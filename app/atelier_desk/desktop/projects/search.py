@@ -51,7 +51,10 @@ class SearchPage(QWidget):
         self.found: Sequence[ProjectHit] = ()
         self._asked = ""
         self.field = control(
-            SearchField(self), "project-search-field", hint=N_("Search by name or by what it does"), name=N_("Search in projects")
+            SearchField(self),
+            "project-search-field",
+            hint=N_("Search by name or by what it does"),
+            name=N_("Search in projects"),
         )
         self.field.setClearButtonEnabled(True)
         self.where = control(ComboBox(self), "project-search-where", name=N_("Which projects"))
@@ -59,7 +62,8 @@ class SearchPage(QWidget):
         bind_text(self.where, items=[N_("All projects")])
         self.kind_button = control(QPushButton(self), "project-search-kinds", on=self._open_kinds)
         self.list = bind_text(
-            SearchList(self, "project-search", self.field, nothing=None, by_click=False, tab=True), name=N_("Search results")
+            SearchList(self, "project-search", self.field, nothing=None, by_click=False, tab=True),
+            name=N_("Search results"),
         )
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.customContextMenuRequested.connect(self._menu)
@@ -142,7 +146,8 @@ class SearchPage(QWidget):
             self.empty.set_texts(N_("No results"), hint)
         else:
             self.empty.set_texts(
-                N_("Search by name or by meaning"), N_("“where are files deleted?” finds the function that does it, whatever it is called.")
+                N_("Search by name or by meaning"),
+                N_("“where are files deleted?” finds the function that does it, whatever it is called."),
             )
 
     def _fail(self, text: str) -> None:
@@ -164,7 +169,9 @@ class SearchPage(QWidget):
             entry = menu.addAction(theme().icon(KIND_ICONS[kind]), _(KIND_WORDS[kind]))
             entry.setCheckable(True)
             entry.setChecked(kind in self.kinds)
-            entry.triggered.connect(lambda on, kind=kind: self.narrow(self.kinds | {kind} if on else self.kinds - {kind}))
+            entry.triggered.connect(
+                lambda on, kind=kind: self.narrow(self.kinds | {kind} if on else self.kinds - {kind})
+            )
         menu.popup(self.kind_button.mapToGlobal(QPoint(0, self.kind_button.height())))
 
     def narrow(self, kinds: Sequence[EntityKind] | set[EntityKind]) -> None:
@@ -207,7 +214,11 @@ class SearchPage(QWidget):
             menu.addAction(style.icon("file-text"), _("Open the source"), lambda: self.source_requested.emit(entity))
         menu.addAction(style.icon("waypoints"), _("Show in the graph"), lambda: self.graph_requested.emit(entity))
         if place_word(entity):
-            menu.addAction(style.icon("copy"), _("Copy path and line"), lambda: QGuiApplication.clipboard().setText(place_word(entity)))
+            menu.addAction(
+                style.icon("copy"),
+                _("Copy path and line"),
+                lambda: QGuiApplication.clipboard().setText(place_word(entity)),
+            )
         rect = self.list.visualRect(self.list.currentIndex())
         place = at if rect.contains(at) else rect.bottomLeft()
         menu.popup(self.list.viewport().mapToGlobal(place))

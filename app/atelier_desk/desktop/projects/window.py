@@ -407,7 +407,11 @@ class ProjectsWindow(QWidget):
         menu.addSeparator()
         menu.addAction(style.icon("pencil"), _("Rename"), lambda: self.rename())
         loaded = _("Do not let agents search it") if project.loaded else _("Let agents search it")
-        menu.addAction(style.icon("eye-off" if project.loaded else "eye"), loaded, partial(self._switch, "loaded", not project.loaded))
+        menu.addAction(
+            style.icon("eye-off" if project.loaded else "eye"),
+            loaded,
+            partial(self._switch, "loaded", not project.loaded),
+        )
         menu.addSeparator()
         menu.addAction(style.icon("trash-2"), _("Delete…"), self.delete)
         menu.popup(at)

@@ -56,7 +56,9 @@ class AnswerField(QWidget):
 
     changed = Signal()
 
-    def __init__(self, lines: int, parent: QWidget | None = None, *, limit: int = limits.QUESTION_TEXT_RESPONSE, most: int = 8) -> None:
+    def __init__(
+        self, lines: int, parent: QWidget | None = None, *, limit: int = limits.QUESTION_TEXT_RESPONSE, most: int = 8
+    ) -> None:
         super().__init__(parent)
         self._lines, self._most, self._limit = lines, most, limit
         self._placeholder = ""
@@ -88,7 +90,9 @@ class AnswerField(QWidget):
     def _cut_placeholder(self) -> None:
         # Wrapped lines are not filled completely: words are not broken.
         room = int(self.editor.viewport().width() * (self._lines - (0.3 if self._lines > 1 else 0))) - 8
-        cut = self.editor.fontMetrics().elidedText(" ".join(self._placeholder.split()), Qt.TextElideMode.ElideRight, max(room, 0))
+        cut = self.editor.fontMetrics().elidedText(
+            " ".join(self._placeholder.split()), Qt.TextElideMode.ElideRight, max(room, 0)
+        )
         self.editor.setPlaceholderText(cut)
         self.editor.setToolTip(self._placeholder if cut.endswith("…") and not self._placeholder.endswith("…") else "")
 

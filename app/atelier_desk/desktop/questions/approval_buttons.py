@@ -40,9 +40,13 @@ class ApprovalButtons(QWidget):
         self._menu: QMenu | None = None
         self.approve = control(QPushButton(self), "approval-approve", look="primary")
         self.run = control(QPushButton(self), "approval-run")
-        self.reject = control(QPushButton(self), "approval-reject", N_("Reject"), tip=N_("Do not let the agent do this (R)"))
+        self.reject = control(
+            QPushButton(self), "approval-reject", N_("Reject"), tip=N_("Do not let the agent do this (R)")
+        )
         self.back_button = control(QPushButton(self), "approval-back", N_("Back"), look="quiet", on=self.back.emit)
-        self.scope = control(QPushButton(self), "approval-scope", N_("Always…"), look="quiet", tip=N_("Allow this from now on"))
+        self.scope = control(
+            QPushButton(self), "approval-scope", N_("Always…"), look="quiet", tip=N_("Allow this from now on")
+        )
         self.approve.clicked.connect(lambda: self.allowed.emit(wording.ApprovalChoice("once", "", ApprovalScope.ONCE)))
         self.run.clicked.connect(lambda: self.allowed.emit(self._run))
         self.reject.clicked.connect(self.rejected)
@@ -119,7 +123,12 @@ class ApprovalButtons(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Ignore keys until the card has been visible long enough."""
-        return isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and self.unsettled > 0 and _presses(event)
+        return (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.KeyPress
+            and self.unsettled > 0
+            and _presses(event)
+        )
 
 
 def _presses(event: QKeyEvent) -> bool:

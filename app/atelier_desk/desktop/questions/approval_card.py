@@ -104,7 +104,17 @@ class ApprovalCard(ApprovalFrame):
         self.arguments.edited.connect(self._arguments_changed)
         self.arguments.height_changed.connect(self.refit)
         self.arguments.caret_moved.connect(self._follow_caret)
-        fill(QVBoxLayout(body), self._decision, self._why, self._changes, self._details, self.arguments, 1, margins=(0, 0, 0, 0), spacing=8)
+        fill(
+            QVBoxLayout(body),
+            self._decision,
+            self._why,
+            self._changes,
+            self._details,
+            self.arguments,
+            1,
+            margins=(0, 0, 0, 0),
+            spacing=8,
+        )
 
     def show_request(self, request: ApprovalRequest) -> None:
         """Update the request; typed text is preserved while it is pending."""

@@ -32,7 +32,9 @@ class ApprovalChanges(QWidget):
         self._changes: tuple[FileChange, ...] = ()
         self.diffs: list[DiffView] = []
         self._problem = control(label("", "warn", self, wrap=True), "approval-changes-problem")
-        self.side = control(IconButton("columns-2", parent=self), "approval-diff-side", tip=N_("Side by side or inline"))
+        self.side = control(
+            IconButton("columns-2", parent=self), "approval-diff-side", tip=N_("Side by side or inline")
+        )
         self.side.setCheckable(True)
         self.side.toggled.connect(self._switch)
         self.side.hide()
@@ -70,7 +72,14 @@ class ApprovalChanges(QWidget):
             text, spoken = _counts(change)
             counts.setText(text)
             counts.setAccessibleName(spoken)
-            fill(QHBoxLayout(row), (title, 1), counts, *([self.side] if place == 0 else []), margins=(0, 0, 0, 0), spacing=8)
+            fill(
+                QHBoxLayout(row),
+                (title, 1),
+                counts,
+                *([self.side] if place == 0 else []),
+                margins=(0, 0, 0, 0),
+                spacing=8,
+            )
             self._column.addWidget(row)
             if not change.diff:
                 if not change.files:
@@ -113,7 +122,9 @@ def _counts(change: FileChange) -> tuple[str, str]:
     """The size of a change as shown and as read aloud: lines, or the number of files affected."""
     if not change.files:
         added, removed = number(change.added), number(change.removed)
-        return f"+{added} \N{MINUS SIGN}{removed}", _("{added} lines added, {removed} removed", added=added, removed=removed)
+        return f"+{added} \N{MINUS SIGN}{removed}", _(
+            "{added} lines added, {removed} removed", added=added, removed=removed
+        )
     files = ngettext("{count} file", "{count} files", change.files, count=number(change.files))
     if change.files >= limits.COUNTED_FILES:
         files = _("at least {what}", what=files)

@@ -81,8 +81,8 @@ class ApprovalController(QObject):
         self._decided: dict[str, ApprovalRequest] = {}
         self._drafts: dict[str, Draft] = {}
         self._announced: set[str] | None = None
-        """What somebody was called for, and what waited at the start already; None before that is read. Whether a request is new to
-        ``_requests`` says nothing: reading them all may overtake the event of one."""
+        """What somebody was called for, and what waited at the start already; None before that is read. Whether a
+        request is new to ``_requests`` says nothing: reading them all may overtake the event of one."""
         self._cards: list[tuple[weakref.ref[QWidget], str]] = []
         self._list: tuple[str, ...] = ()
         self._list_at = 0.0
@@ -227,7 +227,11 @@ class ApprovalController(QObject):
         """Track the visibility of a card of this request."""
         self._cards = [*self._live_cards(), (weakref.ref(card), request.id)]
         card.destroyed.connect(self._card_gone)
-        if request.status is ApprovalStatus.PENDING and request.id not in self._requests and request.id not in self._decided:
+        if (
+            request.status is ApprovalStatus.PENDING
+            and request.id not in self._requests
+            and request.id not in self._decided
+        ):
             self._requests[request.id] = request
             self.changed.emit()
         self._time()
@@ -258,7 +262,13 @@ class ApprovalController(QObject):
         found: dict[str, None] = {}
         for reference, request_id in self._live_cards():
             request, card = self._requests.get(request_id), reference()
-            if request is not None and request.timeout_s > 0 and card is not None and seen(card) and not self.covered(card):
+            if (
+                request is not None
+                and request.timeout_s > 0
+                and card is not None
+                and seen(card)
+                and not self.covered(card)
+            ):
                 found[request_id] = None
         return list(found)
 

@@ -58,7 +58,12 @@ class ApprovalDetails(QWidget):
         card.body.addWidget(text)
         if length > len(preview):
             card.body.addWidget(
-                label(_("{n} characters in total; see the arguments for the full text", n=number(length)), "small", card, wrap=True)
+                label(
+                    _("{n} characters in total; see the arguments for the full text", n=number(length)),
+                    "small",
+                    card,
+                    wrap=True,
+                )
             )
         self._column.addWidget(card)
 
@@ -80,7 +85,13 @@ class ApprovalDetails(QWidget):
         """Each command of a command line with its effect, the files it changes, and its sandbox."""
         commands = _objects(details.get("commands"))
         for place, command in enumerate(commands, 1):
-            self._item(f"approval-command-{place}", str(command.get("text") or ""), "mono", _does(command, self._settings), "small")
+            self._item(
+                f"approval-command-{place}",
+                str(command.get("text") or ""),
+                "mono",
+                _does(command, self._settings),
+                "small",
+            )
         if details.get("command") and not commands:
             self._item("approval-command-1", str(details["command"]), "mono", _reason(details), "small")
         self._text(_("Changes"), ", ".join(str(each) for each in details.get("writes") or ()))

@@ -6,7 +6,17 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QHideEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QHideEvent,
+    QMoveEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
@@ -114,13 +124,19 @@ class ApprovalFrame(QFrame):
         wanted = max(content.heightForWidth(inner), content.minimumHeightForWidth(inner)) if content is not None else 0
         self.area.setFixedHeight(wanted)
         self.column.invalidate()
-        total = self.column.totalHeightForWidth(width) if self.column.hasHeightForWidth() else self.column.totalSizeHint().height()
+        total = (
+            self.column.totalHeightForWidth(width)
+            if self.column.hasHeightForWidth()
+            else self.column.totalSizeHint().height()
+        )
         over = total - (self._most if self._most is not None else theme().px(self._tallest()))
         if over > 0:
             shown = max(min(wanted, theme().px(LEAST_BODY)), wanted - over)
             total -= wanted - shown
             self.area.setFixedHeight(shown)
-        self.area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn if over > 0 else Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.area.setVerticalScrollBarPolicy(
+            Qt.ScrollBarPolicy.ScrollBarAlwaysOn if over > 0 else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        )
         self._fitting = False
         if total != self.minimumHeight() or total != self.maximumHeight():
             self.setFixedHeight(total)

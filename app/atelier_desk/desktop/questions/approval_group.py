@@ -20,7 +20,17 @@ from atelier_desk.desktop.questions.approval_controller import Draft
 from atelier_desk.desktop.questions.approval_frame import MOST_HEIGHT, ApprovalFrame
 from atelier_desk.desktop.questions.approval_header import TITLE, loosen
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, Pill, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import (
+    ElidedLabel,
+    FlowLayout,
+    IconButton,
+    Pill,
+    bind,
+    bind_text,
+    control,
+    fill,
+    label,
+)
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
 from atelier_desk.presentation.undo import undo_text
 from atelier_desk.support.i18n import N_, _
@@ -209,7 +219,11 @@ class ApprovalGroup(ApprovalFrame):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Ignore keys on the button until it has been visible long enough."""
-        key = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Select)
+        key = (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.KeyPress
+            and event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Select)
+        )
         return key and self.unsettled() > 0
 
 
@@ -229,7 +243,9 @@ def waiting_cards(within: QWidget) -> list[ApprovalCard | ApprovalGroup]:
     alone = [
         each
         for each in within.findChildren(ApprovalCard)
-        if each.isVisible() and each.request.status is ApprovalStatus.PENDING and not isinstance(each.parent(), GroupLine)
+        if each.isVisible()
+        and each.request.status is ApprovalStatus.PENDING
+        and not isinstance(each.parent(), GroupLine)
     ]
     dated = [((each.request.created_at, each.request.id), each) for each in alone]
     dated += [((each.requests[0].created_at, each.requests[0].id), each) for each in groups]  # type: ignore[misc]

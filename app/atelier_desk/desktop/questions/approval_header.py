@@ -50,12 +50,18 @@ class ApprovalHeader(QWidget):
             loosen(text)
         self._place = control(ElidedLabel("", self), look="small")
         self.show_button = control(
-            IconButton("message-square", N_("Show the workflow"), self, size=13), "approval-show", on=lambda: self.show_requested.emit()
+            IconButton("message-square", N_("Show the workflow"), self, size=13),
+            "approval-show",
+            on=lambda: self.show_requested.emit(),
         )
         self._risk = Pill("", "", self)
         self._time = Pill("", "", self)
         self._state = Pill("", "", self)
-        for pill, name in ((self._risk, "approval-risk"), (self._time, "approval-time"), (self._state, "approval-state")):
+        for pill, name in (
+            (self._risk, "approval-risk"),
+            (self._time, "approval-time"),
+            (self._state, "approval-state"),
+        ):
             pill.setObjectName(name)
         self._lay_out()
         bind(self._apply_style)
@@ -108,7 +114,9 @@ class ApprovalHeader(QWidget):
     def arrange(self, width: int) -> None:
         """Put the pills beside the title, or stack them below it if ``width`` is too small."""
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
-        pills = sum(pill.sizeHint().width() + 6 for pill in (self._risk, self._time, self._state) if not pill.isHidden())
+        pills = sum(
+            pill.sizeHint().width() + 6 for pill in (self._risk, self._time, self._state) if not pill.isHidden()
+        )
         title = min(self._title.fontMetrics().horizontalAdvance(self._title.text()) + 4, theme().px(TITLE))
         icon = theme().px(24)
         self._top.setDirection(across if title + pills + icon <= width else down)

@@ -71,7 +71,11 @@ def summary(request: ApprovalRequest) -> str:
 
 def line(request: ApprovalRequest) -> str:
     """The call as a line of its own."""
-    text = action(request) or _team_title("", request.details).strip() or " · ".join(filter(None, (tool_name(request), summary(request))))
+    text = (
+        action(request)
+        or _team_title("", request.details).strip()
+        or " · ".join(filter(None, (tool_name(request), summary(request))))
+    )
     return text[:1].upper() + text[1:]
 
 
@@ -117,7 +121,9 @@ def values(request: ApprovalRequest) -> str:
 def group_title(requests: Sequence[ApprovalRequest]) -> str:
     """The title of several calls that wait together."""
     count = len(requests)
-    return ngettext("{agent} asks for {n} approval", "{agent} asks for {n} approvals", count, agent=agent_name(requests[0]))
+    return ngettext(
+        "{agent} asks for {n} approval", "{agent} asks for {n} approvals", count, agent=agent_name(requests[0])
+    )
 
 
 def _team_title(agent: str, details: dict[str, Any]) -> str:
@@ -128,10 +134,14 @@ def _team_title(agent: str, details: dict[str, Any]) -> str:
         return _("{agent} wants to delegate to {name}", agent=agent, name=details["target_agent_name"])
     if details.get("task_count"):
         count = int(details["task_count"])
-        return ngettext("{agent} wants to give {n} agent a task", "{agent} wants to give {n} agents a task each", count, agent=agent)
+        return ngettext(
+            "{agent} wants to give {n} agent a task", "{agent} wants to give {n} agents a task each", count, agent=agent
+        )
     if details.get("action_count"):
         count = int(details["action_count"])
-        return ngettext("{agent} wants to run {n} action", "{agent} wants to run a sequence of {n} actions", count, agent=agent)
+        return ngettext(
+            "{agent} wants to run {n} action", "{agent} wants to run a sequence of {n} actions", count, agent=agent
+        )
     return ""
 
 

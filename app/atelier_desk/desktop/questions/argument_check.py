@@ -36,7 +36,9 @@ def parse(text: str) -> tuple[dict[str, object] | None, str]:
         found = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         problem = _(_SYNTAX[error.msg]) if error.msg in _SYNTAX else _("this is not JSON ({detail})", detail=error.msg)
-        return None, _("Line {line}, column {column}: {problem}.", line=error.lineno, column=error.colno, problem=problem)
+        return None, _(
+            "Line {line}, column {column}: {problem}.", line=error.lineno, column=error.colno, problem=problem
+        )
     except _RefusedError as error:
         return None, str(error)
     if not isinstance(found, dict):

@@ -38,8 +38,15 @@ class _Text(TextField):
         event.ignore()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and event.modifiers() & Qt.KeyboardModifier.ControlModifier
-        typed = bool(event.text()) and event.text().isprintable() and not event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        enter = (
+            event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+            and event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        )
+        typed = (
+            bool(event.text())
+            and event.text().isprintable()
+            and not event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        )
         if self.isReadOnly() and typed:
             event.accept()  # letters typed while reading must not decide anything
         elif enter or event.key() == Qt.Key.Key_Escape:
@@ -91,7 +98,12 @@ class ArgumentsView(QWidget):
             on=lambda: self.set_opened(not self._opened),
         )
         self.copy = control(
-            QPushButton(self), "approval-arguments-copy", N_("Copy"), look="quiet", name=N_("Copy the arguments"), on=self._copy
+            QPushButton(self),
+            "approval-arguments-copy",
+            N_("Copy"),
+            look="quiet",
+            name=N_("Copy the arguments"),
+            on=self._copy,
         )
         self.edit = control(
             QPushButton(self),
@@ -239,7 +251,11 @@ class ArgumentsView(QWidget):
 
     def _grow(self) -> None:
         lines = max(1, int(self.text.document().size().height()))
-        height = lines * self.text.fontMetrics().lineSpacing() + theme().px(14) + 2 * round(self.text.document().documentMargin())
+        height = (
+            lines * self.text.fontMetrics().lineSpacing()
+            + theme().px(14)
+            + 2 * round(self.text.document().documentMargin())
+        )
         if height != self.text.minimumHeight():
             self.text.setFixedHeight(height)
             self.height_changed.emit()

@@ -73,7 +73,9 @@ class Attention(QObject):
     def _by_tray(self, notice: Notice) -> None:
         self._then = notice.open
         if QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages():
-            self._tray_icon().showMessage(notice.title, shorten(notice.text, _EXCERPT), self._window.window().windowIcon())
+            self._tray_icon().showMessage(
+                notice.title, shorten(notice.text, _EXCERPT), self._window.window().windowIcon()
+            )
 
     def click(self) -> None:
         """The newest notification was clicked."""

@@ -57,7 +57,9 @@ class QuestionDialog(QDialog):
     skipped = Signal()
     postponed = Signal(object)
 
-    def __init__(self, question: UserQuestion, place: QueuePosition, draft: QuestionAnswer, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, question: UserQuestion, place: QueuePosition, draft: QuestionAnswer, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setWindowFlags(Qt.WindowType.Widget)
         self.question = question
@@ -69,7 +71,10 @@ class QuestionDialog(QDialog):
         self._build()
         self._restore(draft)
         bind_text(
-            self, title=self._heading, name=self._heading, about=lambda: ". ".join(filter(None, (self._from(), question.spec.question)))
+            self,
+            title=self._heading,
+            name=self._heading,
+            about=lambda: ". ".join(filter(None, (self._from(), question.spec.question))),
         )
         self.set_place(place)
         self.set_remaining(None)
@@ -116,7 +121,9 @@ class QuestionDialog(QDialog):
         self._text = control(PlainLabel(spec.question, content), "question-text", name=N_("Question"))
         self._text.setTextFormat(Qt.TextFormat.PlainText)
         self._text.setWordWrap(True)
-        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
+        self._text.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
         self._text.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         column = fill(QVBoxLayout(content), self._text, margins=(0, 0, 0, 0), spacing=10)
@@ -131,7 +138,9 @@ class QuestionDialog(QDialog):
             column.addWidget(box)
         self.request = ServerRequest(spec, content) if spec.asker is not None else None
         shown = () if self.request is not None else spec.options
-        self.options = [OptionCard(option, index if index < 10 else 0, content) for index, option in enumerate(shown, 1)]
+        self.options = [
+            OptionCard(option, index if index < 10 else 0, content) for index, option in enumerate(shown, 1)
+        ]
         cards = QVBoxLayout()
         cards.setSpacing(8)
         for card in self.options:
@@ -169,13 +178,25 @@ class QuestionDialog(QDialog):
             on=self._press_skip,
         )
         self._decline = control(
-            QPushButton(self), "question-decline", N_("Decline"), tip=N_("Decline the server's request"), on=self._press_decline
+            QPushButton(self),
+            "question-decline",
+            N_("Decline"),
+            tip=N_("Decline the server's request"),
+            on=self._press_decline,
         )
         self._decline.setVisible(served)
         self._later = control(
-            QPushButton(self), "question-later", N_("Later"), tip=N_("Keep the question in the inbox (Esc)"), on=self.reject
+            QPushButton(self),
+            "question-later",
+            N_("Later"),
+            tip=N_("Keep the question in the inbox (Esc)"),
+            on=self.reject,
         )
-        words = {QuestionType.FORM: N_("Send"), QuestionType.URL: N_("Open the page"), QuestionType.SAMPLING: N_("Allow")}
+        words = {
+            QuestionType.FORM: N_("Send"),
+            QuestionType.URL: N_("Open the page"),
+            QuestionType.SAMPLING: N_("Allow"),
+        }
         submit = words.get(self.question.spec.question_type, N_("Answer"))
         self._submit = control(QPushButton(self), "question-submit", submit, look="primary", on=self._press_submit)
         if self.request is None or self.request.focusable():  # otherwise Enter presses the focused button
@@ -261,7 +282,9 @@ class QuestionDialog(QDialog):
         height = min(total, host.height() - 2 * margin)
         bar = Qt.ScrollBarPolicy.ScrollBarAlwaysOn if total > height else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         self._body.setVerticalScrollBarPolicy(bar)
-        self.setGeometry((host.width() - width) // 2, max(margin, (host.height() - height) // 2), width, max(height, 120))
+        self.setGeometry(
+            (host.width() - width) // 2, max(margin, (host.height() - height) // 2), width, max(height, 120)
+        )
 
     def _arrange(self, width: int) -> None:
         """Arrange header and footer as rows, or stacked if ``width`` is too small."""
@@ -276,8 +299,12 @@ class QuestionDialog(QDialog):
             # The hint contains the name of a server's field, which can be long.
             needed: set[str] = set()
         else:
-            needed = {"text"} if spec.question_type is QuestionType.TEXT else {"both" if spec.text_required else "option"}
-        longest = max((metrics.horizontalAdvance(words[each]) for each in needed), default=theme().px(4 * HINT_ROOM)) + 16
+            needed = (
+                {"text"} if spec.question_type is QuestionType.TEXT else {"both" if spec.text_required else "option"}
+            )
+        longest = (
+            max((metrics.horizontalAdvance(words[each]) for each in needed), default=theme().px(4 * HINT_ROOM)) + 16
+        )
         fits = buttons + max(theme().px(HINT_ROOM), longest) <= width
         self._bottom.setDirection(across if fits else down)
         one_line = buttons - 8 <= width
@@ -393,7 +420,13 @@ class QuestionDialog(QDialog):
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Keep Tab inside: what is under the scrim is disabled."""
-        editors = self.request.focusable() if self.request is not None else [self.answer.editor] if self.answer is not None else []
+        editors = (
+            self.request.focusable()
+            if self.request is not None
+            else [self.answer.editor]
+            if self.answer is not None
+            else []
+        )
         chain: list[QWidget] = [*self.options, *editors, *self._all_buttons()]
         usable = [widget for widget in chain if widget.isEnabled()]
         if not usable:
@@ -420,6 +453,12 @@ class QuestionDialog(QDialog):
 
     def focus_first(self) -> None:
         """Focus the first input."""
-        editors = self.request.focusable() if self.request is not None else [self.answer.editor] if self.answer is not None else []
+        editors = (
+            self.request.focusable()
+            if self.request is not None
+            else [self.answer.editor]
+            if self.answer is not None
+            else []
+        )
         first = next(iter([*self.options, *editors]), self._later)
         first.setFocus(Qt.FocusReason.PopupFocusReason)

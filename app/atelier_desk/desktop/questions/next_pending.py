@@ -53,13 +53,17 @@ class WaitingGuide(QObject):
 
     def _waiting(self) -> list[_Item]:
         presenter, here = self._window.presenter, self._window.chat.workflow_id
-        found = [(each.workflow_id != here, each.created_at, "question", each.id, each.workflow_id) for each in presenter.pending()]
+        found = [
+            (each.workflow_id != here, each.created_at, "question", each.id, each.workflow_id)
+            for each in presenter.pending()
+        ]
         found += [
             (first.workflow_id != here, first.created_at, "approval", first.id, first.workflow_id)
             for first, *_rest in presenter.approvals.together()
         ]
         found += [
-            (each.workflow_id != here, each.created_at, "parent", each.run_id, each.workflow_id) for each in presenter.parents.pending()
+            (each.workflow_id != here, each.created_at, "parent", each.run_id, each.workflow_id)
+            for each in presenter.parents.pending()
         ]
         return sorted(found)
 

@@ -132,7 +132,9 @@ class OptionCard(QCheckBox):
             pen.setCapStyle(Qt.PenCapStyle.RoundCap)
             pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
             painter.setPen(pen)
-            at = [QPointF(box.x() + side * x, box.y() + side * y) for x, y in ((0.24, 0.52), (0.43, 0.70), (0.77, 0.32))]
+            at = [
+                QPointF(box.x() + side * x, box.y() + side * y) for x, y in ((0.24, 0.52), (0.43, 0.70), (0.77, 0.32))
+            ]
             painter.drawPolyline(at)
 
     def _paint_text(self, painter: QPainter) -> None:
@@ -147,5 +149,7 @@ class OptionCard(QCheckBox):
         if rest:
             _laid_out(rest, theme().font(12), width)[0].draw(painter, QPointF(left, top + height + theme().px(2)))
         if self._number:
-            hint = QRect(self.width() - theme().px(28), top, theme().px(16), QFontMetrics(theme().font(14, 500)).height())
+            hint = QRect(
+                self.width() - theme().px(28), top, theme().px(16), QFontMetrics(theme().font(14, 500)).height()
+            )
             painter.drawText(hint, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), str(self._number))

@@ -62,7 +62,9 @@ class ParentQuestions(QObject):
         """Whether all that waits was read since the start."""
         self._open: dict[str, ParentQuestion] = {}
         self._asking: dict[str, int] = {}
-        """By run, the event of its newest question that nobody answered yet: an answer may overtake what is still being read."""
+        """By run, the event of its newest question that nobody answered yet: an answer may overtake what is still being
+        read.
+        """
         self._answered: set[str] = set()
         """Runs whose question was closed since the list was last asked for."""
         self._reading = asyncio.Lock()
@@ -111,7 +113,9 @@ class ParentQuestions(QObject):
         async with self._reading:
             if event.depth > 0:  # the event contains only the parent's name
                 tree = await turn_tree(self._bridge, event.workflow_id, event.correlation_id)
-                lineage = tuple(node.name for node in tree.path(run_id)[:-1]) or lineage if tree is not None else lineage
+                lineage = (
+                    tuple(node.name for node in tree.path(run_id)[:-1]) or lineage if tree is not None else lineage
+                )
             if self._asking.get(run_id) != event.seq:
                 return
             asked = ParentQuestion(run_id, event.workflow_id, data.sub_agent_name, data.question, lineage, event.time)
@@ -122,9 +126,13 @@ class ParentQuestions(QObject):
     async def _reload(self) -> None:
         async with self._reading:
             self._answered.clear()
-            found = [each for key, tree in (await self._bridge.engine.teams.at_work()).items() for each in _asking(tree, key)]
+            found = [
+                each for key, tree in (await self._bridge.engine.teams.at_work()).items() for each in _asking(tree, key)
+            ]
             known = self._open
-            self._open = {each.run_id: known.get(each.run_id, each) for each in found if each.run_id not in self._answered}
+            self._open = {
+                each.run_id: known.get(each.run_id, each) for each in found if each.run_id not in self._answered
+            }
             self.read = True
         self.changed.emit()
 
@@ -133,4 +141,6 @@ def _asking(tree: AgentNode, workflow_id: str) -> Iterator[ParentQuestion]:
     for node in tree.walk():
         if node.status == RunStatus.AWAITING_PARENT and node.question:
             above = tuple(each.name for each in tree.path(node.run_id)[:-1])
-            yield ParentQuestion(node.run_id, workflow_id, node.name, node.question, above, node.started_at or utc_now())
+            yield ParentQuestion(
+                node.run_id, workflow_id, node.name, node.question, above, node.started_at or utc_now()
+            )

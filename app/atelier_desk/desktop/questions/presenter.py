@@ -89,10 +89,12 @@ class QuestionPresenter(QObject):
         self._clock = VisibleTime(self, monotonic, self._in_sight, self._count, 2 * REPORT_MS)
         self._clock.timeout.connect(self.tick)
         self._announced: set[str] | None = None
-        """Questions somebody was called for, and those that waited at the start already; None before these are read. Whether one is new to
-        the queue says nothing: reading all that is pending may overtake the event of one."""
+        """Questions somebody was called for, and those that waited at the start already; None before these are read.
+        Whether one is new to the queue says nothing: reading all that is pending may overtake the event of one."""
         self._reading = asyncio.Lock()
-        """Answers of the engine are taken in the order they were asked for: two questions asked at once keep their order."""
+        """Answers of the engine are taken in the order they were asked for: two questions asked at once keep their
+        order.
+        """
         self._reload_timer = Debouncer(self, RELOAD_MS, self._read)
         bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
@@ -159,7 +161,11 @@ class QuestionPresenter(QObject):
 
     def listed(self) -> list[UserQuestion]:
         """Questions for the inbox: all except the one open in its dialog."""
-        return [question for question in self.queue.pending() if self.dialog is None or question.id != self.dialog.question.id]
+        return [
+            question
+            for question in self.queue.pending()
+            if self.dialog is None or question.id != self.dialog.question.id
+        ]
 
     def set_notifications(self, on: bool, remind_minutes: int = 0, answers: bool = True) -> None:
         """Apply the settings of notifications.
@@ -211,7 +217,9 @@ class QuestionPresenter(QObject):
         announced = self._announced = self._announced or set()
         if pending and question_id not in announced:
             announced.add(question_id)
-            self.attention.show(question_notice(question, partial(self._open_outside, question_id), partial(self.answer, question_id)))
+            self.attention.show(
+                question_notice(question, partial(self._open_outside, question_id), partial(self.answer, question_id))
+            )
         self._refresh()
 
     def _closed(self, question_id: str, status: str) -> None:

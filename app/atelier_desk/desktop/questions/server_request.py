@@ -73,7 +73,8 @@ class ServerRequest(QWidget):
         assert asker is not None
         self._add_label(
             "question-model", "",
-            lambda: _("Model: {model}. At most {n} tokens, which count for this run.", model=asked.model, n=number(asked.max_tokens)),
+            lambda: _("Model: {model}. At most {n} tokens, which count for this run.", model=asked.model,
+            n=number(asked.max_tokens)),
         )  # fmt: skip
         texts = [(N_("Instructions"), asked.system)] if asked.system else []
         texts += [(N_("Message") if each.role == "user" else N_("Answer"), each.text) for each in asked.messages]
@@ -92,7 +93,11 @@ class ServerRequest(QWidget):
         values = {field.field.name: field.value() for field in self.fields}
         given = {name: value for name, value in values.items() if value is not None}
         text = visible_json(given)
-        return QuestionAnswer(selected_options=(ACCEPT,), text_response=text) if len(text) <= limits.QUESTION_TEXT_RESPONSE else _TOO_LONG
+        return (
+            QuestionAnswer(selected_options=(ACCEPT,), text_response=text)
+            if len(text) <= limits.QUESTION_TEXT_RESPONSE
+            else _TOO_LONG
+        )
 
     def restore(self, draft: QuestionAnswer) -> None:
         """Restore the input from before the dialog was closed."""
@@ -112,7 +117,9 @@ class ServerRequest(QWidget):
         problems = form.problems(values_of(answer.text_response))
         for field in self.fields:
             code = problems.get(field.field.name, "")
-            field.show_problem(validation.problem(form, field.field.name, code).localized(_) if code else "", quiet=code == "required")
+            field.show_problem(
+                validation.problem(form, field.field.name, code).localized(_) if code else "", quiet=code == "required"
+            )
         return validation.problem(form, *next(iter(problems.items()))).localized(_) if problems else ""
 
     def focusable(self) -> list[QWidget]:
@@ -218,7 +225,8 @@ class _Choices(_Field):
     def build(self) -> None:
         name = f"question-field-{self.field.name}"
         self._boxes = [
-            control(QCheckBox(visible(each.title).replace("&", "&&"), self), f"{name}-{each.value}") for each in self.field.choices
+            control(QCheckBox(visible(each.title).replace("&", "&&"), self), f"{name}-{each.value}")
+            for each in self.field.choices
         ]
         for box, choice in zip(self._boxes, self.field.choices, strict=True):
             box.setProperty("choice", choice.title)

@@ -49,7 +49,11 @@ class SnapshotTeam(TeamModel):
             self.root = snapshot.tree.run_id
             self.state.load(snapshot.tree)
         now = self.state.members
-        changed = {run_id for run_id, member in now.items() if member.counting_since is not None or before.get(run_id) != member}
+        changed = {
+            run_id
+            for run_id, member in now.items()
+            if member.counting_since is not None or before.get(run_id) != member
+        }
         self._mark(untold | changed | (before.keys() - now.keys()))
 
 
@@ -97,7 +101,9 @@ def _equal(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, Entry | Call | QuestionRow):
-        return all(_equal(getattr(one, each.name), getattr(other, each.name)) for each in fields(one) if each.name != "began")
+        return all(
+            _equal(getattr(one, each.name), getattr(other, each.name)) for each in fields(one) if each.name != "began"
+        )
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(_equal(a, b) for a, b in zip(one, other, strict=True))
     return bool(one == other)

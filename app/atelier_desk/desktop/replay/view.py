@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QAbstractButton, QApplication, QButtonGroup, QHBoxLayout, QPushButton, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QButtonGroup,
+    QHBoxLayout,
+    QPushButton,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.chat.transcript.entries import Entry
@@ -20,7 +29,18 @@ from atelier_desk.desktop.replay.player import SPEEDS, Player
 from atelier_desk.desktop.replay.scrubber import Scrubber
 from atelier_desk.desktop.replay.snapshot_view import SnapshotSide, SnapshotTeam, show_entries
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Line, Pill, bind, bind_text, control, fill, label, tint
+from atelier_desk.desktop.widgets import (
+    ElidedLabel,
+    IconButton,
+    Line,
+    Pill,
+    bind,
+    bind_text,
+    control,
+    fill,
+    label,
+    tint,
+)
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
 
@@ -102,14 +122,26 @@ class ReplayView(QWidget):
         self._title = control(label("", "title", self), "", N_("Replay"))
         self._pill = control(Pill("", "accent", self), "", N_("read only"))
         self._whose = control(ElidedLabel("", self), look="muted")
-        self.close_button = control(IconButton("x", parent=self), "replay-close", tip=N_("Close the replay"), keys="Esc")
-        return fill(QHBoxLayout(), self._title, self._pill, (self._whose, 1), self.close_button, margins=(20, 8, 12, 8), spacing=10)
+        self.close_button = control(
+            IconButton("x", parent=self), "replay-close", tip=N_("Close the replay"), keys="Esc"
+        )
+        return fill(
+            QHBoxLayout(),
+            self._title,
+            self._pill,
+            (self._whose, 1),
+            self.close_button,
+            margins=(20, 8, 12, 8),
+            spacing=10,
+        )
 
     def _build_bottom(self) -> QVBoxLayout:
         self._event = control(ElidedLabel("", self), "replay-event", look="strong")
         self._when = label("", "small", self)
         self.scrubber = Scrubber(self)
-        self._first = control(IconButton("step-back", parent=self), "replay-back", tip=N_("Previous event"), keys="Left")
+        self._first = control(
+            IconButton("step-back", parent=self), "replay-back", tip=N_("Previous event"), keys="Left"
+        )
         self.play = control(IconButton("play", parent=self, role="accent"), "replay-play")
         self._next = control(IconButton("step-forward", parent=self), "replay-on", tip=N_("Next event"), keys="Right")
         self._speeds = QButtonGroup(self)
@@ -148,7 +180,12 @@ class ReplayView(QWidget):
         self.side.agent_chosen.connect(self.show_agent)
         self.host.agent_requested.connect(self.show_agent)
         self.host.quote_requested.connect(self.quoted)
-        for refused in (self.host.question_requested, self.host.resume_requested, self.host.stop_requested, self.host.pause_requested):
+        for refused in (
+            self.host.question_requested,
+            self.host.resume_requested,
+            self.host.stop_requested,
+            self.host.pause_requested,
+        ):
             refused.connect(self._refuse)
         keys = {
             "Left": lambda: self.player.step(-1),

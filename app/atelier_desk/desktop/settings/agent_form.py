@@ -61,14 +61,23 @@ class Schema(Field):
         return control.schema()
 
 
-MODES = ((ToolMode.DIRECT, N_("All at once")), (ToolMode.SECTIONS, N_("By section")), (ToolMode.INVOKE, N_("As a list")))
+MODES = (
+    (ToolMode.DIRECT, N_("All at once")),
+    (ToolMode.SECTIONS, N_("By section")),
+    (ToolMode.INVOKE, N_("As a list")),
+)
 DIALECTS = (
     (ToolDialect.AUTO, N_("Automatic")),
     (ToolDialect.NATIVE, N_("Native function calling")),
     (ToolDialect.XML, N_("XML in the text")),
     (ToolDialect.GUIDED, N_("Guided (very small models)")),
 )
-EFFORTS = ((None, N_("Server default")), (Effort.LOW, N_("Low")), (Effort.MEDIUM, N_("Medium")), (Effort.HIGH, N_("High")))
+EFFORTS = (
+    (None, N_("Server default")),
+    (Effort.LOW, N_("Low")),
+    (Effort.MEDIUM, N_("Medium")),
+    (Effort.HIGH, N_("High")),
+)
 LIFETIMES = ((Lifecycle.PERMANENT, N_("Permanent")), (Lifecycle.TEMPORARY, N_("Temporary")))
 NO_LIMIT = N_("no limit")
 FIELDS: tuple[Field, ...] = (
@@ -92,7 +101,8 @@ FIELDS: tuple[Field, ...] = (
         "budget.max_cost", N_("Cost limit per run ($)"), name="agent-max-cost",
         step=0.5, places=2, most=10_000, zero=NO_LIMIT, optional=True,
     ),
-    Number("budget.max_tokens", N_("Token limit per run"), name="agent-max-total", most=100_000_000, zero=NO_LIMIT, optional=True),
+    Number("budget.max_tokens", N_("Token limit per run"), name="agent-max-total", most=100_000_000, zero=NO_LIMIT,
+    optional=True),
     Number(
         "budget.max_seconds", N_("Time limit per run (seconds)"), name="agent-max-seconds",
         step=60, most=1_000_000, zero=NO_LIMIT, optional=True,
@@ -143,7 +153,12 @@ class AgentForm(Form):
         model = QWidget(self)
         caption = bind_text(label("", "muted", model), N_("Model"))
         caption.setBuddy(self.picker)
-        lines = (self.line("name", "purpose", stretch=(2, 3)), model, self.cell("system_prompt"), self.cell("tools", note))
+        lines = (
+            self.line("name", "purpose", stretch=(2, 3)),
+            model,
+            self.cell("system_prompt"),
+            self.cell("tools", note),
+        )
         line = fill(QHBoxLayout(), self.advanced, 1)
         fill(QVBoxLayout(self), *lines, line, self._body, margins=(0, 0, 0, 0), spacing=12)
         grid = QGridLayout()
@@ -168,7 +183,9 @@ class AgentForm(Form):
             grid.addWidget(caption, above, side)
             grid.addWidget(cell, above + 1, side)
 
-    def set_models(self, providers: list[str], models: list[ModelInfo], favourites: Sequence[str] = (), recent: Sequence[str] = ()) -> None:
+    def set_models(
+        self, providers: list[str], models: list[ModelInfo], favourites: Sequence[str] = (), recent: Sequence[str] = ()
+    ) -> None:
         """Set the providers and their models, including those listed first; embedders are omitted."""
         self._favourites, self._recent = favourites, recent
         self._models = [info for info in models if not info.embedding]

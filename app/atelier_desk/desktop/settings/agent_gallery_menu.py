@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def ready_agents(taken: Container[str] = ()) -> list[PickerItem]:
     """Agents of the gallery whose names are not ``taken``, by key; names are compared in every language."""
-    items = (PickerItem(each.key, _(each.name), "", _(each.purpose), also=in_every_language(each.name)) for each in READY)
+    items = (
+        PickerItem(each.key, _(each.name), "", _(each.purpose), also=in_every_language(each.name)) for each in READY
+    )
     return [each for each in items if each.text not in taken]
 
 

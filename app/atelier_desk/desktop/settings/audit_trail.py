@@ -47,7 +47,9 @@ class AuditTrail(QWidget):
         super().__init__(parent)
         self._bridge, self._jobs = bridge, jobs
         self._shown: AuditFilter | None = None
-        self.text = control(QLineEdit(self), "audit-text", hint=N_("Search calls, agents and rules"), name=N_("Search the audit trail"))
+        self.text = control(
+            QLineEdit(self), "audit-text", hint=N_("Search calls, agents and rules"), name=N_("Search the audit trail")
+        )
         self.workflow = self._chooser("audit-workflow", N_("Workflow"))
         self.agent = self._chooser("audit-agent", N_("Agent"))
         self.tool = self._chooser("audit-tool", N_("Tool"))
@@ -62,13 +64,24 @@ class AuditTrail(QWidget):
         bind_text(self.table, name=N_("Audit trail: Enter opens the workflow at the call"))
         self.empty = control(label("", "muted", self, wrap=True), "audit-empty")
         self.open = control(QPushButton(self), "audit-open", N_("Show in the workflow"), look="ghost", on=self._open)
-        self.today = control(QPushButton(self), "audit-today", N_("Compare with today's rules"), look="ghost", on=self.compare)
+        self.today = control(
+            QPushButton(self), "audit-today", N_("Compare with today's rules"), look="ghost", on=self.compare
+        )
         bind_text(self.today, tip=N_("What today's rules and settings would decide for this workflow's calls"))
         self.export = control(QPushButton(self), "audit-export", N_("Export as CSV…"), look="ghost", on=self.ask_export)
         workflow_actions = FlowLayout(spacing=8)
         for button in (self.open, self.today, self.export):
             workflow_actions.addWidget(button)
-        fill(QVBoxLayout(self), self.text, choosers, self.table, self.empty, workflow_actions, margins=(0, 0, 0, 0), spacing=8)
+        fill(
+            QVBoxLayout(self),
+            self.text,
+            choosers,
+            self.table,
+            self.empty,
+            workflow_actions,
+            margins=(0, 0, 0, 0),
+            spacing=8,
+        )
         self._typing = Debouncer(self, TYPING_MS, self.search)
         self.text.textChanged.connect(lambda _text: self._typing.start())
         self.model.more_requested.connect(lambda: self._jobs.once("audit-more", self._more))
@@ -88,7 +101,11 @@ class AuditTrail(QWidget):
         """Set the filter choices: workflows and agents by id, and tools. The selection stays."""
         _offer(self.workflow, _("Every workflow"), workflows.items())
         _offer(self.agent, _("Every agent"), ((name, name) for name in agents.values()))
-        _offer(self.tool, _("Every tool"), sorted(((name, tool_title(name)) for name in tools), key=lambda each: each[1].casefold()))
+        _offer(
+            self.tool,
+            _("Every tool"),
+            sorted(((name, tool_title(name)) for name in tools), key=lambda each: each[1].casefold()),
+        )
         _offer(self.decision, _("Every decision"), ((each, _(words)) for each, words in DECISIONS.items()))
         _offer(self.day, _(DAYS[0][1]), ((day, _(words)) for day, words in DAYS[1:]))
 
@@ -134,7 +151,9 @@ class AuditTrail(QWidget):
         self.empty.setVisible(not there)
         filtered = self.filter_values != AuditFilter()
         self.empty.setText(
-            _("No decision matches these filters.") if filtered else _("No decisions yet. Every decision about a call is listed here.")
+            _("No decision matches these filters.")
+            if filtered
+            else _("No decisions yet. Every decision about a call is listed here.")
         )
         self.export.setEnabled(there)
         self.table.fit()
@@ -170,11 +189,25 @@ class AuditTrail(QWidget):
             found = [one for one in await self._bridge.engine.permissions.replay(workflow_id) if not one.answered]
             others = [one for one in found if one.differs]
             self.model.mark({(one.run_id, one.call_id): "" for one in found})
-            self.model.mark({(one.run_id, one.call_id): _("today: {decision}", decision=acted(one.today)) for one in others if one.today})
+            self.model.mark(
+                {
+                    (one.run_id, one.call_id): _("today: {decision}", decision=acted(one.today))
+                    for one in others
+                    if one.today
+                }
+            )
             unknown = sum(one.again is None for one in found)
-            sentences = [ngettext("{n} decision would be different today.", "{n} decisions would be different today.", len(others))]
+            sentences = [
+                ngettext(
+                    "{n} decision would be different today.", "{n} decisions would be different today.", len(others)
+                )
+            ]
             if unknown:
-                sentences.append(ngettext("{n} older decision cannot be compared.", "{n} older decisions cannot be compared.", unknown))
+                sentences.append(
+                    ngettext(
+                        "{n} older decision cannot be compared.", "{n} older decisions cannot be compared.", unknown
+                    )
+                )
             toast(self, " ".join(sentences))
 
         self._jobs.once("audit-today", job)

@@ -101,7 +101,9 @@ class BarChart(QWidget):
             left = min(max(0.0, middle - width / 2), self.width() - width)
             if left > free:
                 painter.setPen(QColor(tokens.muted))
-                painter.drawText(QRectF(left, room.bottom() + 6, width + 1, line), int(Qt.AlignmentFlag.AlignLeft), bar.name)
+                painter.drawText(
+                    QRectF(left, room.bottom() + 6, width + 1, line), int(Qt.AlignmentFlag.AlignLeft), bar.name
+                )
                 free = left + width + theme().px(14)
             if number == highest and bar.length:
                 self._paint_value(painter, metrics, middle, bar.text)
@@ -143,7 +145,10 @@ class BarChart(QWidget):
         for part, colour in zip(bar.parts, self._colours(), strict=False):
             size = (box.width() if lying else box.height()) * part / bar.length
             painter.fillRect(
-                QRectF(at, box.top(), size, box.height()) if lying else QRectF(box.left(), at - size, box.width(), size), colour
+                QRectF(at, box.top(), size, box.height())
+                if lying
+                else QRectF(box.left(), at - size, box.width(), size),
+                colour,
             )
             at += size if lying else -size
         painter.restore()

@@ -45,13 +45,24 @@ class DownloadCard(Card):
         row_box = QWidget(self)
         row = FlowLayout(row_box, 8)
         self.start, self.pause, self.cancel, self.delete = (QPushButton(row_box) for _index in range(4))
-        for button, name in ((self.start, "start"), (self.pause, "pause"), (self.cancel, "cancel"), (self.delete, "delete")):
+        for button, name in (
+            (self.start, "start"),
+            (self.pause, "pause"),
+            (self.cancel, "cancel"),
+            (self.delete, "delete"),
+        ):
             button.setObjectName(f"download-{name}-{entry.id}")
             row.addWidget(button)
         self.body.addWidget(row_box)
-        self.start.clicked.connect(lambda *_: view.do(entry.id, lambda: view.bridge.engine.models.downloads.start(entry.id)))
-        self.pause.clicked.connect(lambda *_: view.do(entry.id, lambda: view.bridge.engine.models.downloads.pause(entry.id)))
-        self.cancel.clicked.connect(lambda *_: view.do(entry.id, lambda: view.bridge.engine.models.downloads.cancel(entry.id)))
+        self.start.clicked.connect(
+            lambda *_: view.do(entry.id, lambda: view.bridge.engine.models.downloads.start(entry.id))
+        )
+        self.pause.clicked.connect(
+            lambda *_: view.do(entry.id, lambda: view.bridge.engine.models.downloads.pause(entry.id))
+        )
+        self.cancel.clicked.connect(
+            lambda *_: view.do(entry.id, lambda: view.bridge.engine.models.downloads.cancel(entry.id))
+        )
         self.delete.clicked.connect(lambda *_: view.ask_delete(entry))
 
     def show_state(self, state: Any) -> None:
@@ -91,7 +102,9 @@ class DownloadCard(Card):
         total = max(1, state.size_bytes)
         self.bar.setRange(0, 1000)
         self.bar.setValue(round(1000 * state.received_bytes / total))
-        self.bar.setAccessibleName(_("{percent} % of {model}", percent=round(100 * state.received_bytes / total), model=self.entry.label))
+        self.bar.setAccessibleName(
+            _("{percent} % of {model}", percent=round(100 * state.received_bytes / total), model=self.entry.label)
+        )
         parts = [_("{done} of {total}", done=size(state.received_bytes), total=size(state.size_bytes))]
         if status == "running" and state.bytes_per_s > 0:
             parts.append(_("{size}/s", size=size(round(state.bytes_per_s))))

@@ -105,7 +105,9 @@ class Number(Field):
 
     def show(self, control: QDoubleSpinBox, value: float | str | None) -> None:
         # Empty: the field is owned by a choice and has no value for this one.
-        control.setValue(control.minimum() if value is None or isinstance(value, str) else value if self.places else round(value))
+        control.setValue(
+            control.minimum() if value is None or isinstance(value, str) else value if self.places else round(value)
+        )
 
     def read(self, control: QDoubleSpinBox) -> float | None:
         return None if self.optional and control.value() == control.minimum() else control.value()
@@ -261,7 +263,9 @@ def bounds(key: str, model: type[BaseModel]) -> tuple[float, float] | None:
     for part in above:
         model = cast("type[BaseModel]", model.model_fields[part].annotation)
     found = model.model_fields[name].metadata
-    least, most = (next((getattr(each, bound) for each in found if hasattr(each, bound)), None) for bound in ("ge", "le"))
+    least, most = (
+        next((getattr(each, bound) for each in found if hasattr(each, bound)), None) for bound in ("ge", "le")
+    )
     return (least, most) if least is not None and most is not None else None
 
 

@@ -64,7 +64,9 @@ async def write_text(path: Path, text: str) -> None:
     try:
         await asyncio.to_thread(path.write_text, text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or str(error)) from error
+        raise UsageError(
+            N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or str(error)
+        ) from error
 
 
 async def read_text(path: Path, most: int = limits.IMPORT_FILE) -> str:
@@ -76,10 +78,14 @@ async def read_text(path: Path, most: int = limits.IMPORT_FILE) -> str:
     try:
         content = await asyncio.to_thread(_begin, path, most)
         if len(content) > most:
-            raise UsageError(N_("{path} is too large; at most {most} MB can be imported."), path=path, most=most // 1048576)
+            raise UsageError(
+                N_("{path} is too large; at most {most} MB can be imported."), path=path, most=most // 1048576
+            )
         return content.decode("utf-8-sig")
     except OSError as error:
-        raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=error.strerror or str(error)) from error
+        raise UsageError(
+            N_("{path} cannot be read: {reason}"), path=path, reason=error.strerror or str(error)
+        ) from error
     except UnicodeDecodeError as error:
         raise UsageError(N_("{path} is not UTF-8 text."), path=path) from error
 
@@ -90,7 +96,9 @@ def _begin(path: Path, most: int) -> bytes:
         return file.read(most + 1)
 
 
-def confirm(parent: QWidget, text: str, details: str, action: str, then: Callable[[], object], no: str = "") -> QMessageBox:
+def confirm(
+    parent: QWidget, text: str, details: str, action: str, then: Callable[[], object], no: str = ""
+) -> QMessageBox:
     """Confirm an irreversible action; ``action`` is the label of its button.
 
     The default button is Cancel, or labelled ``no`` if both would read the same: in French, undo and cancel are one

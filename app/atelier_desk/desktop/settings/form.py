@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QComboBox, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QCheckBox,
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QVBoxLayout,
+    QWidget,
+)
 
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.times import number
@@ -75,7 +84,11 @@ class Form(QWidget):
 
     def line(self, *keys: str, stretch: tuple[int, ...] = ()) -> QHBoxLayout:
         """Add fields side by side, each below its caption."""
-        return fill(QHBoxLayout(), *((self.cell(key), (stretch or (1,) * len(keys))[at]) for at, key in enumerate(keys)), spacing=16)
+        return fill(
+            QHBoxLayout(),
+            *((self.cell(key), (stretch or (1,) * len(keys))[at]) for at, key in enumerate(keys)),
+            spacing=16,
+        )
 
     def cell(self, key: str, *more: QWidget, headed: bool = True) -> QWidget:
         """A field below its caption, with its validation error under it; a check box has its caption as label.
@@ -120,7 +133,9 @@ class Form(QWidget):
 
     def read(self) -> dict[str, Any]:
         """The entered values by key, without secrets."""
-        return {key: field.read(self.controls[key]) for key, field in self.fields.items() if not isinstance(field, Secret)}
+        return {
+            key: field.read(self.controls[key]) for key, field in self.fields.items() if not isinstance(field, Secret)
+        }
 
     def secrets(self) -> dict[str, str]:
         """The typed secrets by key."""
@@ -162,7 +177,9 @@ class Form(QWidget):
         try:
             made = self.made()
         except ValidationError as error:
-            self.show_errors({".".join(map(str, item["loc"])): sentence(item) for item in error.errors(include_url=False)})
+            self.show_errors(
+                {".".join(map(str, item["loc"])): sentence(item) for item in error.errors(include_url=False)}
+            )
             return None
         self.show_errors({})
         return made
@@ -228,7 +245,9 @@ def sentence(item: Any) -> str:
     text = _MESSAGES.get(str(item["type"]))
     if text is None:
         return str(item["msg"])
-    context = {key: number(value) if isinstance(value, int) else value for key, value in (item.get("ctx") or {}).items()}
+    context = {
+        key: number(value) if isinstance(value, int) else value for key, value in (item.get("ctx") or {}).items()
+    }
     if item["type"] == "string_too_long":
         context["length"] = number(len(item["input"]))
     return _(text, **context) if context else _(text)

@@ -49,7 +49,9 @@ class HeldList(RowList):
         title, about = imported_data.title(grant), imported_data.about(grant)
         row.setAccessibleName(visible(f"{title}: {about}"))
         words = label(_("Disabled: restored from another installation's backup"), "warn", row, wrap=True)
-        texts = fill(QVBoxLayout(), label(title, "", row, wrap=True), label(about, "small", row, wrap=True), words, spacing=0)
+        texts = fill(
+            QVBoxLayout(), label(title, "", row, wrap=True), label(about, "small", row, wrap=True), words, spacing=0
+        )
         button = control(QPushButton(_("Confirm"), row), f"held-confirm-{grant.id}", on=lambda: self._confirm(grant))
         button.setAccessibleName(_("Confirm: {rule}", rule=title))
         fill(QHBoxLayout(row), (texts, 1), (button, 0, Qt.AlignmentFlag.AlignTop), margins=(0, 4, 0, 4), spacing=8)

@@ -33,10 +33,18 @@ class KeyField(QWidget):
         self.edit.setObjectName(f"shortcut-edit-{name}")
         self.edit.setMaximumSequenceLength(1)
         self.edit.hide()
-        self.reset = control(IconButton("rotate-ccw", parent=self), f"shortcut-reset-{name}", on=self.reset_requested.emit)
-        bind_text(self.button, lambda: self._text(), name=lambda: _("{action}: {keys}", action=text_of(title), keys=self._text()))
+        self.reset = control(
+            IconButton("rotate-ccw", parent=self), f"shortcut-reset-{name}", on=self.reset_requested.emit
+        )
+        bind_text(
+            self.button,
+            lambda: self._text(),
+            name=lambda: _("{action}: {keys}", action=text_of(title), keys=self._text()),
+        )
         bind_text(self.edit, name=lambda: _("New shortcut for: {action}", action=text_of(title)))
-        bind_text(self.reset, tip=N_("Reset to default"), name=lambda: _("Reset to default: {action}", action=text_of(title)))
+        bind_text(
+            self.reset, tip=N_("Reset to default"), name=lambda: _("Reset to default: {action}", action=text_of(title))
+        )
         fill(QHBoxLayout(self), self.reset, self.button, self.edit, margins=(0, 0, 0, 0), spacing=4)
         policy = self.reset.sizePolicy()
         policy.setRetainSizeWhenHidden(True)

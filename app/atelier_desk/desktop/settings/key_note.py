@@ -39,7 +39,11 @@ class KeyNote(QWidget):
         self.text = control(label("", "small", self, wrap=True), f"{name}-key-note", self._note_text)
         self.file = control(QPushButton(self), f"{name}-key-file", self._offer, look="link", on=self._ask)
         self.variable = control(
-            QPushButton(self), f"{name}-key-variable", N_("Use a variable"), look="link", on=self.variable_requested.emit
+            QPushButton(self),
+            f"{name}-key-variable",
+            N_("Use a variable"),
+            look="link",
+            on=self.variable_requested.emit,
         )
         self._has_variable = variable
         for button in (self.file, self.variable):
@@ -70,7 +74,9 @@ class KeyNote(QWidget):
         if self._store is None:
             return ""
         if self._store.place is KeyPlace.FILE:
-            return _("Keys are kept unencrypted in {path}, which only your user account can read.", path=self._store.file)
+            return _(
+                "Keys are kept unencrypted in {path}, which only your user account can read.", path=self._store.file
+            )
         if self._store.place is KeyPlace.MEMORY:
             return _("No system keyring found: a key that you enter is lost when Atelier closes. To keep it:")
         return _("Keys are stored in the system keyring and never shown again.")
@@ -88,7 +94,8 @@ class KeyNote(QWidget):
             confirm(self, _("Delete {path}?", path=path), details, _("Delete"), lambda: self._switch(False))
             return
         details = _(
-            "Keys are then written unencrypted to {path}. Only your user account can read it; backups, exports and logs leave it out. "
+            "Keys are then written unencrypted to {path}. Only your user account can read it; backups, exports and "
+            "logs leave it out. "
             "You can delete it here at any time.",
             path=path,
         )

@@ -139,7 +139,9 @@ class ListFormPage(SettingsPage, Generic[T]):
         """An error about the form as a sentence."""
         return error_text(error)
 
-    def build_list(self, card: Card, kind: str, said: Text, *workflow_actions: tuple[str, Text, Callable[[], object]]) -> None:
+    def build_list(
+        self, card: Card, kind: str, said: Text, *workflow_actions: tuple[str, Text, Callable[[], object]]
+    ) -> None:
         """Add ``<kind>-list`` and its buttons: name suffix, text and callback of each."""
         self.list = list_of_lines(self, f"{kind}-list", said)
         card.body.addWidget(self.list)

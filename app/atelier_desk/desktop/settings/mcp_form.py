@@ -32,7 +32,9 @@ class ValueRow(NamedRow):
         hint = N_("saved – type to replace") if stored else N_("a text, or ${VARIABLE}")
         line = control(QLineEdit(name), f"mcp-value-name-{number}", hint=N_("Name"), name=N_("Name"))
         value = control(QLineEdit(text), f"mcp-value-text-{number}", name=N_("Value"), hint=hint)
-        self.secret = control(QCheckBox(), f"mcp-value-secret-{number}", N_("Secret"), about=N_("Stored like an API key."))
+        self.secret = control(
+            QCheckBox(), f"mcp-value-secret-{number}", N_("Secret"), about=N_("Stored like an API key.")
+        )
         self.secret.setChecked(stored)
         remove = control(IconButton("x", ""), f"mcp-value-remove-{number}", tip=N_("Remove value"))
         super().__init__(parent, line, value, self.secret, remove=remove, stored=stored)
@@ -73,7 +75,9 @@ class ValueRows(NamedRows[ValueRow]):
     def make(self, number: int, name: str, text: str, *, stored: bool) -> ValueRow:
         return ValueRow(number, name, text, self, stored=stored, header=self._header)
 
-    def show_values(self, values: Mapping[str, str], secrets: Mapping[str, str] | None = None, *, stored: bool = True) -> None:
+    def show_values(
+        self, values: Mapping[str, str], secrets: Mapping[str, str] | None = None, *, stored: bool = True
+    ) -> None:
         """Set the configured values: a text, or empty for the keyring.
 
         ``secrets`` were imported and are not stored yet.
@@ -122,7 +126,12 @@ class Values(Field):
 LOCAL, REMOTE = ("command", "folder", "env", "sandbox"), ("url", "headers", "client_id", "client_secret", "scopes")
 FIELDS: tuple[Field, ...] = (
     Line("name", N_("Name"), example=N_("letters, digits and dashes")),
-    Choice("transport", N_("Kind"), name="mcp-kind", choices=(("stdio", N_("Local program")), ("http", N_("Remote address")))),
+    Choice(
+        "transport",
+        N_("Kind"),
+        name="mcp-kind",
+        choices=(("stdio", N_("Local program")), ("http", N_("Remote address"))),
+    ),
     Line("command", N_("Command"), example="npx -y @modelcontextprotocol/server-everything"),
     Line("url", N_("Address"), example="https://mcp.example.com/mcp"),
     Line("folder", N_("Working folder"), example=N_("your home folder")),
@@ -149,7 +158,15 @@ class McpForm(Form):
         super().__init__(McpServer, parent, "mcp", *FIELDS)
         self.setObjectName("mcp-form")
         self.name, self.command, self.url = (self.controls[key] for key in ("name", "command", "url"))
-        rows = (("command",), ("url",), ("folder", "timeout_s"), ("env",), ("headers",), ("client_id", "client_secret"), ("scopes",))
+        rows = (
+            ("command",),
+            ("url",),
+            ("folder", "timeout_s"),
+            ("env",),
+            ("headers",),
+            ("client_id", "client_secret"),
+            ("scopes",),
+        )
         fill(
             QVBoxLayout(self),
             self.line("name", "transport"),
@@ -161,7 +178,9 @@ class McpForm(Form):
         self.changed.connect(self._show_kind)
         self.show_server(None)
 
-    def show_server(self, config: McpServer | None, *, stored: bool = True, secrets: Mapping[str, str] | None = None) -> None:
+    def show_server(
+        self, config: McpServer | None, *, stored: bool = True, secrets: Mapping[str, str] | None = None
+    ) -> None:
         """Show a server, or None for a new one.
 
         ``stored`` is False for an imported one; ``secrets`` were imported with it.
@@ -174,7 +193,9 @@ class McpForm(Form):
                 self.fields[key].show(self.controls[key], "")
         if not stored:
             for key, values, kind in (("env", kept.env, "env:"), ("headers", kept.headers, "header:")):
-                mine = {name.removeprefix(kind): text for name, text in (secrets or {}).items() if name.startswith(kind)}
+                mine = {
+                    name.removeprefix(kind): text for name, text in (secrets or {}).items() if name.startswith(kind)
+                }
                 self.controls[key].show_values(values, mine, stored=False)
         self._filling = False
         for key in ("name", "transport"):

@@ -54,7 +54,11 @@ class McpImportDialog(QDialog):
         self.text.textChanged.connect(lambda: self.pasted.emit(self.text.toPlainText()))
         self.file = control(QPushButton(self), "mcp-import-file", N_("From a file…"), look="ghost", on=self._pick)
         self.search = control(
-            QPushButton(self), "mcp-import-search", N_("Search this computer"), look="ghost", on=self.search_requested.emit
+            QPushButton(self),
+            "mcp-import-search",
+            N_("Search this computer"),
+            look="ghost",
+            on=self.search_requested.emit,
         )
         self.list = control(QListWidget(self), "mcp-import-list", look="plain", name=N_("Servers found"))
         style_list(self.list)
@@ -63,11 +67,16 @@ class McpImportDialog(QDialog):
         self.preview.setTextFormat(Qt.TextFormat.PlainText)
         self.preview.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.problem = control(label("", "error", self, wrap=True), "mcp-import-problem")
-        self.by_hand = control(QPushButton(self), "mcp-import-by-hand", N_("Enter manually"), on=lambda: self.chosen.emit(-1))
-        self.continue_button = control(QPushButton(self), "mcp-import-take", N_("Continue"), look="primary", on=self._choose_current)
+        self.by_hand = control(
+            QPushButton(self), "mcp-import-by-hand", N_("Enter manually"), on=lambda: self.chosen.emit(-1)
+        )
+        self.continue_button = control(
+            QPushButton(self), "mcp-import-take", N_("Continue"), look="primary", on=self._choose_current
+        )
         cancel = control(QPushButton(self), "mcp-import-cancel", N_("Cancel"), look="ghost", on=self.reject)
         fill(
-            QVBoxLayout(self), about, (self.text, 1), fill(QHBoxLayout(), self.file, self.search, 1, spacing=8), (self.list, 1),
+            QVBoxLayout(self), about, (self.text, 1), fill(QHBoxLayout(), self.file, self.search, 1, spacing=8),
+            (self.list, 1),
             self.preview, self.problem, fill(QHBoxLayout(), self.by_hand, 1, cancel, self.continue_button, spacing=8),
             margins=(24, 20, 24, 20), spacing=10,
         )  # fmt: skip

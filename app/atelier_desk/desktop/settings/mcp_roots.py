@@ -39,7 +39,9 @@ class McpRoots(QWidget):
 
     def show_folders(self, folders: Sequence[str]) -> None:
         self._folders = tuple(folders)
-        show_lines(self.list, [ListLine(each, each.rstrip("/").rpartition("/")[2] or each, each, "folder") for each in folders])
+        show_lines(
+            self.list, [ListLine(each, each.rstrip("/").rpartition("/")[2] or each, each, "folder") for each in folders]
+        )
         self.drop.setEnabled(False)
 
     def pick(self) -> None:

@@ -43,19 +43,25 @@ class McpToolRow(QWidget):
         self._name = control(ElidedLabel(row.title, self), look="strong")
         self._name.setToolTip(row.name or tool)
         self._pill = Pill(_(TOOL_STATES[row.state]), _PILLS[row.state], self)
-        self.on = control(QCheckBox(self), f"mcp-tool-on-{tool}", N_("Enabled"), name=lambda: _("Enable {name}", name=row.title))
+        self.on = control(
+            QCheckBox(self), f"mcp-tool-on-{tool}", N_("Enabled"), name=lambda: _("Enable {name}", name=row.title)
+        )
         # An unusable tool is given to no agent, whatever is stored; the text below says why.
         self.on.setChecked(row.on and not row.problem)
         self.on.setEnabled(not row.problem)
         self.on.clicked.connect(lambda on: self.switched.emit(tool, on))
-        self.rule = control(ComboBox(self), f"mcp-tool-rule-{tool}", name=lambda: _("Permission of {name}", name=row.title))
+        self.rule = control(
+            ComboBox(self), f"mcp-tool-rule-{tool}", name=lambda: _("Permission of {name}", name=row.title)
+        )
         for value, _text in RULES:
             self.rule.addItem("", value)
         bind_text(self.rule, items=[text for _value, text in RULES])
         self.rule.setCurrentIndex(max(0, self.rule.findData(row.rule)))
         self.rule.activated.connect(lambda _index: self.ruled.emit(tool, str(self.rule.currentData())))
         self.rule.setVisible(bool(row.name))
-        self.approve = control(QPushButton(self), f"mcp-tool-approve-{tool}", N_("Approve"), on=lambda: self.approved.emit(tool))
+        self.approve = control(
+            QPushButton(self), f"mcp-tool-approve-{tool}", N_("Approve"), on=lambda: self.approved.emit(tool)
+        )
         self.approve.setVisible(row.state in ("new", "changed", "gone"))
         # Text of a server may contain invisible characters, which are shown here.
         self._description = label(visible(shorten(row.told, _MAX_DESCRIPTION)), "muted", self, wrap=True)

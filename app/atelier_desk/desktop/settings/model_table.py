@@ -30,7 +30,15 @@ NAME = 110
 """Minimum width of a model's name, in logical pixels at 100 %."""
 ROOM = 480
 """Width, likewise, below which cache prices, the least edited columns, are hidden."""
-COLUMNS = ("favourite", "name", "context_window", "price_input", "price_output", "price_cache_read", "price_cache_write")
+COLUMNS = (
+    "favourite",
+    "name",
+    "context_window",
+    "price_input",
+    "price_output",
+    "price_cache_read",
+    "price_cache_write",
+)
 STAR, TITLE = 0, 1
 AbilitiesRole = Qt.ItemDataRole.UserRole + 1
 
@@ -38,7 +46,9 @@ AbilitiesRole = Qt.ItemDataRole.UserRole + 1
 class _NameDelegate(FramedDelegate):
     """Paints a model's name with its capabilities below."""
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
         shown = QStyleOptionViewItem(option)
         self.initStyleOption(shown, index)
         name, look = shown.text, theme()
@@ -142,7 +152,9 @@ class ModelTable(QTableWidget):
             item.setToolTip(visible("\n".join(filter(None, facts))))
             item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEditable)
             item.setData(AbilitiesRole, abilities(info))
-            item.setData(Qt.ItemDataRole.AccessibleTextRole, visible(" · ".join(filter(None, (_name(info), abilities(info))))))
+            item.setData(
+                Qt.ItemDataRole.AccessibleTextRole, visible(" · ".join(filter(None, (_name(info), abilities(info)))))
+            )
         else:
             item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         return item
@@ -176,7 +188,9 @@ class ModelTable(QTableWidget):
 
     def _head(self) -> None:
         # Short headings leave room for names; their units are explained below the table.
-        self.setHorizontalHeaderLabels(["★", _("Model"), _("Context"), _("Input"), _("Output"), _("Cache read"), _("Cache write")])
+        self.setHorizontalHeaderLabels(
+            ["★", _("Model"), _("Context"), _("Input"), _("Output"), _("Cache read"), _("Cache write")]
+        )
         centre = Qt.AlignmentFlag.AlignVCenter
         for column in range(len(COLUMNS)):
             side = Qt.AlignmentFlag.AlignRight if column > TITLE else Qt.AlignmentFlag.AlignLeft
@@ -202,7 +216,9 @@ class ModelTable(QTableWidget):
     def _text(value: Any) -> str:
         if value is None:
             return ""
-        return locale().toString(value) if isinstance(value, int) else f"{value:g}".replace(".", locale().decimalPoint())
+        return (
+            locale().toString(value) if isinstance(value, int) else f"{value:g}".replace(".", locale().decimalPoint())
+        )
 
     def _edited(self, item: QTableWidgetItem) -> None:
         if item.column() == STAR:

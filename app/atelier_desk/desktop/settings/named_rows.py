@@ -23,7 +23,9 @@ class NamedRow(QWidget):
     changed = Signal()
     removed = Signal()
 
-    def __init__(self, parent: QWidget, name: QLineEdit, value: QLineEdit, *more: QWidget, remove: IconButton, stored: bool) -> None:
+    def __init__(
+        self, parent: QWidget, name: QLineEdit, value: QLineEdit, *more: QWidget, remove: IconButton, stored: bool
+    ) -> None:
         super().__init__(parent)
         self.name, self.value, self.remove, self.stored = name, value, remove, stored
         fill(QHBoxLayout(self), (name, 2), (value, 3), *more, remove, margins=(0, 0, 0, 0), spacing=8)

@@ -96,7 +96,13 @@ class Row(QWidget):
         down = self.width() < room or self._cuts()
         self._line.setDirection(QBoxLayout.Direction.TopToBottom if down else QBoxLayout.Direction.LeftToRight)
         self._line.setSpacing(6 if down else 16)
-        side = Qt.AlignmentFlag.AlignVCenter if not down else Qt.AlignmentFlag(0) if self._stretch else Qt.AlignmentFlag.AlignLeft
+        side = (
+            Qt.AlignmentFlag.AlignVCenter
+            if not down
+            else Qt.AlignmentFlag(0)
+            if self._stretch
+            else Qt.AlignmentFlag.AlignLeft
+        )
         self._line.setAlignment(self.control, side)
 
     def _cuts(self) -> bool:
@@ -213,7 +219,9 @@ class SettingsPage(QWidget):
         card.body.addWidget(made)
         return made
 
-    def action_row(self, card: Card, caption: Text, hint: Text, text: Text, on: Callable[[], object], name: str = "") -> QPushButton:
+    def action_row(
+        self, card: Card, caption: Text, hint: Text, text: Text, on: Callable[[], object], name: str = ""
+    ) -> QPushButton:
         """A row whose control is a button."""
         button = control(QPushButton(self), name, text, on=on)
         self.row(card, button, caption, hint)
@@ -243,7 +251,9 @@ class SettingsPage(QWidget):
     def end(self) -> None:
         """After the last section: align everything to the top, and let wide fields shrink in a narrow window."""
         self.column.addStretch(1)
-        self._fields = [field for field in self.findChildren(QWidget) if isinstance(field, QComboBox | QAbstractSpinBox)]
+        self._fields = [
+            field for field in self.findChildren(QWidget) if isinstance(field, QComboBox | QAbstractSpinBox)
+        ]
         self._restyle()
 
     def show_error(self, text: str) -> None:

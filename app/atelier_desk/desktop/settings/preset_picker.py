@@ -38,10 +38,13 @@ class PresetPicker(QDialog):
         self._found: list[DetectedServer] = []
         self.field = control(QLineEdit(self), "preset-search", look="search", hint=N_("Search services and programs"))
         self.list = bind_text(
-            SearchList(self, "preset", self.field, nothing=None, by_click=False, tab=True, pad=6), name=N_("Services and programs")
+            SearchList(self, "preset", self.field, nothing=None, by_click=False, tab=True, pad=6),
+            name=N_("Services and programs"),
         )
         self.list.chosen.connect(self._choose_row)
-        self.continue_button = control(QPushButton(self), "preset-take", N_("Continue"), look="primary", on=self.list.choose)
+        self.continue_button = control(
+            QPushButton(self), "preset-take", N_("Continue"), look="primary", on=self.list.choose
+        )
         cancel = control(QPushButton(self), "preset-cancel", N_("Cancel"), on=self.reject)
         foot = fill(QHBoxLayout(), 1, cancel, self.continue_button, spacing=8)
         title = bind_text(label("", "title", self), N_("Add a model server"))
@@ -73,7 +76,9 @@ class PresetPicker(QDialog):
         self.list.fill([("", (self._line(*row) for row in rows if fits(needle, " ".join(row[:3]))))])
 
     @staticmethod
-    def _line(title: str, about: str, _words: str, value: tuple[str, str, str, str]) -> tuple[ListRow, tuple[str, str, str, str]]:
+    def _line(
+        title: str, about: str, _words: str, value: tuple[str, str, str, str]
+    ) -> tuple[ListRow, tuple[str, str, str, str]]:
         entry = find(value[0])
         return ListRow(title, facts=about, icon=entry.icon if entry is not None else "server"), value
 

@@ -35,7 +35,11 @@ class Busy(QWidget):
         self._spinner = Spinner(self)
         self.text = control(label("", "muted", self, wrap=True), "busy-text")
         self.stop = control(
-            QPushButton(self), "busy-stop", N_("Stop"), name=lambda: _("Stop: {what}", what=text_of(self._what)), on=self.cancel
+            QPushButton(self),
+            "busy-stop",
+            N_("Stop"),
+            name=lambda: _("Stop: {what}", what=text_of(self._what)),
+            on=self.cancel,
         )
         row = fill(QHBoxLayout(), self._spinner, (self.text, 1), self.stop, spacing=8)
         self._bar = QProgressBar(self)

@@ -42,7 +42,9 @@ class ProviderAdvanced(QWidget):
         self.ca_file = control(QLineEdit(self), "provider-ca-file", name=N_("CA file"), hint=about)
         about = N_("Azure only, for example 2024-10-21")
         self.api_version = control(QLineEdit(self), "provider-api-version", name=N_("API version"), hint=about)
-        self.browse = control(QPushButton(self), "provider-ca-browse", N_("Choose…"), name=N_("Choose the CA file"), on=self._ask_file)
+        self.browse = control(
+            QPushButton(self), "provider-ca-browse", N_("Choose…"), name=N_("Choose the CA file"), on=self._ask_file
+        )
         self.key_style = control(ComboBox(self), "provider-key-style", name=N_("Send key as"))
         self.headers = HeaderRows(self)
         for style in KeyStyle:
@@ -66,7 +68,9 @@ class ProviderAdvanced(QWidget):
         grid.addWidget(self.headers, 3, 1)
         grid.addWidget(self._hint, 4, 1)
         titles = (N_("CA file"), N_("API version"), N_("Send key as"), N_("Headers"))
-        for row, (title, field) in enumerate(zip(titles, (self.ca_file, self.api_version, self.key_style, self.headers.add), strict=True)):
+        for row, (title, field) in enumerate(
+            zip(titles, (self.ca_file, self.api_version, self.key_style, self.headers.add), strict=True)
+        ):
             caption = bind_text(label("", "muted", self), title)
             caption.setBuddy(field)
             grid.addWidget(caption, row, 0)
@@ -118,7 +122,12 @@ class ProviderAdvanced(QWidget):
         bind_text(self.fold)
 
     def _ask_file(self) -> None:
-        ask_open(self, _("Certificate of the authority"), _("Certificates (*.pem *.crt *.cer);;All files (*)"), self._set_ca_file)
+        ask_open(
+            self,
+            _("Certificate of the authority"),
+            _("Certificates (*.pem *.crt *.cer);;All files (*)"),
+            self._set_ca_file,
+        )
 
     def _set_ca_file(self, path: Path) -> None:
         self.ca_file.setText(str(path))

@@ -56,7 +56,9 @@ class ProviderForm(QWidget):
         self._example = ""
         self.name = control(QLineEdit(self), "provider-name")
         self.kind = control(ComboBox(self), "provider-kind")
-        self.url = control(QLineEdit(self), "provider-url", hint=lambda: self._example or usual_url(str(self.kind.currentData() or "")))
+        self.url = control(
+            QLineEdit(self), "provider-url", hint=lambda: self._example or usual_url(str(self.kind.currentData() or ""))
+        )
         self.key_field = control(QLineEdit(self), "provider-key")
         self.env = control(QLineEdit(self), "provider-env", hint=N_("environment variable name"))
         self.enabled = control(QCheckBox(self), "provider-enabled")
@@ -82,7 +84,12 @@ class ProviderForm(QWidget):
             column.addLayout(fill(QHBoxLayout(), *((cell, 1) for cell in row), spacing=16))
         fill(column, self._under_key, self._button_row, self.enabled, self.advanced)
         self.advanced.changed.connect(self.changed)
-        for line, other in ((self.name, None), (self.url, None), (self.key_field, self.env), (self.env, self.key_field)):
+        for line, other in (
+            (self.name, None),
+            (self.url, None),
+            (self.key_field, self.env),
+            (self.env, self.key_field),
+        ):
             line.textEdited.connect(lambda text, other=other: self._typed(text, other))
             line.returnPressed.connect(self.entered)
         self.enabled.clicked.connect(lambda _on: self.changed.emit())
@@ -105,7 +112,14 @@ class ProviderForm(QWidget):
         self.env.setText(config.api_key_env if config else "")
         self.enabled.setChecked(config.enabled if config else True)
         self.advanced.show_config(config, persistent=persistent)
-        remote: tuple[QWidget, ...] = (self.kind, self.url, self.key_field, self.env, self.advanced, *self._captions[1:])
+        remote: tuple[QWidget, ...] = (
+            self.kind,
+            self.url,
+            self.key_field,
+            self.env,
+            self.advanced,
+            *self._captions[1:],
+        )
         for widget in remote:
             widget.setVisible(not local)
         self._update_texts()

@@ -54,7 +54,10 @@ def settings_page(
 
     def register(page: PageClass) -> PageClass:
         existing = _entries.get(name)
-        if existing is not None and (existing.page.__module__, existing.page.__qualname__) != (page.__module__, page.__qualname__):
+        if existing is not None and (existing.page.__module__, existing.page.__qualname__) != (
+            page.__module__,
+            page.__qualname__,
+        ):
             raise ValueError(f"settings page {name!r} is registered by {existing.page.__module__} already")
         _entries[name] = PageEntry(name, order, icon, title, page, section, part_of)
         return page

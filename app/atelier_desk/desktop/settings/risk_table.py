@@ -67,7 +67,11 @@ class RiskTable(RowList):
         for risk in ("", *RISKS):
             box.addItem("", risk)
         own = (lambda: _("default ({risk})", risk=_(WORDS[tool.risk]))) if tool.section else N_("none")
-        bind_text(box, name=lambda: _("Risk of {tool}", tool=tool_title(tool.name)), items=[own, *(WORDS[risk] for risk in RISKS)])
+        bind_text(
+            box,
+            name=lambda: _("Risk of {tool}", tool=tool_title(tool.name)),
+            items=[own, *(WORDS[risk] for risk in RISKS)],
+        )
         box.activated.connect(lambda _index, tool=tool.name, box=box: self.chosen.emit(tool, box.currentData()))
         name.setBuddy(box)
         self._boxes[tool.name] = box

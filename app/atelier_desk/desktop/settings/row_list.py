@@ -21,7 +21,9 @@ class RowList(QWidget):
         before, after: the neighbours in the tab order, as rows are created later than what is below them.
     """
 
-    def __init__(self, parent: QWidget, *, spacing: int = 0, before: QWidget | None = None, after: Sequence[QWidget] = ()) -> None:
+    def __init__(
+        self, parent: QWidget, *, spacing: int = 0, before: QWidget | None = None, after: Sequence[QWidget] = ()
+    ) -> None:
         super().__init__(parent)
         self.rows: list[QWidget] = []
         self.before, self.after = before, after
@@ -58,4 +60,6 @@ class RowList(QWidget):
 
     def _stops(self) -> list[QWidget]:
         inside = [each for row in self.rows for each in (row, *row.findChildren(QWidget))]
-        return [each for each in inside if each.focusPolicy() & Qt.FocusPolicy.TabFocus and each.window() is self.window()]
+        return [
+            each for each in inside if each.focusPolicy() & Qt.FocusPolicy.TabFocus and each.window() is self.window()
+        ]

@@ -32,9 +32,13 @@ FIELDS: tuple[Field, ...] = (
         N_("Rule"),
         lambda: "\n".join(
             (
-                "read_file(src/**)  ·  run_command(make)  ·  fetch_web_page(domain:python.org)  ·  mcp__github  ·  section:web_ops",
+                (
+                    "read_file(src/**)  ·  run_command(make)  ·  fetch_web_page(domain:python.org)  ·  mcp__github  ·  "
+                    "section:web_ops"
+                ),
                 _(
-                    "A command rule applies in the workspace folder; for another folder, write run_command(cd vendor && "
+                    "A command rule applies in the workspace folder; for another folder, write run_command(cd vendor "
+                    "&& "
                     "make). :* matches any arguments, except options that run another program."
                 ),
             )
@@ -85,7 +89,8 @@ class RuleForm(FormDialog):
         fields = (*FIELDS[:2], Choice("where", N_("Applies to"), name="rule-scope", choices=texts), *FIELDS[2:])
         self.form = Form(PermissionRule, self, "rule", *fields)
         self.text, self.action, self.scope, self.match, self.not_match = self.form.controls.values()
-        self.scope.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)  # paths are long
+        # paths are long
+        self.scope.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.scope.setMinimumContentsLength(24)
         bind_text(self.match, hint="git log -3")
         bind_text(self.not_match, hint="git push")
@@ -141,7 +146,9 @@ class RuleImport(FormDialog):
             becomes = "\n".join(f"{_(ACTIONS[rule.action])}  {rule.text}" for rule in line.rules)
             result = becomes or (line.problem.localized(_) if line.problem else _("nothing"))
             column.addWidget(label(line.source, "small", body, wrap=True))
-            column.addWidget(control(label(result, "mono" if becomes else "warn", body, wrap=True), f"import-line-{number}"))
+            column.addWidget(
+                control(label(result, "mono" if becomes else "warn", body, wrap=True), f"import-line-{number}")
+            )
             if line.warning is not None:
                 never = _("This never matches: {reason}.", reason=line.warning.localized(_))
                 column.addWidget(control(label(never, "warn", body, wrap=True), f"import-never-{number}"))

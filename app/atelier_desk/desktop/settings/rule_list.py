@@ -40,7 +40,10 @@ class RuleList(RowList):
         self._needle = ""
 
     def show_rules(
-        self, rules: Iterable[PermissionRule], names: Mapping[str, str] | None = None, never: Mapping[str, str] | None = None
+        self,
+        rules: Iterable[PermissionRule],
+        names: Mapping[str, str] | None = None,
+        never: Mapping[str, str] | None = None,
     ) -> None:
         """List these rules.
 
@@ -82,7 +85,9 @@ class RuleList(RowList):
         pill = Pill(_(rule_text.ACTIONS[rule.action]), "" if rule.held else rule_text.KINDS[rule.action], row)
         repository = rule_text.repository(rule)
         if repository:
-            text = label(_("Settings of the git repository {path}, until they change", path=repository), "", row, wrap=True)
+            text = label(
+                _("Settings of the git repository {path}, until they change", path=repository), "", row, wrap=True
+            )
         else:
             text = label(rule.text, "mono", row, wrap=True)
         facts = label(self._facts(rule), "small", row, wrap=True)
@@ -97,13 +102,17 @@ class RuleList(RowList):
         if rule.held:
             words = _("Disabled: restored from another installation's backup")
             texts.addWidget(control(label(words, "warn", row, wrap=True), f"rule-held-{rule.text}"))
-            button = control(QPushButton(_("Confirm"), row), f"rule-confirm-{rule.text}", on=lambda: self.confirmed.emit(rule))
+            button = control(
+                QPushButton(_("Confirm"), row), f"rule-confirm-{rule.text}", on=lambda: self.confirmed.emit(rule)
+            )
             button.setAccessibleName(_("Confirm: {rule}", rule=rule.text))
             confirm = [(button, 0, Qt.AlignmentFlag.AlignTop)]
         edit = control(IconButton("pencil", parent=row), f"rule-edit-{rule.text}", tip=N_("Edit rule"))
         edit.clicked.connect(lambda *_: self.edited.emit(rule))
         edit.setAccessibleName(_("Edit: {rule}", rule=rule.text))
-        remove = control(QPushButton(_("Remove"), row), f"rule-remove-{rule.text}", look="quiet", on=lambda: self.removed.emit(rule))
+        remove = control(
+            QPushButton(_("Remove"), row), f"rule-remove-{rule.text}", look="quiet", on=lambda: self.removed.emit(rule)
+        )
         remove.setAccessibleName(_("Remove: {rule}", rule=rule.text))
         edit.setVisible(not repository)  # its text contains a hash
         top = Qt.AlignmentFlag.AlignTop

@@ -43,8 +43,15 @@ class RuleTest(QWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.call = control(QLineEdit(self), "rule-test-call", name=N_("Call"), hint=N_("run_command(git push), or a tool with its JSON"))
-        self.folder = control(QLineEdit(self), "rule-test-folder", name=N_("Folder"), hint=N_("Working folder (optional)"))
+        self.call = control(
+            QLineEdit(self),
+            "rule-test-call",
+            name=N_("Call"),
+            hint=N_("run_command(git push), or a tool with its JSON"),
+        )
+        self.folder = control(
+            QLineEdit(self), "rule-test-folder", name=N_("Folder"), hint=N_("Working folder (optional)")
+        )
         self.profiles = control(ComboBox(self), "rule-test-profile", name=N_("Profile"))
         for profile in PROFILES:
             self.profiles.addItem("", profile.name)
@@ -103,5 +110,9 @@ def call_of(written: str, tools: Sequence[ToolInfo]) -> tuple[str, dict[str, obj
     subject = next((each for each in _SUBJECTS if each in known), "")
     if not subject:
         raise UsageError(N_("{tool} takes several arguments: write them as JSON in the parentheses."), tool=name)
-    others = {each.name: _EMPTY[each.kind] for each in tool.parameters if each.required and each.name != subject and each.kind in _EMPTY}
+    others = {
+        each.name: _EMPTY[each.kind]
+        for each in tool.parameters
+        if each.required and each.name != subject and each.kind in _EMPTY
+    }
     return name, {**others, **_ANY.get(name, {}), subject: inside}

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QTableWidget, QTableWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLineEdit,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text, control, fill, label
@@ -46,13 +54,20 @@ class SafeCommands(QWidget):
         """Fill the table with the commands that match the filter."""
         self.table.setHorizontalHeaderLabels([_("Command"), _("Action"), _("Files")])
         needle = self.filter.text()
-        self.shown = [each for each in self._commands if fits(needle, f"{each.name} {_(each.about)} {_(DOES[each.does])} {each.options}")]
+        self.shown = [
+            each
+            for each in self._commands
+            if fits(needle, f"{each.name} {_(each.about)} {_(DOES[each.does])} {each.options}")
+        ]
         self.table.setRowCount(len(self.shown))
         for row, each in enumerate(self.shown):
             for column, text in enumerate((each.name, _(each.about), _(DOES[each.does]))):
                 item = QTableWidgetItem(visible(text))
                 item.setToolTip(visible("\n".join(filter(None, (f"{each.name}: {_(each.about)}", each.options)))))
-                item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{each.name}: {_(each.about)}; {_(DOES[each.does])}; {each.options}")
+                item.setData(
+                    Qt.ItemDataRole.AccessibleTextRole,
+                    f"{each.name}: {_(each.about)}; {_(DOES[each.does])}; {each.options}",
+                )
                 self.table.setItem(row, column, item)
         self.table.setCurrentCell(0 if self.shown else -1, 0)
         self._fit()
@@ -71,7 +86,9 @@ class SafeCommands(QWidget):
         view, high = theme(), theme().px(30)
         self.table.verticalHeader().setDefaultSectionSize(high)
         rows = min(max(len(self.shown), 1), ROWS)
-        self.table.setFixedHeight(self.table.horizontalHeader().sizeHint().height() + rows * high + 2 * self.table.frameWidth() + 6)
+        self.table.setFixedHeight(
+            self.table.horizontalHeader().sizeHint().height() + rows * high + 2 * self.table.frameWidth() + 6
+        )
         name, kind = view.px(NAME), view.px(KIND)
         for column, width in enumerate((name, max(view.px(220), self.table.viewport().width() - name - kind), kind)):
             self.table.setColumnWidth(column, width)

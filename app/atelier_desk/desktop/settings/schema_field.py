@@ -25,7 +25,10 @@ class SchemaField(QPlainTextEdit):
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         mark(self, "mono")
         bind(self.setFixedHeight, lambda: theme().px(110), on="look")
-        bind_text(self, hint=N_("Leave empty for free text. Otherwise every answer is a JSON object that matches this schema."))
+        bind_text(
+            self,
+            hint=N_("Leave empty for free text. Otherwise every answer is a JSON object that matches this schema."),
+        )
         self.textChanged.connect(self._read)
 
     @property

@@ -18,7 +18,14 @@ from atelier_desk.support.text import visible
 if TYPE_CHECKING:
     from atelier_desk.engine.services.skills import ListedSkill, SkillLocation, SkillView
 
-PILLS: dict[str, PillKind] = {"used": "ok", "off": "", "undecided": "warn", "untrusted": "warn", "hidden": "", "broken": "err"}
+PILLS: dict[str, PillKind] = {
+    "used": "ok",
+    "off": "",
+    "undecided": "warn",
+    "untrusted": "warn",
+    "hidden": "",
+    "broken": "err",
+}
 
 
 class SkillRow(QWidget):
@@ -27,7 +34,13 @@ class SkillRow(QWidget):
     ``opened(file)`` requests its text, ``switched(file, on)`` enables or disables it.
     """
 
-    def __init__(self, row: ListedSkill, opened: Callable[[str], object], switched: Callable[[str, bool], object], parent: QWidget) -> None:
+    def __init__(
+        self,
+        row: ListedSkill,
+        opened: Callable[[str], object],
+        switched: Callable[[str, bool], object],
+        parent: QWidget,
+    ) -> None:
         super().__init__(parent)
         file, text, key = row.found.file, row.found.text, state(row)
         self.setObjectName(f"skill-{file}")
@@ -39,7 +52,11 @@ class SkillRow(QWidget):
         on.setEnabled(text is not None)
         on.clicked.connect(lambda on: switched(file, on))
         show = control(
-            QPushButton(self), f"skill-show-{file}", N_("Show…"), name=lambda: _("Show {name}", name=row.name), on=lambda: opened(file)
+            QPushButton(self),
+            f"skill-show-{file}",
+            N_("Show…"),
+            name=lambda: _("Show {name}", name=row.name),
+            on=lambda: opened(file),
         )
         who = _("Called by: {who}", who=called_by(row))
         what = label(f"{text.description}\n{who}" if text is not None else "", "muted", self, wrap=True)
@@ -64,7 +81,9 @@ class PlaceCard(QWidget):
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
-        heading = control(ElidedLabel(place.folder or _("Your own"), self, Qt.TextElideMode.ElideMiddle), look="heading")
+        heading = control(
+            ElidedLabel(place.folder or _("Your own"), self, Qt.TextElideMode.ElideMiddle), look="heading"
+        )
         heading.setToolTip(place.folder)
         trust = control(
             QPushButton(self),

@@ -62,7 +62,9 @@ class ToolBox(QCheckBox):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def nextCheckState(self) -> None:
-        self.setCheckState(Qt.CheckState.Unchecked if self.checkState() is Qt.CheckState.Checked else Qt.CheckState.Checked)
+        self.setCheckState(
+            Qt.CheckState.Unchecked if self.checkState() is Qt.CheckState.Checked else Qt.CheckState.Checked
+        )
 
     def hitButton(self, pos: QPoint) -> bool:
         """The whole row is clickable, not only its text."""
@@ -139,7 +141,9 @@ class ToolGroup(QWidget):
         self.box.setCheckState(checked if mine else Qt.CheckState.Unchecked)
         tokens = sum(cost.by_tool.get(name, 0) for name in mine) if cost is not None else 0
         text = _("{done} of {total}", done=number(len(mine)), total=number(len(self.choices)))
-        self.count.setText(" · ".join([text, _("{tokens} tokens", tokens=number_format.tokens(tokens))]) if tokens else text)
+        self.count.setText(
+            " · ".join([text, _("{tokens} tokens", tokens=number_format.tokens(tokens))]) if tokens else text
+        )
         self.box.setAccessibleDescription(self.count.text())
         self._tick()
 
@@ -149,7 +153,11 @@ class ToolGroup(QWidget):
 
     def search(self, needle: str) -> bool:
         """Show only matches, expanded; returns whether there are any. An empty search restores the previous state."""
-        found = {each.name for each in self.choices if fits(needle, f"{each.shown} {each.name} {_(each.summary)} {_(each.section)}")}
+        found = {
+            each.name
+            for each in self.choices
+            if fits(needle, f"{each.shown} {each.name} {_(each.summary)} {_(each.section)}")
+        }
         if needle and found:
             self._make()
         for name, box in self._boxes.items():

@@ -38,7 +38,10 @@ def outcome(file: OwnToolFile) -> str:
         case "broken":
             return file.reason
         case "changed" if tools:
-            return _("Changed since you confirmed it. The confirmed version is used until the next start: {tools}", tools=tools)
+            return _(
+                "Changed since you confirmed it. The confirmed version is used until the next start: {tools}",
+                tools=tools,
+            )
         case "changed":
             return _("Not loaded: changed since you confirmed it. Review it again.")
     return _("Tools: {tools}", tools=tools)
@@ -47,7 +50,9 @@ def outcome(file: OwnToolFile) -> str:
 class ToolFileRow(QWidget):
     """``own-tool-<file>``. ``review`` and ``revoke`` are called with the file's name."""
 
-    def __init__(self, file: OwnToolFile, review: Callable[[str], object], revoke: Callable[[str], object], parent: QWidget) -> None:
+    def __init__(
+        self, file: OwnToolFile, review: Callable[[str], object], revoke: Callable[[str], object], parent: QWidget
+    ) -> None:
         super().__init__(parent)
         named, (word, kind) = file.file, STATES[file.state.value]
 
@@ -90,10 +95,16 @@ class ReviewDialog(QDialog):
         self.text.setAccessibleName(_("Text of {file}", file=source.file))
         self.text.setReadOnly(True)
         self.text.setTabChangesFocus(True)
-        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
+        self.text.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
         self._error = control(label("", "error", self, wrap=True), "own-tool-error")
         self._error.setVisible(bool(hidden))
-        self._error.setText(ngettext("{n} invisible character is shown as ⟨U+…⟩.", "{n} invisible characters are shown as ⟨U+…⟩.", hidden))
+        self._error.setText(
+            ngettext(
+                "{n} invisible character is shown as ⟨U+…⟩.", "{n} invisible characters are shown as ⟨U+…⟩.", hidden
+            )
+        )
         digest = label(f"SHA-256 {source.sha256}", "small", self, wrap=True)
         digest.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         fill(

@@ -84,7 +84,9 @@ class UsageTable(QTableWidget):
         for column in LESSER:
             self.setColumnHidden(column, False)  # to be measured again
         rows = min(max(self.rowCount(), LEAST_ROWS), MOST_ROWS)
-        self.setMinimumHeight(self.horizontalHeader().sizeHint().height() + rows * self.verticalHeader().defaultSectionSize() + 4)
+        self.setMinimumHeight(
+            self.horizontalHeader().sizeHint().height() + rows * self.verticalHeader().defaultSectionSize() + 4
+        )
         self._widen_names()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -76,7 +76,14 @@ class SettingsWindow(QWidget):
         self.tabs.currentChanged.connect(lambda row: self._show(self._parts(self._host)[row].name))
         head = fill(QVBoxLayout(), self.title, self.tabs, margins=(24, 20, 24, 0), spacing=8)
         right = fill(QVBoxLayout(), head, (self._stack, 1), spacing=0)
-        fill(QHBoxLayout(self), self._build_side(), Line(self, vertical=True), (right, 1), margins=(0, 0, 0, 0), spacing=0)
+        fill(
+            QHBoxLayout(self),
+            self._build_side(),
+            Line(self, vertical=True),
+            (right, 1),
+            margins=(0, 0, 0, 0),
+            spacing=0,
+        )
         close = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
         close.activated.connect(self._escape)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
@@ -212,7 +219,11 @@ class SettingsWindow(QWidget):
         entry, page = self._entries[name], self.page(name)
         if name not in self._index:
             self._index[name] = index_of(page)
-        titled = [Found(page)] if any(self._text_matches(plain(in_every_language(title))) for title in (entry.title, entry.tab)) else []
+        titled = (
+            [Found(page)]
+            if any(self._text_matches(plain(in_every_language(title))) for title in (entry.title, entry.tab))
+            else []
+        )
         return list(dict.fromkeys([*titled, *found_in(page, self._index[name], self._text_matches)]))
 
     def _results_text(self) -> str:

@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.settings.files import ask_open, read_text
@@ -100,11 +109,15 @@ class ChatImportDialog(QDialog):
         self.list.itemChanged.connect(lambda _item: self._enable())
         self.list.setUniformItemSizes(True)
         self.all = control(QPushButton(self), "chats-all", N_("Select all"), look="ghost", on=lambda: self._tick(True))
-        self.none = control(QPushButton(self), "chats-none", N_("Select none"), look="ghost", on=lambda: self._tick(False))
+        self.none = control(
+            QPushButton(self), "chats-none", N_("Select none"), look="ghost", on=lambda: self._tick(False)
+        )
         self.busy = Busy(self)
         self.undo = control(QPushButton(self), "chats-undo", N_("Undo import"), on=self.undo_import)
         self.close_ = control(QPushButton(self), "chats-close", N_("Close"), on=self.reject)
-        self.import_button = control(QPushButton(self), "chats-import", self._import_text, look="primary", on=self.import_chosen)
+        self.import_button = control(
+            QPushButton(self), "chats-import", self._import_text, look="primary", on=self.import_chosen
+        )
         self.import_button.setDefault(True)
         for button in (self.all, self.none, self.undo, self.close_):
             button.setAutoDefault(False)
@@ -112,7 +125,16 @@ class ChatImportDialog(QDialog):
         line = fill(QHBoxLayout(), (self.filter, 1), self.all, self.none, spacing=8)
         fill(QVBoxLayout(self._choice), line, (self.list, 1), margins=(0, 0, 0, 0), spacing=10)
         foot = fill(QHBoxLayout(), self.undo, 1, self.close_, self.import_button, spacing=8)
-        fill(QVBoxLayout(self), self._title, self.found, self.busy, (self._choice, 1), foot, margins=(24, 20, 24, 20), spacing=10)
+        fill(
+            QVBoxLayout(self),
+            self._title,
+            self.found,
+            self.busy,
+            (self._choice, 1),
+            foot,
+            margins=(24, 20, 24, 20),
+            spacing=10,
+        )
         self._timer = QTimer(self)
         self._timer.setInterval(POLL_MS)
         self._timer.timeout.connect(self._show_progress)
@@ -196,7 +218,9 @@ class ChatImportDialog(QDialog):
             ticked = bool(chat.new_turns) and not chat.deleted if before is None else chat.key in before
             self.list.addItem(_item(chat, ticked))
         self.list.blockSignals(False)
-        self.found.setText(f"{visible(self._path.name)} · {found_text(self._preview)}" if self._preview else visible(self._path.name))
+        self.found.setText(
+            f"{visible(self._path.name)} · {found_text(self._preview)}" if self._preview else visible(self._path.name)
+        )
         self._filter()
         self._enable()
 

@@ -57,7 +57,9 @@ class Deleted(NamedTuple):
 
 
 def of_workflow(workflow: Workflow) -> Deleted:
-    return Deleted(workflow.id, workflow.name, N_("Workflow"), "message-square", workflow.deleted_at or workflow.updated_at)
+    return Deleted(
+        workflow.id, workflow.name, N_("Workflow"), "message-square", workflow.deleted_at or workflow.updated_at
+    )
 
 
 def of_memory(memory: DeletedMemory) -> Deleted:
@@ -91,7 +93,9 @@ class DeletedDialog(QDialog):
         self.list.setSelectionMode(QListWidget.SelectionMode.ExtendedSelection)
         style_list(self.list)
         self.back = control(QPushButton(self), "deleted-back", N_("Restore"), look="primary", on=self.bring_back)
-        self.purge = control(QPushButton(self), "deleted-purge", N_("Delete permanently…"), look="danger", on=self.ask_purge)
+        self.purge = control(
+            QPushButton(self), "deleted-purge", N_("Delete permanently…"), look="danger", on=self.ask_purge
+        )
         self.all = control(QPushButton(self), "deleted-all", N_("Show all"), on=self.show_all)
         self.stop = control(QPushButton(self), "deleted-stop", N_("Stop"))
         self.stop.hide()
@@ -196,7 +200,12 @@ class DeletedDialog(QDialog):
 
         self._do("purge", work)
 
-    def _do(self, name: str, work: Callable[[Deleted], Awaitable[object]], then: Callable[[list[Deleted]], None] | None = None) -> None:
+    def _do(
+        self,
+        name: str,
+        work: Callable[[Deleted], Awaitable[object]],
+        then: Callable[[list[Deleted]], None] | None = None,
+    ) -> None:
         rows = [self.rows[key] for key in self.chosen()]
 
         async def job() -> None:
@@ -240,7 +249,12 @@ class DeletedDialog(QDialog):
 def _stopped(name: str, done: int, total: int) -> str:
     """What a stopped job has done, by the job's name."""
     if name == "back":
-        return ngettext("Stopped: {n} of {total} was restored.", "Stopped: {n} of {total} were restored.", done, total=total)
+        return ngettext(
+            "Stopped: {n} of {total} was restored.", "Stopped: {n} of {total} were restored.", done, total=total
+        )
     return ngettext(
-        "Stopped: {n} of {total} was deleted permanently.", "Stopped: {n} of {total} were deleted permanently.", done, total=total
+        "Stopped: {n} of {total} was deleted permanently.",
+        "Stopped: {n} of {total} were deleted permanently.",
+        done,
+        total=total,
     )

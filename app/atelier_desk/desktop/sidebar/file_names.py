@@ -7,7 +7,9 @@ from pathlib import Path
 from atelier_desk.support.text import shorten
 
 LENGTH = 80
-_RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))})
+_RESERVED = frozenset(
+    {"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))}
+)
 """Device names reserved by Windows."""
 
 

@@ -26,7 +26,9 @@ STATES: dict[Connection, str] = {
 }
 TIPS: dict[Connection, str] = {
     "moved": N_("The data folder was moved or replaced: nothing is being saved."),
-    "no-key": N_("The provider of the chosen model has no key, or refused it. Enter one in the settings under Providers."),
+    "no-key": N_(
+        "The provider of the chosen model has no key, or refused it. Enter one in the settings under Providers."
+    ),
 }
 
 
@@ -61,7 +63,10 @@ class SidebarFoot(QWidget):
         bind_text(self.palette_button, name=N_("Command palette"), tip=N_("Command palette"))
         bind_text(self.menu, tip=N_("Menu"))
         bind_text(
-            self._words, lambda: _(STATES[self._state]), name=lambda: _("Connection: {state}", state=_(STATES[self._state])), tip=self._tip
+            self._words,
+            lambda: _(STATES[self._state]),
+            name=lambda: _("Connection: {state}", state=_(STATES[self._state])),
+            tip=self._tip,
         )
         self.settings.clicked.connect(self.settings_requested)
         self.palette_button.clicked.connect(self.palette_requested)

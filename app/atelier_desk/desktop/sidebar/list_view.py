@@ -138,7 +138,9 @@ class WorkflowListView(QListView):
             icon = "archive" if row.fold == ARCHIVE else "folder" if row.closed else "folder-open"
             arrow = "chevron-right" if row.closed else "chevron-down"
             framed = row.fold in self._asked
-            return ListRow(row.heading, end=str(row.count), icon=icon, weight=500, marks=(arrow,), marked=False, framed=framed)
+            return ListRow(
+                row.heading, end=str(row.count), icon=icon, weight=500, marks=(arrow,), marked=False, framed=framed
+            )
         if row.hit is not None:
             return ListRow(row.hit.workflow_name, facts=excerpt_text(row.hit), weight=500, marked=False)
         workflow = row.workflow
@@ -196,7 +198,12 @@ class WorkflowListView(QListView):
         super().mouseReleaseEvent(event)
         row, self._pressed = self._pressed, None
         plain = event.button() is Qt.MouseButton.LeftButton and event.modifiers() == _PLAIN
-        if row is not None and plain and not dragged and self.rows.row_at(self.indexAt(event.position().toPoint())) == row:
+        if (
+            row is not None
+            and plain
+            and not dragged
+            and self.rows.row_at(self.indexAt(event.position().toPoint())) == row
+        ):
             self._open(row)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:

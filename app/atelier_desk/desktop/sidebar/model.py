@@ -282,7 +282,12 @@ class WorkflowModel(QAbstractListModel):
     def folder_at(self, index: Index) -> str | None:
         """The target folder of a drop on this row; empty for none, None if dropping is not possible."""
         row = self.row_at(index)
-        if row is None or self._shown.found is not None or row.fold == ARCHIVE or (row.workflow is not None and row.workflow.archived):
+        if (
+            row is None
+            or self._shown.found is not None
+            or row.fold == ARCHIVE
+            or (row.workflow is not None and row.workflow.archived)
+        ):
             return None
         if row.fold:
             return row.fold[1:]
@@ -310,7 +315,11 @@ def _text(row: Row, role: int) -> str | None:
     if row.workflow is not None:
         return row.workflow.name
     if row.hit is not None:
-        return f"{row.hit.workflow_name}\n{excerpt_text(row.hit)}" if role == Qt.ItemDataRole.ToolTipRole else row.hit.workflow_name
+        return (
+            f"{row.hit.workflow_name}\n{excerpt_text(row.hit)}"
+            if role == Qt.ItemDataRole.ToolTipRole
+            else row.hit.workflow_name
+        )
     return row.heading if role == Qt.ItemDataRole.DisplayRole else None
 
 
@@ -328,4 +337,8 @@ def _spoken(row: Row) -> str:
 
 
 def _identity(row: Row) -> tuple[str, str, str]:
-    return row.heading, row.workflow.id if row.workflow is not None else "", row.hit.row_id if row.hit is not None else ""
+    return (
+        row.heading,
+        row.workflow.id if row.workflow is not None else "",
+        row.hit.row_id if row.hit is not None else "",
+    )

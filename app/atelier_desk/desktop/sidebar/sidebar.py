@@ -69,7 +69,9 @@ class Sidebar(QWidget):
         self._loading: asyncio.Task[None] | None = None
         self.new = QPushButton(self)
         control(self.new, "new-workflow", self._new_text, name=N_("New workflow"))
-        self.search = control(SearchField(self), "search-field", hint=N_("Search"), name=N_("Search titles and messages"))
+        self.search = control(
+            SearchField(self), "search-field", hint=N_("Search"), name=N_("Search titles and messages")
+        )
         self.search.setClearButtonEnabled(True)
         self.search.installEventFilter(self)
         self._place: QWidget | None = QWidget(self)
@@ -78,7 +80,14 @@ class Sidebar(QWidget):
         self.empty.hide()
         self.foot = SidebarFoot(self)
         self._column = fill(
-            QVBoxLayout(self), self.new, self.search, (self._place, 1), (self.empty, 1), self.foot, margins=(12, 14, 7, 10), spacing=8
+            QVBoxLayout(self),
+            self.new,
+            self.search,
+            (self._place, 1),
+            (self.empty, 1),
+            self.foot,
+            margins=(12, 14, 7, 10),
+            spacing=8,
         )
         self._search_timer = Debouncer(self, SEARCH_MS, self.reload)
         self._reload_timer = Debouncer(self, RELOAD_MS, self.reload)
@@ -153,7 +162,9 @@ class Sidebar(QWidget):
 
         listing = await self.bridge.engine.workflows.listing(limit, archive=ARCHIVE not in self.closed)
         self._more = len(listing.recent) >= limit
-        self._show(ListState(listing.recent, listing.filed, listing.archived, listing.archived_count, closed=self.closed))
+        self._show(
+            ListState(listing.recent, listing.filed, listing.archived, listing.archived_count, closed=self.closed)
+        )
 
     async def _find(self, needle: str, limit: int) -> None:
         """Show title matches first; messages take longer, and previous results stay until then."""
@@ -163,7 +174,10 @@ class Sidebar(QWidget):
         titles = await workflows.list(search=needle, limit=limit)
         self._more = len(titles) >= limit
         before = self.model.shown.found
-        self._show(replace(self.model.shown, found=SearchMatch(titles, before.messages if before is not None else ())), searching=True)
+        self._show(
+            replace(self.model.shown, found=SearchMatch(titles, before.messages if before is not None else ())),
+            searching=True,
+        )
         hits = await workflows.search(needle, self._hits) if len(needle) >= MIN_SEARCH_LENGTH else []
         self._more |= self._hits <= len(hits) < LIST_MAX
         messages = [each for each in hits if each.kind == "message"]
@@ -255,11 +269,15 @@ class Sidebar(QWidget):
     def _show_menu(self, ids: Sequence[str], place: QPoint) -> None:
         if self.workflow_actions.find(ids):
             self.list.show_asked(ids)
-            self.workflow_actions.show_menu(self.workflow_actions.menu(ids, self._edit), place, lambda: self.list.show_asked(()))
+            self.workflow_actions.show_menu(
+                self.workflow_actions.menu(ids, self._edit), place, lambda: self.list.show_asked(())
+            )
 
     def _show_folder_menu(self, folder: str, place: QPoint) -> None:
         self.list.show_asked([f":{folder}"])
-        self.workflow_actions.show_menu(self.workflow_actions.folder_menu(folder), place, lambda: self.list.show_asked(()))
+        self.workflow_actions.show_menu(
+            self.workflow_actions.folder_menu(folder), place, lambda: self.list.show_asked(())
+        )
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """In the search field, Down moves to the list, Enter opens the first result, Esc ends the search."""
@@ -300,7 +318,9 @@ class Sidebar(QWidget):
 
     def _nothing_found(self) -> str:
         if not self._search_keys:
-            return _("No matching titles or messages. “Search everywhere” also searches tool calls, reports and memories.")
+            return _(
+                "No matching titles or messages. “Search everywhere” also searches tool calls, reports and memories."
+            )
         return _("No matching titles or messages. Search everywhere with {keys}.", keys=self._search_keys)
 
     def _update_empty_text(self) -> None:

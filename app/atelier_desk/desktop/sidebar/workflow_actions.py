@@ -103,7 +103,11 @@ class WorkflowActions(QObject):
         """The workflows of the list with these ids, including one loaded by ``with_one``."""
         found = [each for each in self._known() if each.id in ids]
         other = self._unlisted
-        return found if other is None or other.id not in ids or any(each.id == other.id for each in found) else [*found, other]
+        return (
+            found
+            if other is None or other.id not in ids or any(each.id == other.id for each in found)
+            else [*found, other]
+        )
 
     def with_one(self, workflow_id: str, run: Callable[[str], object]) -> None:
         """Perform an action on a workflow, even if not in the list: archived, not loaded, or filtered out."""
@@ -125,7 +129,9 @@ class WorkflowActions(QObject):
     @property
     def folders(self) -> list[str]:
         """The existing folders."""
-        return sorted({each.collection for each in self._known() if each.collection and not each.archived}, key=str.casefold)
+        return sorted(
+            {each.collection for each in self._known() if each.collection and not each.archived}, key=str.casefold
+        )
 
     def delete(self, ids: Ids) -> None:
         """Delete at once; a single undo restores all."""
@@ -147,7 +153,9 @@ class WorkflowActions(QObject):
             if deleted:  # also if one of them could not be deleted
                 several = ngettext("{n} workflow deleted", "{n} workflows deleted", len(deleted))
                 text = _("“{name}” deleted", name=names[0]) if len(deleted) == 1 else several
-                self._toasts.offer_undo(text, lambda: self._bridge.jobs.once(("undo", ids), lambda: self._undelete(deleted, names)))
+                self._toasts.offer_undo(
+                    text, lambda: self._bridge.jobs.once(("undo", ids), lambda: self._undelete(deleted, names))
+                )
 
     async def _undelete(self, ids: list[str], names: list[str]) -> None:
         back: list[str] = []
@@ -192,7 +200,9 @@ class WorkflowActions(QObject):
                 n, changed = len(done), tuple(done)
                 put = ngettext("{n} workflow archived", "{n} workflows archived", n)
                 text = ngettext("{n} workflow unarchived", "{n} workflows unarchived", n)
-                self._toasts.offer_undo(put if on else text, lambda: self._bridge.jobs.start(self._archive(changed, not on, undone=True)))
+                self._toasts.offer_undo(
+                    put if on else text, lambda: self._bridge.jobs.start(self._archive(changed, not on, undone=True))
+                )
 
     def move(self, ids: Ids, folder: str) -> None:
         """Move into a folder; an empty name moves out of folders."""
@@ -212,7 +222,9 @@ class WorkflowActions(QObject):
         finally:
             if done:
                 n, folder = len(done), next(iter(after.values()))
-                into = ngettext("{n} workflow moved to “{folder}”", "{n} workflows moved to “{folder}”", n, folder=folder)
+                into = ngettext(
+                    "{n} workflow moved to “{folder}”", "{n} workflows moved to “{folder}”", n, folder=folder
+                )
                 out = ngettext("{n} workflow removed from its folder", "{n} workflows removed from their folders", n)
                 self._toasts.offer_undo(into if folder else out, lambda: self._bridge.jobs.start(self._move(done)))
 
@@ -273,7 +285,9 @@ class WorkflowActions(QObject):
     async def _warnings(self, workflow_id: str) -> list[str]:
         """What an export lacks or contains in a changed state."""
         files = await self._bridge.engine.workflows.left_out_files(workflow_id)
-        left_out = [_("The file {name} is not in the export: it is missing, damaged or too large.", name=name) for name in files]
+        left_out = [
+            _("The file {name} is not in the export: it is missing, damaged or too large.", name=name) for name in files
+        ]
         return [*await self._changed_reports(workflow_id), *left_out]
 
     def export(self, ids: Ids) -> None:
@@ -315,11 +329,15 @@ class WorkflowActions(QObject):
         """Export each to its own file, without overwriting."""
         warnings: list[str] = []
         for number, each in enumerate(workflows, 1):
-            self._toasts.show(_("Exporting {number} of {total}…", number=number, total=len(workflows)), duration_ms=PROGRESS_TOAST_MS)
+            self._toasts.show(
+                _("Exporting {number} of {total}…", number=number, total=len(workflows)), duration_ms=PROGRESS_TOAST_MS
+            )
             path = free_path(folder, file_name(each.name), ".json")
             await write_text(path, await self._bridge.engine.workflows.export(each.id, "json"))
             warnings += await self._warnings(each.id)
-        text = ngettext("{n} workflow exported to {path}", "{n} workflows exported to {path}", len(workflows), path=str(folder))
+        text = ngettext(
+            "{n} workflow exported to {path}", "{n} workflows exported to {path}", len(workflows), path=str(folder)
+        )
         self._toasts.show("\n".join([text, *warnings]))
 
     @cached_property
@@ -352,7 +370,9 @@ class WorkflowActions(QObject):
             self._toasts.show(_("No better title found than “{name}”", name=old))
         else:
             undo = self._bridge.jobs.start
-            self._toasts.offer_undo(_("Renamed to “{name}”", name=named.name), lambda: undo(workflows.rename(workflow_id, old)))
+            self._toasts.offer_undo(
+                _("Renamed to “{name}”", name=named.name), lambda: undo(workflows.rename(workflow_id, old))
+            )
 
     def menu(self, ids: Ids, rename: Callable[[str], object]) -> QMenu:
         """The menu for these workflows; ``rename`` starts renaming."""
@@ -367,7 +387,9 @@ class WorkflowActions(QObject):
             menu.addAction(ngettext("{n} workflow", "{n} workflows", len(found))).setEnabled(False)
             menu.addSeparator()
         pinned, archived = all(each.pinned for each in found), all(each.archived for each in found)
-        menu.addAction(style.icon("pin-off" if pinned else "pin"), _("Unpin") if pinned else _("Pin"), lambda: self.pin(ids))
+        menu.addAction(
+            style.icon("pin-off" if pinned else "pin"), _("Unpin") if pinned else _("Pin"), lambda: self.pin(ids)
+        )
         if not archived:
             self._add_folders(menu.addMenu(style.icon("folder"), _("Move to folder")), found)
         if one:

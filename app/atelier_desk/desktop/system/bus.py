@@ -125,7 +125,9 @@ class SessionBus:
         known = interface in self._handlers
         self._handlers.setdefault(interface, []).append(handler)
         if not known:
-            await self.call(Call(DAEMON, DAEMON_PATH, DAEMON, "AddMatch", "s"), f"type='signal',interface='{interface}'")
+            await self.call(
+                Call(DAEMON, DAEMON_PATH, DAEMON, "AddMatch", "s"), f"type='signal',interface='{interface}'"
+            )
 
     def close(self) -> None:
         """Disconnect; pending calls fail."""

@@ -25,7 +25,10 @@ def report_text(error: BaseException, where: str = "") -> str:
     from atelier_desk.support.logs import redact
 
     trace = "".join(traceback.format_exception(error))
-    head = f"Atelier {__version__} · {platform.platform()} · Python {platform.python_version()} · {datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}"
+    head = (
+        f"Atelier {__version__} · {platform.platform()} · Python {platform.python_version()} · "
+        f"{datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}"
+    )
     return redact(f"{head}\n{where}\n\n{trace}")
 
 

@@ -13,7 +13,9 @@ KEYSYMS = {
     "Ins": "Insert",
     "Del": "Delete",
     "Backspace": "BackSpace",
-    **{name: name for name in ("Return", "Tab", "Home", "End", "Left", "Right", "Up", "Down", "Print", "Pause", "Menu")},
+    **{
+        name: name for name in ("Return", "Tab", "Home", "End", "Left", "Right", "Up", "Down", "Print", "Pause", "Menu")
+    },
 }
 """Qt's key names to X11's (``keysymdef.h``, without ``XK_``), also used by the desktop portal."""
 SIGNS = {

@@ -33,13 +33,17 @@ def plain(text: str) -> str:
     return " ".join(redact(text).split())
 
 
-def question_notice(question: UserQuestion, show: Callable[[], object], answer: Callable[[QuestionAnswer], object]) -> Notice:
+def question_notice(
+    question: UserQuestion, show: Callable[[], object], answer: Callable[[QuestionAnswer], object]
+) -> Notice:
     """A question with its options, or with a field for a short answer, if it is shown completely."""
     spec = question.spec
     text = plain(spec.question)
     if spec.asker is not None:
         # Questions of MCP servers are answered only where they are shown completely.
-        return Notice(_("The server “{server}” has a question", server=spec.asker.server), shorten(text, TEXT), show, question.id)
+        return Notice(
+            _("The server “{server}” has a question", server=spec.asker.server), shorten(text, TEXT), show, question.id
+        )
     title = _("{agent} has a question", agent=question.agent_name or _("The agent"))
     complete = len(text) <= TEXT and not spec.context
     actions: list[Action] = []
@@ -63,7 +67,13 @@ def approval_notice(
     actions = [Action(_("Reject"), reject)]
     if may_allow(request):
         actions.insert(0, Action(_("Allow once"), allow))
-    return Notice(plain(wording.title(request)), shorten(summary if len(full) > TEXT else full, TEXT), show, request.id, tuple(actions))
+    return Notice(
+        plain(wording.title(request)),
+        shorten(summary if len(full) > TEXT else full, TEXT),
+        show,
+        request.id,
+        tuple(actions),
+    )
 
 
 def call_text(request: ApprovalRequest) -> str:
@@ -73,8 +83,16 @@ def call_text(request: ApprovalRequest) -> str:
 
 def may_allow(request: ApprovalRequest) -> bool:
     """Whether approving is possible without the card: the text is complete, visible, and needs no closer look."""
-    closer = request.risk == "high" or request.reason in REVIEW_REASONS or bool(request.details) or request.edited is not None
-    exact = all(plain(argument) == argument and "⟨U+" not in argument and "\\u" not in argument for argument in _arguments(request))
+    closer = (
+        request.risk == "high"
+        or request.reason in REVIEW_REASONS
+        or bool(request.details)
+        or request.edited is not None
+    )
+    exact = all(
+        plain(argument) == argument and "⟨U+" not in argument and "\\u" not in argument
+        for argument in _arguments(request)
+    )
     return not closer and exact and len(call_text(request)) <= TEXT
 
 

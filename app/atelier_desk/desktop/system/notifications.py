@@ -103,7 +103,10 @@ class DesktopNotifications(QObject):
                 actions += [str(number), action.label]
             if notice.reply is not None and REPLY in can:
                 actions += [REPLY, _("Answer")]
-                hints |= {"x-kde-reply-placeholder-text": ("s", _("Your answer")), "x-kde-reply-submit-button-text": ("s", _("Send"))}
+                hints |= {
+                    "x-kde-reply-placeholder-text": ("s", _("Your answer")),
+                    "x-kde-reply-submit-button-text": ("s", _("Send")),
+                }
         body = html.escape(notice.text, quote=False) if "body-markup" in can else notice.text
         call = Call(SERVICE, PATH, SERVICE, "Notify", "susssasa{sv}i")
         try:

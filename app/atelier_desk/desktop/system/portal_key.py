@@ -53,7 +53,9 @@ class PortalKey:
             found = await self._request(ANSWER_S, "CreateSession", "a{sv}", {"session_handle_token": ("s", _token())})
             session = self._session = str(found["session_handle"][1])
             about = {"description": ("s", _("Quick ask")), "preferred_trigger": ("s", keys.trigger)}
-            bound = await self._request(PERSON_S, "BindShortcuts", "oa(sa{sv})sa{sv}", session, [(QUICK, about)], "", {})
+            bound = await self._request(
+                PERSON_S, "BindShortcuts", "oa(sa{sv})sa{sv}", session, [(QUICK, about)], "", {}
+            )
         except BusError as error:
             self.release()
             raise BackendMissing(error.reason) from None
@@ -77,14 +79,20 @@ class PortalKey:
             name = QGuiApplication.desktopFileName()
             # An older portal, a sandbox that knows the app id, or no desktop file installed.
             with contextlib.suppress(BusError):
-                await self._bus.call(Call(SERVICE, PATH, "org.freedesktop.host.portal.Registry", "Register", "sa{sv}"), name, {})
+                await self._bus.call(
+                    Call(SERVICE, PATH, "org.freedesktop.host.portal.Registry", "Register", "sa{sv}"), name, {}
+                )
         properties = Call(SERVICE, PATH, "org.freedesktop.DBus.Properties", "Get", "ss")
         try:
             self._owner = (await self._bus.call(properties, SHORTCUTS, "version")).sender
         except BusError:
             raise BackendMissing(sentence(N_("This desktop's portal does not support global shortcuts."))) from None
         if not self._known:
-            for interface, handler in ((SHORTCUTS, self._on_shortcut), (REQUEST, self._on_response), (SESSION, self._on_session)):
+            for interface, handler in (
+                (SHORTCUTS, self._on_shortcut),
+                (REQUEST, self._on_response),
+                (SESSION, self._on_session),
+            ):
                 await self._bus.listen(interface, handler)
             self._known = True
 
@@ -95,7 +103,9 @@ class PortalKey:
         path = f"{PATH}/request/{self._bus.name.lstrip(':').replace('.', '_')}/{token}"
         waiting = self._requests[path] = asyncio.get_running_loop().create_future()
         try:
-            await self._bus.call(Call(SERVICE, PATH, SHORTCUTS, method, signature), *others, options | {"handle_token": ("s", token)})
+            await self._bus.call(
+                Call(SERVICE, PATH, SHORTCUTS, method, signature), *others, options | {"handle_token": ("s", token)}
+            )
             async with asyncio.timeout(wait_s):
                 response, results = await waiting
         except BaseException as error:

@@ -145,9 +145,11 @@ class Member:
 
 
 _RELEVANT_EVENTS = frozenset({
-    "workflow_start", "workflow_complete", "run_status", "usage", "tool_start", "tool_end", "limit_reached", "loop_detected",
+    "workflow_start", "workflow_complete", "run_status", "usage", "tool_start", "tool_end", "limit_reached",
+    "loop_detected",
     "user_question_start", "user_question_complete", "validation_required", "validation_response",
-    "sub_agent_start", "sub_agent_progress", "sub_agent_complete", "sub_agent_error", "sub_agent_question", "sub_agent_answer",
+    "sub_agent_start", "sub_agent_progress", "sub_agent_complete", "sub_agent_error", "sub_agent_question",
+    "sub_agent_answer",
 })  # fmt: skip
 """Events that concern agents."""
 
@@ -237,7 +239,11 @@ class TeamState:
             member.depth, member.stage, member.background = node.depth, node.stage, node.background
             member.parent_call_id, member.call_kind = node.parent_call_id, node.call_kind
             member.question = node.question if node.status == "awaiting_parent" else ""
-            member.started_at, member.elapsed_ms, member.counting_since = node.started_at, node.elapsed_ms, node.counting_since
+            member.started_at, member.elapsed_ms, member.counting_since = (
+                node.started_at,
+                node.elapsed_ms,
+                node.counting_since,
+            )
             usage = node.usage
             member.tokens_input, member.tokens_output, member.cost = usage.tokens_input, usage.tokens_output, usage.cost
             member.tool_calls, member.budget, member.withheld = node.tool_calls, node.budget, node.withheld

@@ -27,7 +27,11 @@ RUN_WORDS = {
     "cancelled": N_("stopped"),
     "abandoned": N_("gave up"),
 }
-_PAUSE_WORDS = {"limit": N_("limit reached"), "loop": N_("paused: repeating itself"), "step": N_("waiting for the next step")}
+_PAUSE_WORDS = {
+    "limit": N_("limit reached"),
+    "loop": N_("paused: repeating itself"),
+    "step": N_("waiting for the next step"),
+}
 STATE_ICONS: dict[str, tuple[str, Role, PillKind]] = {
     "planned": ("circle-dashed", "muted", ""),
     "not_run": ("minus", "muted", ""),
@@ -86,4 +90,6 @@ def task(member: Member) -> str:
 
 def spoken(member: Member, spent: AgentUsage) -> str:
     """All texts of a row, for a screen reader."""
-    return visible(", ".join(filter(None, (member.name or _("Agent"), state_text(member), doing(member), figures(spent)))))
+    return visible(
+        ", ".join(filter(None, (member.name or _("Agent"), state_text(member), doing(member), figures(spent))))
+    )

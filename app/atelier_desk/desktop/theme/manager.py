@@ -46,7 +46,17 @@ _DERIVED = (
 )
 
 
-_FONT_CLASSES = ("QPushButton", "QToolButton", "QLabel", "QListView", "QMenu", "QCheckBox", "QComboBox", "QLineEdit", "QTabBar")
+_FONT_CLASSES = (
+    "QPushButton",
+    "QToolButton",
+    "QLabel",
+    "QListView",
+    "QMenu",
+    "QCheckBox",
+    "QComboBox",
+    "QLineEdit",
+    "QTabBar",
+)
 
 
 class Theme(QObject):
@@ -146,7 +156,10 @@ class Theme(QObject):
         tokens = self.tokens
         names = (*Tokens.__dataclass_fields__, *_DERIVED)
         values = {name: getattr(tokens, name) for name in names}
-        values |= {f"px{size}": f"{self.px(size)}px" for size in (5, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 28, 30, 32, 34, 36)}
+        values |= {
+            f"px{size}": f"{self.px(size)}px"
+            for size in (5, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 28, 30, 32, 34, 36)
+        }
         values |= {
             # Half the width of a circle with its border of 1 px: with a larger radius Qt draws a square.
             "round16": f"{(self.px(16) + 2) // 2}px",

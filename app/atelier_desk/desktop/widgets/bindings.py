@@ -198,7 +198,9 @@ def _apply_texts(widget: QWidget | QAction, parts: Set[str]) -> None:
         for row, text in enumerate(bound.get("items", ())):
             widget.setItemText(row, visible(text_of(text)))  # type: ignore[union-attr]
     if "name" not in bound and not isinstance(widget, QLabel | QAction):
-        name = next((visible(text_of(bound[part]).strip()) for part in ("text", "hint", "title", "tip") if part in bound), "")
+        name = next(
+            (visible(text_of(bound[part]).strip()) for part in ("text", "hint", "title", "tip") if part in bound), ""
+        )
         if widget.accessibleName() in ("", bound.get("default")):
             widget.setAccessibleName(name)
             bound["default"] = name

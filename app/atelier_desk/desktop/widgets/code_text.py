@@ -43,7 +43,9 @@ class CodeText(QPlainTextEdit):
         self.setReadOnly(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
         self.setUndoRedoEnabled(False)
         self.setTabChangesFocus(True)
         if not scrolls:
@@ -58,8 +60,12 @@ class CodeText(QPlainTextEdit):
         font = theme().font(13, mono=True)
         font.setFeature(QFont.Tag("calt"), 0)  # code as written: no ligatures for "->" and "---"
         self.setFont(font)
-        ground = f"background: {getattr(theme().tokens, self._ground_token)}; border: none;" if self._ground_token else ""
-        self.setStyleSheet(f"QPlainTextEdit {{ font-family: '{font.family()}'; font-size: {font.pixelSize()}px; {ground} }}")
+        ground = (
+            f"background: {getattr(theme().tokens, self._ground_token)}; border: none;" if self._ground_token else ""
+        )
+        self.setStyleSheet(
+            f"QPlainTextEdit {{ font-family: '{font.family()}'; font-size: {font.pixelSize()}px; {ground} }}"
+        )
         self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance(" "))
         self._fit_gutter()
         self.viewport().update()
@@ -110,7 +116,9 @@ class CodeText(QPlainTextEdit):
         self._fit_gutter()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        sideways = event.modifiers() & Qt.KeyboardModifier.ShiftModifier or abs(event.angleDelta().x()) > abs(event.angleDelta().y())
+        sideways = event.modifiers() & Qt.KeyboardModifier.ShiftModifier or abs(event.angleDelta().x()) > abs(
+            event.angleDelta().y()
+        )
         if self._scrolls or sideways:
             super().wheelEvent(event)
         else:

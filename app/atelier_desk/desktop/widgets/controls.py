@@ -6,7 +6,17 @@ from typing import Literal, TypeVar
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPixmap
-from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QFrame, QLabel, QLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QBoxLayout,
+    QFrame,
+    QLabel,
+    QLayout,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
@@ -23,7 +33,12 @@ class Card(QFrame):
     Variants: card, card-raised, card-sunken, card-selected, card-warn, card-err.
     """
 
-    def __init__(self, parent: QWidget | None = None, variant: str = "card", margins: tuple[int, int, int, int] = (12, 10, 12, 10)) -> None:
+    def __init__(
+        self,
+        parent: QWidget | None = None,
+        variant: str = "card",
+        margins: tuple[int, int, int, int] = (12, 10, 12, 10),
+    ) -> None:
         super().__init__(parent)
         mark(self, variant)
         self.body = fill(QVBoxLayout(self), margins=margins, spacing=8)
@@ -78,7 +93,9 @@ class IconButton(QToolButton):
     ``describe`` binds the text, ``set_icon`` sets the icon, which follows the theme.
     """
 
-    def __init__(self, icon: str, tip: Text = "", parent: QWidget | None = None, *, role: Role = "muted", size: int = 16) -> None:
+    def __init__(
+        self, icon: str, tip: Text = "", parent: QWidget | None = None, *, role: Role = "muted", size: int = 16
+    ) -> None:
         super().__init__(parent)
         self._icon, self._role, self._size = icon, role, size
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -106,7 +123,9 @@ class IconButton(QToolButton):
 class ElidedLabel(PlainLabel):
     """A line that is elided if it does not fit; then the tool tip has the full text."""
 
-    def __init__(self, text: str = "", parent: QWidget | None = None, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
+    def __init__(
+        self, text: str = "", parent: QWidget | None = None, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight
+    ) -> None:
         super().__init__("", parent)
         self._mode = mode
         self._fitted: tuple[str, int, QFontMetrics] | None = None

@@ -31,7 +31,14 @@ class EmptyState(QWidget):
     text_changed = Signal()
 
     def __init__(
-        self, icon: str, title: Text = "", hint: Text = "", button: Text = "", parent: QWidget | None = None, *, whole: bool = False
+        self,
+        icon: str,
+        title: Text = "",
+        hint: Text = "",
+        button: Text = "",
+        parent: QWidget | None = None,
+        *,
+        whole: bool = False,
     ) -> None:
         super().__init__(parent)
         self._fills_page, self._waits = whole, False
@@ -86,7 +93,12 @@ class EmptyState(QWidget):
 
     def _fit(self) -> None:
         """Use the first arrangement that fits: (margin, icon, hint)."""
-        for margin, icon, hint in ((MARGIN, True, True), (SMALL_MARGIN, True, True), (SMALL_MARGIN, False, True), (0, False, False)):
+        for margin, icon, hint in (
+            (MARGIN, True, True),
+            (SMALL_MARGIN, True, True),
+            (SMALL_MARGIN, False, True),
+            (0, False, False),
+        ):
             if self._fills_page or self._needed(margin, icon, hint) <= self.height() or not (icon or hint):
                 break
         side = SIDE if self._fills_page or self.button.sizeHint().width() <= self.width() - 2 * SIDE else 0

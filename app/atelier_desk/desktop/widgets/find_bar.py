@@ -46,10 +46,16 @@ class FindBar(QFrame):
         self.field = control(QLineEdit(self), f"{name}-field", hint=hint)
         self.field.setClearButtonEnabled(True)
         self.count = bind_text(label("", "small", self), self._count_text, name=self._found)
-        self.up = control(IconButton("chevron-up", parent=self), f"{name}-up", tip=N_("Previous"), on=lambda: self.step(-1))
-        self.down = control(IconButton("chevron-down", parent=self), f"{name}-down", tip=N_("Next"), on=lambda: self.step(1))
+        self.up = control(
+            IconButton("chevron-up", parent=self), f"{name}-up", tip=N_("Previous"), on=lambda: self.step(-1)
+        )
+        self.down = control(
+            IconButton("chevron-down", parent=self), f"{name}-down", tip=N_("Next"), on=lambda: self.step(1)
+        )
         shut = control(IconButton("x", parent=self), f"{name}-close", tip=N_("Close"), on=self.leave)
-        fill(QHBoxLayout(self), (self.field, 1), self.count, self.up, self.down, shut, margins=(16, 6, 12, 6), spacing=6)
+        fill(
+            QHBoxLayout(self), (self.field, 1), self.count, self.up, self.down, shut, margins=(16, 6, 12, 6), spacing=6
+        )
         self._debouncer = Debouncer(self, wait_ms, self._emit_needle)
         self.field.textChanged.connect(lambda *_text: self._debouncer.start() if wait_ms else self._emit_needle())
         self.hide()

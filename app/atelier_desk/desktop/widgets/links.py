@@ -29,7 +29,9 @@ def follow(url: QUrl, text: QTextBrowser) -> None:
     where = menu.addAction(shown.replace("&", "&&"))
     where.setObjectName("link-address")
     where.setEnabled(False)
-    opens = menu.addAction(theme().icon("external-link"), _("Write an email") if url.scheme() == "mailto" else _("Open in the browser"))
+    opens = menu.addAction(
+        theme().icon("external-link"), _("Write an email") if url.scheme() == "mailto" else _("Open in the browser")
+    )
     opens.setObjectName("link-open")
     opens.triggered.connect(lambda *_: _open(url, text))
     copies = menu.addAction(theme().icon("copy"), _("Copy address"))
@@ -43,7 +45,9 @@ def _open(url: QUrl, text: QTextBrowser) -> None:
     """Open the address; if no program accepts it, copy it for use elsewhere."""
     if QDesktopServices.openUrl(url):
         return
-    QGuiApplication.clipboard().setText(url.toString(QUrl.ComponentFormattingOption.FullyEncoded).removeprefix("mailto:"))
+    QGuiApplication.clipboard().setText(
+        url.toString(QUrl.ComponentFormattingOption.FullyEncoded).removeprefix("mailto:")
+    )
     QToolTip.showText(_place(text), _("No program could open it. The address was copied."), text)
 
 

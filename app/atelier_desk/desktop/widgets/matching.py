@@ -8,7 +8,9 @@ import unicodedata
 
 def plain(text: str) -> str:
     """Lower case without accents and with plain apostrophes, for comparing."""
-    return "".join(c for c in unicodedata.normalize("NFD", text.casefold().replace("’", "'")) if not unicodedata.combining(c))
+    return "".join(
+        c for c in unicodedata.normalize("NFD", text.casefold().replace("’", "'")) if not unicodedata.combining(c)
+    )
 
 
 def fits(needle: str, text: str) -> bool:

@@ -62,7 +62,9 @@ class PickerItem:
     def spoken(self) -> str:
         """All its texts in one line, for screen readers and tool tips."""
         star = [_("favourite")] if self.starred else []
-        return ", ".join([self.text, *([self.detail] if self.detail else []), *(word for _icon, word in self.marks), *star])
+        return ", ".join(
+            [self.text, *([self.detail] if self.detail else []), *(word for _icon, word in self.marks), *star]
+        )
 
 
 def matching(choices: Sequence[PickerItem], needle: str) -> list[PickerItem]:
@@ -86,7 +88,9 @@ class PickerMenu(QFrame):
     closed = Signal()
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint | Qt.WindowType.NoDropShadowWindowHint)
+        super().__init__(
+            parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint | Qt.WindowType.NoDropShadowWindowHint
+        )
         self.setObjectName("picker-menu")
         mark(self, "menu")
         self._choices: list[PickerItem] = []
@@ -113,7 +117,10 @@ class PickerMenu(QFrame):
         self._select_by_key(current)  # not where the keyboard was when it was last open
         style, screen = theme(), at.screen().availableGeometry()
         metrics = self.fontMetrics()
-        texts = (max(map(metrics.horizontalAdvance, (each.text, each.detail))) + style.px(18) * len(each.marks) for each in choices)
+        texts = (
+            max(map(metrics.horizontalAdvance, (each.text, each.detail))) + style.px(18) * len(each.marks)
+            for each in choices
+        )
         wanted = max(texts, default=0) + style.px(92)
         width = min(max(wanted, at.width(), style.px(_NARROWEST)), style.px(_WIDEST), screen.width() - 16)
         below = at.mapToGlobal(QPoint(0, at.height() + 4))

@@ -57,20 +57,32 @@ def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, shape: F
     form.setBackground(style.colour("warn_soft"))
     form.setForeground(style.colour("text"))
     form.setFontWeight(QFont.Weight.Bold)
-    _draw_formed(painter, line, shown, shape, [place for place in found if place[1] < len(shown) or shown == text], form, "text")
+    _draw_formed(
+        painter, line, shown, shape, [place for place in found if place[1] < len(shown) or shown == text], form, "text"
+    )
 
 
-def draw_bold(painter: QPainter, line: QRect, text: str, found: Sequence[tuple[int, int]], shape: Face, role: str) -> None:
+def draw_bold(
+    painter: QPainter, line: QRect, text: str, found: Sequence[tuple[int, int]], shape: Face, role: str
+) -> None:
     """A line of text with the given ranges in bold, elided if needed."""
     form = QTextCharFormat()
     form.setFontWeight(QFont.Weight.Bold)
     shown = shape.metrics.elidedText(text, Qt.TextElideMode.ElideRight, line.width())
     top = line.adjusted(0, max(0, (line.height() - shape.height) // 2), 0, 0)
-    _draw_formed(painter, top, shown, shape, [place for place in found if place[1] < len(shown) or shown == text], form, role)
+    _draw_formed(
+        painter, top, shown, shape, [place for place in found if place[1] < len(shown) or shown == text], form, role
+    )
 
 
 def _draw_formed(
-    painter: QPainter, line: QRect, shown: str, shape: Face, found: Sequence[tuple[int, int]], form: QTextCharFormat, role: str
+    painter: QPainter,
+    line: QRect,
+    shown: str,
+    shape: Face,
+    found: Sequence[tuple[int, int]],
+    form: QTextCharFormat,
+    role: str,
 ) -> None:
     marks = []
     for start, end in found:
@@ -102,7 +114,9 @@ def paint_ground(painter: QPainter, area: QRect, state: QStyle.StateFlag, marked
 def paint_symbol(painter: QPainter, place: QRect, name: str, role: str) -> None:
     if name:
         colour = getattr(theme().tokens, role)
-        painter.drawPixmap(place.topLeft(), icons.pixmap(name, colour, place.width(), painter.device().devicePixelRatioF()))
+        painter.drawPixmap(
+            place.topLeft(), icons.pixmap(name, colour, place.width(), painter.device().devicePixelRatioF())
+        )
 
 
 def paint_dot(painter: QPainter, place: QRectF, role: str) -> None:

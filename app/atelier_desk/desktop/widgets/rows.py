@@ -6,7 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QImage, QMouseEvent, QPainter, QStandardItem, QTextLayout, QTextOption
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -121,7 +132,9 @@ class ListRow:
     @property
     def spoken(self) -> str:
         """All its texts in one line, for a screen reader."""
-        return self.accessible_text or ", ".join(filter(None, (self.heading, self.title, self.trailing, self.facts, self.end)))
+        return self.accessible_text or ", ".join(
+            filter(None, (self.heading, self.title, self.trailing, self.facts, self.end))
+        )
 
 
 def show_row(item: QListWidgetItem | QTreeWidgetItem | QStandardItem, row: ListRow) -> None:
@@ -205,7 +218,9 @@ class RowDelegate(QStyledItemDelegate):
             starts.append(line.textStart())
         layout.endLayout()
         units = text.encode("utf-16-le")  # Qt counts UTF-16 units
-        parts = [units[2 * a : 2 * b].decode("utf-16-le") for a, b in zip(starts, [*starts[1:], len(units)], strict=True)]
+        parts = [
+            units[2 * a : 2 * b].decode("utf-16-le") for a, b in zip(starts, [*starts[1:], len(units)], strict=True)
+        ]
         return [*parts[: row.wrap - 1], "".join(parts[row.wrap - 1 :])] if len(parts) > row.wrap else parts
 
     def _first_line(self, rect: QRect, row: ListRow) -> QRect:
@@ -235,12 +250,20 @@ class RowDelegate(QStyledItemDelegate):
         reach = theme().px(6)
         if row.icon_action and self._icon(line).adjusted(-reach, -reach, reach, reach).contains(place):
             return row.icon_action
-        within = (each.name for each, at in self._actions(line, row, True) if at.adjusted(-reach, -reach, reach, reach).contains(place))
+        within = (
+            each.name
+            for each, at in self._actions(line, row, True)
+            if at.adjusted(-reach, -reach, reach, reach).contains(place)
+        )
         return next(within, "")
 
-    def editorEvent(self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: _Index) -> bool:
+    def editorEvent(
+        self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: _Index
+    ) -> bool:
         if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseButtonRelease:
-            name = self.action_at(index, event.position().toPoint()) if event.button() == Qt.MouseButton.LeftButton else ""
+            name = (
+                self.action_at(index, event.position().toPoint()) if event.button() == Qt.MouseButton.LeftButton else ""
+            )
             if name:
                 self.acted.emit(index, name)
                 return True
@@ -263,7 +286,9 @@ class RowDelegate(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if row.heading:
             high = self._heading(row) if row.title else rect.height() - theme().px(4)
-            place = QRect(rect.left(), rect.top(), rect.width(), high).adjusted(theme().px(MARGIN), 0, -theme().px(MARGIN), 0)
+            place = QRect(rect.left(), rect.top(), rect.width(), high).adjusted(
+                theme().px(MARGIN), 0, -theme().px(MARGIN), 0
+            )
             place.setTop(place.bottom() + 1 - face(12, 600).height)
             paint_text(painter, place, row.heading, face(12, 600), "muted")
         if row.title:
@@ -347,7 +372,9 @@ class RowDelegate(QStyledItemDelegate):
         title, trailing, end = visible(row.title), visible(row.trailing), visible(row.end)
         names, others = font.metrics, small.metrics
         if end:
-            wanted = names.horizontalAdvance(title) + gap + (others.horizontalAdvance(trailing) + gap if trailing else 0)
+            wanted = (
+                names.horizontalAdvance(title) + gap + (others.horizontalAdvance(trailing) + gap if trailing else 0)
+            )
             room = min(others.horizontalAdvance(end) + 1, max(round(first.width() * END_SHARE), first.width() - wanted))
             place = QRect(first.right() + 1 - room, first.top(), room, first.height())
             paint_text(painter, place, end, small, muted, RIGHT, Qt.TextElideMode.ElideLeft)
@@ -366,7 +393,9 @@ class RowDelegate(QStyledItemDelegate):
 def _hint(_scale: float, size: int, pad: int, heading: int, titles: int, small: int, lines: int, code: bool) -> QSize:
     """The size by content, cached: a list has thousands of rows, of few kinds."""
     below = small * face(12).height + lines * _excerpt_face(code).height
-    return QSize(theme().px(80), heading + titles * face(size).height + (below and below + _APART) + 2 * theme().px(pad))
+    return QSize(
+        theme().px(80), heading + titles * face(size).height + (below and below + _APART) + 2 * theme().px(pad)
+    )
 
 
 def _excerpt_face(code: bool) -> Face:

@@ -108,7 +108,9 @@ class Scrim(QWidget):
         Two that hold the focus would take it from each other endlessly.
         """
         shades = self.window().findChildren(Scrim)
-        return not any(each.dialog is not None and each.dialog.isVisible() and each._opened > self._opened for each in shades)
+        return not any(
+            each.dialog is not None and each.dialog.isVisible() and each._opened > self._opened for each in shades
+        )
 
     def _hold_focus(self, _old: QWidget | None, new: QWidget | None) -> None:
         """Return the focus to the dialog when it goes to a widget under the shade."""

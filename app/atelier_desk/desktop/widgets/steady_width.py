@@ -27,7 +27,9 @@ class SteadyWidth(QObject):
         if not isValid(self._area) or not isValid(self._layout):  # the window is being destroyed
             return
         margins = self._layout.contentsMargins()
-        margins.setRight(max(0, self._right - (self._area.verticalScrollBar().sizeHint().width() if most > least else 0)))
+        margins.setRight(
+            max(0, self._right - (self._area.verticalScrollBar().sizeHint().width() if most > least else 0))
+        )
         if margins != self._layout.contentsMargins():
             self._layout.setContentsMargins(margins)
 

@@ -22,14 +22,22 @@ class FramedDelegate(QStyledItemDelegate):
         super().initStyleOption(option, index)
         option.state &= ~QStyle.StateFlag.State_HasFocus  # the style's own mark is barely visible
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
         super().paint(painter, option, index)
         self.frame(painter, option, index)
 
-    def frame(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+    def frame(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
         """Draw this cell's part of the frame, if any."""
         current = self._table.currentIndex()
-        if not self._table.hasFocus() or index.row() != current.row() or (self._cells and index.column() != current.column()):
+        if (
+            not self._table.hasFocus()
+            or index.row() != current.row()
+            or (self._cells and index.column() != current.column())
+        ):
             return
         rect = QRect(option.rect)
         if not self._cells:

@@ -125,7 +125,9 @@ class ToastHost(QObject):
         self.undo = UndoStack(window)
         window.installEventFilter(self)
 
-    def stand_over(self, part: QWidget, clear_of: Callable[[], int] = lambda: 0, *, watched: QWidget | None = None) -> None:
+    def stand_over(
+        self, part: QWidget, clear_of: Callable[[], int] = lambda: 0, *, watched: QWidget | None = None
+    ) -> None:
         """Centre messages over this part of the window.
 
         ``clear_of`` returns the pixels at its lower edge that must stay visible, which change when ``watched`` moves
@@ -185,7 +187,11 @@ class ToastHost(QObject):
         kind = event.type()
         if kind in (QEvent.Type.Resize, QEvent.Type.Move):
             self._place()
-        elif kind in (QEvent.Type.WindowActivate, QEvent.Type.WindowDeactivate) and self._toasts and self._toasts[-1].lasting:
+        elif (
+            kind in (QEvent.Type.WindowActivate, QEvent.Type.WindowDeactivate)
+            and self._toasts
+            and self._toasts[-1].lasting
+        ):
             self._count(self._toasts[-1])
         return False
 

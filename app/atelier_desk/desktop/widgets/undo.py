@@ -77,7 +77,9 @@ class UndoStack(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         ours = (
-            event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.Undo)
+            event.type() is QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and event.matches(QKeySequence.StandardKey.Undo)
         )
         if not ours or not self._entries or _typing_to_undo(watched):
             return False
@@ -88,4 +90,6 @@ class UndoStack(QObject):
 def _typing_to_undo(field: QObject) -> bool:
     if isinstance(field, QLineEdit):
         return field.isUndoAvailable()
-    return isinstance(field, QPlainTextEdit | QTextEdit) and not field.isReadOnly() and field.document().isUndoAvailable()
+    return (
+        isinstance(field, QPlainTextEdit | QTextEdit) and not field.isReadOnly() and field.document().isUndoAvailable()
+    )

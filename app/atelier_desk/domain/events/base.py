@@ -61,7 +61,9 @@ class CallStatus(StrEnum):
 
 
 class Event(Model):
-    """What happened in a run. ``label``: an English ``N_`` text for timeline and replay; its ``{name}`` is the agent or tool."""
+    """What happened in a run. ``label``: an English ``N_`` text for timeline and replay; its ``{name}`` is the agent or
+    tool.
+    """
 
     label: ClassVar[str]
     retention: ClassVar[Retention] = Retention.COMPRESSIBLE

@@ -16,7 +16,14 @@ from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalSetti
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.events.base import CallStatus, Dispatch, Ended, Event, LimitKind, PauseReason, Retention
-from atelier_desk.domain.events.model import ImagesRejected, ModelReplied, ModelRetried, ReplyCutOff, ToolsRefused, WindowLearned
+from atelier_desk.domain.events.model import (
+    ImagesRejected,
+    ModelReplied,
+    ModelRetried,
+    ReplyCutOff,
+    ToolsRefused,
+    WindowLearned,
+)
 from atelier_desk.domain.events.server import InputRequired, InputSent, SampledForServer, ServersLacking
 from atelier_desk.domain.events.team import (
     ApprovalAskedAgain,
@@ -38,7 +45,14 @@ from atelier_desk.domain.events.team import (
     PictureDescribed,
     TitleGenerated,
 )
-from atelier_desk.domain.events.tool import OutputShown, QuestionAnswered, QuestionAsked, TaskChanged, ToolCallFinished, ToolCallStarted
+from atelier_desk.domain.events.tool import (
+    OutputShown,
+    QuestionAnswered,
+    QuestionAsked,
+    TaskChanged,
+    ToolCallFinished,
+    ToolCallStarted,
+)
 from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.model_messages import ImagePart, TextFile, Usage
 from atelier_desk.domain.permission import PermissionRule

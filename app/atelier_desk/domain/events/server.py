@@ -81,4 +81,9 @@ class SampledForServer(Event):
     def answer(self) -> dict[str, object]:
         """Return the protocol's form of the answer."""
         content = {"type": "text", "text": self.text}
-        return {"role": "assistant", "content": content, "model": self.model, "stopReason": self.stop_reason or "endTurn"}
+        return {
+            "role": "assistant",
+            "content": content,
+            "model": self.model,
+            "stopReason": self.stop_reason or "endTurn",
+        }

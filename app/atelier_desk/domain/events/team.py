@@ -226,8 +226,9 @@ class PictureDescribed(Event):
 class MediaPaid(Event):
     """A call orders pictures, a 3D model or a web search.
 
-    It is counted before the request is sent, so that a kill forgets nothing; a request that the service refused takes it back:
-    ``usage.cost`` is below zero then. ``provider`` is the service; without a ``model`` the usage would be that of the run's model.
+    It is counted before the request is sent, so that a kill forgets nothing; a request that the service refused takes
+    it back: ``usage.cost`` is below zero then. ``provider`` is the service; without a ``model`` the usage would be that
+    of the run's model.
     """
 
     type: Literal["media_paid"] = "media_paid"

@@ -78,8 +78,8 @@ class ToolCallFinished(Event):
 
 
 class OutputShown(Event):
-    """The ``output`` tool showed something to the user; a sub-agent's ``result`` and ``report`` are passed to its parent
-    with its report.
+    """The ``output`` tool showed something to the user; a sub-agent's ``result`` and ``report`` are passed to its
+    parent with its report.
 
     ``report`` is the name under which the text was stored, empty if it was not.
     """

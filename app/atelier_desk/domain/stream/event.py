@@ -17,8 +17,8 @@ __all__ = ["ChunkType", "StreamEvent", "Topic"]
 
 
 class StreamEvent(Model):
-    """One event of the stream; fields beyond the envelope depend on ``chunk_type``: ``payload`` has them typed, ``data``
-    raw.
+    """One event of the stream; fields beyond the envelope depend on ``chunk_type``: ``payload`` has them typed,
+    ``data`` raw.
 
     ``wire()`` returns the flat JSON object of docs/events.md. A durable event has the next number of its workflow;
     others carry the number of the last durable event before.

@@ -1,7 +1,7 @@
 """Kinds of stream events: one class per ``chunk_type`` with its fields; docs/events.md lists them.
 
-Senders create an object of the class, which mypy checks; ``json_fields`` returns what is sent. Fields that an event may omit
-have their default here.
+Senders create an object of the class, which mypy checks; ``json_fields`` returns what is sent. Fields that an event may
+omit have their default here.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class WorkflowStart(Payload, chunk=ChunkType.WORKFLOW_START):
 class WorkflowComplete(Payload, chunk=ChunkType.WORKFLOW_COMPLETE):
     """The team has ended.
 
-    ``status``: completed, error, cancelled, abandoned, limited, waiting or interrupted; ``finish_reason``: set if the reply
-    is incomplete; ``answer``: the object of a completed run whose agent has an answer schema, if it is valid.
+    ``status``: completed, error, cancelled, abandoned, limited, waiting or interrupted; ``finish_reason``: set if the
+    reply is incomplete; ``answer``: the object of a completed run whose agent has an answer schema, if it is valid.
     """
 
     status: str = ""
@@ -143,7 +143,8 @@ class Attachment(Payload):
     """An image or a text file.
 
     An image has ``bytes``; a text file ``name`` and ``text``, the part given to the model, of ``characters`` in all. A
-    person's attachment also has ``sha256``, which locates its bytes, and the fields of ``domain.attachment.Attachment``.
+    person's attachment also has ``sha256``, which locates its bytes, and the fields of
+    ``domain.attachment.Attachment``.
     """
 
     media_type: str = ""

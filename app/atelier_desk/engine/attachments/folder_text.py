@@ -57,7 +57,9 @@ def folder_text(path: Path, name: str) -> tuple[str, tuple[str, ...]]:
     elif walk.cut:
         lines.append(f"[{walk.cut}]")
     if secret:
-        lines.append(f"[Left out, because they look as if they held secrets: {', '.join(map(shown_name, sorted(secret)))}]")
+        lines.append(
+            f"[Left out, because they look as if they held secrets: {', '.join(map(shown_name, sorted(secret)))}]"
+        )
     if untold:
         lines.append(f"[{untold} of the files are no text, too large, or did not fit: they are listed only.]")
     return sanitized("\n".join(lines)) + "".join(texts), tuple(sorted(secret))

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from atelier_desk.domain.errors import ProviderError, ToolError
-from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, ImagePart, ReplyDone, Role, TextDelta
+from atelier_desk.domain.model_messages import (
+    ChatMessage,
+    ChatReply,
+    ChatRequest,
+    ImagePart,
+    ReplyDone,
+    Role,
+    TextDelta,
+)
 from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.pictures import fitted
 from atelier_desk.engine.run.request.replies import Length, counted
@@ -35,7 +43,10 @@ class ImageDescriber:
     """Asks one model. ``model`` is ``provider/model``, which may change at any time; empty for none."""
 
     def __init__(
-        self, provider: Callable[[str], Awaitable[Provider]], facts: Callable[[str, str], Awaitable[ModelInfo]], clock: Clock
+        self,
+        provider: Callable[[str], Awaitable[Provider]],
+        facts: Callable[[str, str], Awaitable[ModelInfo]],
+        clock: Clock,
     ) -> None:
         """``provider`` returns a model server by name, ``facts`` its model information, for prices."""
         self._provider = provider
@@ -65,9 +76,17 @@ class ImageDescriber:
         name, _slash, model = self.model.partition("/")
         server = await self._provider(name)
         try:
-            image = await fitted(ImagePart(data=base64.b64encode(data).decode(), media_type=media_type), picture_limits(server))
+            image = await fitted(
+                ImagePart(data=base64.b64encode(data).decode(), media_type=media_type), picture_limits(server)
+            )
         except UnusablePicture as unfit:
-            code = "too_large" if unfit.code in ("bomb", "too_large") else unfit.code if unfit.code == "timeout" else "broken"
+            code = (
+                "too_large"
+                if unfit.code in ("bomb", "too_large")
+                else unfit.code
+                if unfit.code == "timeout"
+                else "broken"
+            )
             raise ToolError("The picture {reason}.", code=code, reason=UNFIT.get(unfit.code, UNFIT["broken"])) from None
         message = ChatMessage(role=Role.USER, content=prompt or PROMPT, images=(image,))
         request = ChatRequest(model=model, messages=(message,), max_tokens=MAX_TOKENS)

@@ -111,7 +111,8 @@ def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "")
     if shown.lower().endswith(_PICTURES):
         # Its text would be sent without notice, while the person expects an image.
         raise UsageError(
-            N_("{name} has the name of a picture but is not one that can be opened (PNG, JPEG, GIF, WebP, BMP, TIFF)."), name=shown
+            N_("{name} has the name of a picture but is not one that can be opened (PNG, JPEG, GIF, WebP, BMP, TIFF)."),
+            name=shown,
         )
     text, encoding = decode(content)
     if binary(text):
@@ -177,7 +178,9 @@ def _picture(name: str, content: bytes, picture: Picture, source: str, path: str
             case "timeout":
                 say = N_("The picture {name} cannot be opened in time. Make it smaller and attach it again.")
                 raise UsageError(say, name=name) from None
-        raise UsageError(N_("The picture {name} is damaged: it cannot be opened. Save or export it again."), name=name) from None
+        raise UsageError(
+            N_("The picture {name} is damaged: it cannot be opened. Save or export it again."), name=name
+        ) from None
     endings = _ENDINGS.get(ready.media_type, ())
     if ready.data is not content and not name.lower().endswith(endings):
         name = shown_name(Path(name).stem[: limits.ATTACHED_NAME - 5] + endings[0])
@@ -195,7 +198,9 @@ def _document(kind: str, name: str, content: bytes, source: str, path: str) -> P
     shown = shown_pages(found)
     if len(texts) < total:
         shown.append(f"[Pages {len(texts) + 1} to {total} were not read.]")
-    return PreparedAttachments(name, "application/pdf", content, source, path, pages=total, text=sanitized("\n\n".join(shown)))
+    return PreparedAttachments(
+        name, "application/pdf", content, source, path, pages=total, text=sanitized("\n\n".join(shown))
+    )
 
 
 def _folder(path: Path, name: str, inside: str) -> PreparedAttachments:

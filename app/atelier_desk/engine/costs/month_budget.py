@@ -1,9 +1,10 @@
-"""What all paid requests together may cost in a calendar month, whoever makes them: runs, sub-agents, titles, memory extraction, pictures,
-3D models, embeddings.
+"""What all paid requests together may cost in a calendar month, whoever makes them: runs, sub-agents, titles, memory
+extraction, pictures, 3D models, embeddings.
 
-What was spent is read from the journal, so it holds after a restart, and counted on as events are committed. What a request may still cost
-is held from the moment it is allowed until its usage is committed: two runs at once never exceed the limit together. A request whose price
-nobody knows cannot be held against the limit: it is refused, until the person enters a price or allows such requests for the month.
+What was spent is read from the journal, so it holds after a restart, and counted on as events are committed. What a
+request may still cost is held from the moment it is allowed until its usage is committed: two runs at once never exceed
+the limit together. A request whose price nobody knows cannot be held against the limit: it is refused, until the person
+enters a price or allows such requests for the month.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ async def _ignore_month(_month: str) -> None:
 
 @dataclass(slots=True, eq=False)
 class Hold:
-    """What a request may cost, in US dollars, set aside until ``free``. ``own``: it is the run's next reply, of which there is one at a
-    time; the run's end frees it too."""
+    """What a request may cost, in US dollars, set aside until ``free``. ``own``: it is the run's next reply, of which
+    there is one at a time; the run's end frees it too."""
 
     run_id: str = ""
     cost: float = 0.0
@@ -87,8 +88,8 @@ class MonthBudget:
         bus.subscribe(self._on_commit)
 
     def apply(self, limit: float, warned: str, unpriced: str) -> None:
-        """Follow the settings: the limit, the month in which the person was warned, and that in which requests without a price are
-        allowed."""
+        """Follow the settings: the limit, the month in which the person was warned, and that in which requests without
+        a price are allowed."""
         self.limit, self._warned, self._unpriced = limit, warned, unpriced
 
     @property
@@ -124,12 +125,17 @@ class MonthBudget:
         Args:
             priced: False when the model's prices are not all known.
             within_run: False leaves out the run's own caps.
-            hold: set aside what a request beside the run's own replies may cost; who gives it frees it (``free``) when nothing is
-                committed of the request.
+            hold: set aside what a request beside the run's own replies may cost; who gives it frees it (``free``) when
+                nothing is committed of the request.
         """
         if within_run:
             room = budget.reserve(
-                state.agent, state.raised_limits, state.spent, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices
+                state.agent,
+                state.raised_limits,
+                state.spent,
+                prompt_tokens=prompt_tokens,
+                reply_tokens=reply_tokens,
+                prices=prices,
             )
             if isinstance(room, budget.ReachedLimit):
                 return room
@@ -143,21 +149,27 @@ class MonthBudget:
         left = self._left()
         found = budget.affordable(left, prompt_tokens, reply_tokens, prices)
         if isinstance(found, budget.Needed):
-            return budget.ReachedLimit(LimitKind.MONTH, self._month_cost(), self.limit, needed=found.cost, left=max(0.0, left))
+            return budget.ReachedLimit(
+                LimitKind.MONTH, self._month_cost(), self.limit, needed=found.cost, left=max(0.0, left)
+            )
         hold = hold if hold is not None else Hold(own=True)
         hold.run_id = state.run_id
         self._hold(hold, budget.cost_of(prompt_tokens, found, prices))
         return found
 
     def hold(self, hold: Hold, cost: float | None) -> budget.ReachedLimit | None:
-        """Set aside US dollars for a request of a fixed price (None: nobody knows it) until ``free``; the limit that has no room for it."""
+        """Set aside US dollars for a request of a fixed price (None: nobody knows it) until ``free``; the limit that
+        has no room for it.
+        """
         if not self.limit:
             return None
         if cost is None:
             return None if self.unpriced else budget.ReachedLimit(LimitKind.UNPRICED, self._month_cost(), self.limit)
         left = self._left()
         if cost > left + LEAST_PART:
-            return budget.ReachedLimit(LimitKind.MONTH, self._month_cost(), self.limit, needed=cost, left=max(0.0, left))
+            return budget.ReachedLimit(
+                LimitKind.MONTH, self._month_cost(), self.limit, needed=cost, left=max(0.0, left)
+            )
         self._hold(hold, cost)
         return None
 
@@ -208,7 +220,12 @@ class MonthBudget:
                 self.release(event.run_id)
 
     def _check(self) -> None:
-        if self.limit and self._total >= self.limit * WARN_AT and self._warned != self._now() and self._month == self._now():
+        if (
+            self.limit
+            and self._total >= self.limit * WARN_AT
+            and self._warned != self._now()
+            and self._month == self._now()
+        ):
             self._warned = self._month
             background.start(self.warn(self._month), "warning of the monthly limit", self._bus.failed)
 

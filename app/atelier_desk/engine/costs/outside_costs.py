@@ -1,5 +1,5 @@
-"""What paid requests outside runs cost, embeddings by a server and a person's own web searches: held against the monthly limit, and
-counted by the hour beside what runs use."""
+"""What paid requests outside runs cost, embeddings by a server and a person's own web searches: held against the
+monthly limit, and counted by the hour beside what runs use."""
 
 from __future__ import annotations
 
@@ -60,8 +60,9 @@ class OutsideCosts:
 
     @asynccontextmanager
     async def counted(self, provider: str, model: str, tokens: int) -> AsyncIterator[EmbeddingUse]:
-        """Within it one request for vectors is sent. It is counted before, by the estimated ``tokens``, so that a kill forgets nothing;
-        afterwards by what the server counted (``EmbeddingUse.tokens``), and not at all when it refused.
+        """Within it one request for vectors is sent. It is counted before, by the estimated ``tokens``, so that a kill
+        forgets nothing; afterwards by what the server counted (``EmbeddingUse.tokens``), and not at all when it
+        refused.
 
         Raises:
             LimitError: ``month``: what is left of the monthly limit does not pay for it, or its price is not known.
@@ -109,8 +110,10 @@ class OutsideCosts:
         if reached is not None and reached.limit is LimitKind.UNPRICED:
             raise LimitError(
                 N_(
-                    "The price of {name} is not known, so the monthly cost limit cannot be kept: nothing was sent. Enter its price where "
-                    "it is set up in the settings, or allow requests without a known price for this month in Settings → Usage."
+                    "The price of {name} is not known, so the monthly cost limit cannot be kept: nothing was sent. "
+                    "Enter its price where "
+                    "it is set up in the settings, or allow requests without a known price for this month in "
+                    "Settings → Usage."
                 ),
                 code="month",
                 name=name,
@@ -118,7 +121,10 @@ class OutsideCosts:
         if reached is not None:
             needed, left = cost_bound(reached.needed, up=True), cost_bound(reached.left, up=False)
             raise LimitError(
-                N_("The monthly cost limit has no room for {name}: the request may cost up to {cost}, and {left} is left."),
+                N_(
+                    "The monthly cost limit has no room for {name}: the request may cost up to {cost}, and {left} is "
+                    "left."
+                ),
                 code="month",
                 name=name,
                 cost=needed,
@@ -132,7 +138,9 @@ class OutsideCosts:
     async def _count_tokens(self, info: ModelInfo, tokens: int, *, requests: int = 0) -> None:
         cost = tokens * (info.price_input or 0.0) / 1_000_000
         unpriced = tokens if info.price_input is None else 0
-        await self._count(info.provider, info.name, Usage(tokens_input=tokens, cost=cost, tokens_unpriced=unpriced), requests)
+        await self._count(
+            info.provider, info.name, Usage(tokens_input=tokens, cost=cost, tokens_unpriced=unpriced), requests
+        )
 
     async def _count(self, provider: str, model: str, usage: Usage, requests: int) -> None:
         hour = self._clock.now().replace(minute=0, second=0, microsecond=0)

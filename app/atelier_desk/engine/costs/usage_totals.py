@@ -17,7 +17,9 @@ RUNS_AT_ONCE = 100
 
 
 async def requests_of(repos: Repositories, run_ids: Sequence[str]) -> list[UsageFigures]:
-    """What the requests of these runs used, each with its provider and model: those of the agent where its event names none."""
+    """What the requests of these runs used, each with its provider and model: those of the agent where its event names
+    none.
+    """
     from atelier_desk.domain.events.run import RunStarted  # not for a listing
 
     found: list[UsageFigures] = []
@@ -29,7 +31,10 @@ async def requests_of(repos: Repositories, run_ids: Sequence[str]) -> list[Usage
         started = await repos.journal.of_runs(unnamed, types=("run_started",))
         models = {each.run_id: each.body.agent for each in started if isinstance(each.body, RunStarted)}
         found += [
-            each if each.model else replace(each, provider=models[each.run_id].provider, model=models[each.run_id].model) for each in events
+            each
+            if each.model
+            else replace(each, provider=models[each.run_id].provider, model=models[each.run_id].model)
+            for each in events
         ]
     return found
 
@@ -44,7 +49,10 @@ async def usage_of(repos: Repositories, run_ids: Sequence[str]) -> list[UsageRec
         before = sums.get(key)
         sums[key] = (
             replace(
-                before, usage=before.usage + each.usage, requests=before.requests + 1, duration_ms=before.duration_ms + each.duration_ms
+                before,
+                usage=before.usage + each.usage,
+                requests=before.requests + 1,
+                duration_ms=before.duration_ms + each.duration_ms,
             )
             if before is not None
             else UsageRecord(*key, each.usage, 1, each.duration_ms)

@@ -51,7 +51,8 @@ class _Renderer(RendererHTML):
         return "<li>" if checked is None else f"<li>{'☒' if checked else '☐'} "
 
     def table_open(self, _tokens: Sequence[Token], _at: int, _options: OptionsDict, _env: EnvType) -> str:
-        return '<table border="1" cellspacing="0" cellpadding="4">\n'  # text processors support these better than styles
+        # text processors support these better than styles
+        return '<table border="1" cellspacing="0" cellpadding="4">\n'
 
 
 def part(text: str) -> str:

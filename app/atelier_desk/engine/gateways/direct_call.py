@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, ToolCall, Usage
+from atelier_desk.domain.model_messages import (
+    ChatDelta,
+    ChatReply,
+    ChatRequest,
+    FinishReason,
+    ReplyDone,
+    Role,
+    ToolCall,
+    Usage,
+)
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.gateways.gateway import ModelGateway, OpenModel
 from atelier_desk.support.i18n import N_
@@ -66,7 +75,11 @@ class DirectCallModel:
             return
         tool, arguments = asked
         call = ToolCall(id="call_1", name=tool, arguments=arguments)
-        yield ReplyDone(reply=ChatReply(tool_calls=(call,), usage=Usage(), finish_reason=FinishReason.TOOL_CALLS, model=request.model))
+        yield ReplyDone(
+            reply=ChatReply(
+                tool_calls=(call,), usage=Usage(), finish_reason=FinishReason.TOOL_CALLS, model=request.model
+            )
+        )
 
 
 def _call(content: str) -> tuple[str, dict[str, object]] | None:
@@ -74,7 +87,11 @@ def _call(content: str) -> tuple[str, dict[str, object]] | None:
         value = json.loads(content)
     except ValueError:
         return None
-    if not isinstance(value, dict) or not isinstance(value.get("tool"), str) or not isinstance(value.get("arguments"), dict):
+    if (
+        not isinstance(value, dict)
+        or not isinstance(value.get("tool"), str)
+        or not isinstance(value.get("arguments"), dict)
+    ):
         return None
     return value["tool"], value["arguments"]
 
@@ -89,7 +106,14 @@ class DirectCallGateway:
         if agent.provider != PROVIDER:
             return await self.inner.open(agent, language)
         model = DirectCallModel()
-        info = ModelInfo(provider=PROVIDER, name=agent.model, context_window=WINDOW, supports_tools=True, price_input=0, price_output=0)
+        info = ModelInfo(
+            provider=PROVIDER,
+            name=agent.model,
+            context_window=WINDOW,
+            supports_tools=True,
+            price_input=0,
+            price_output=0,
+        )
         return OpenModel(model=model, plain=model, info=info, dialect=ToolDialect.NATIVE)
 
     async def learned(self, agent: AgentConfig, **facts: int | bool) -> None:

@@ -12,8 +12,8 @@ from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.base import ChatModel
 
 DEFAULT_WINDOW = 32_768
-"""Assumed context in tokens of an unknown model: current servers offer at least that, and the built-in agents' tools alone
-take a fifth of it.
+"""Assumed context in tokens of an unknown model: current servers offer at least that, and the built-in agents' tools
+alone take a fifth of it.
 
 A server that accepts less says so when it refuses a request, and that is remembered.
 """
@@ -69,7 +69,9 @@ ModelFactory = Callable[[AgentConfig], ChatModel]
 class FactoryGateway:
     """A gateway over a function, for tests, examples and embedding programs with their own model."""
 
-    def __init__(self, factory: ModelFactory, *, window: int = 32_768, dialect: ToolDialect = ToolDialect.NATIVE) -> None:
+    def __init__(
+        self, factory: ModelFactory, *, window: int = 32_768, dialect: ToolDialect = ToolDialect.NATIVE
+    ) -> None:
         self._factory = factory
         self._window = window
         self._dialect = dialect

@@ -1,5 +1,5 @@
-"""Import agents from other programs: Markdown with a header (Claude Code, opencode, Copilot, Cursor, goose), YAML (Cline),
-TOML (Codex).
+"""Import agents from other programs: Markdown with a header (Claude Code, opencode, Copilot, Cursor, goose), YAML
+(Cline), TOML (Codex).
 
 Supported fields are converted, with tool names translated; a note names each of the others. Nothing in a file makes an
 agent ask less often than a new one.
@@ -23,10 +23,14 @@ from atelier_desk.workspace.skills import header
 from atelier_desk.workspace.skills.header import Document
 
 _KNOWN_FIELDS = frozenset({
-    "name", "tools", "disallowedtools", "model", "temperature", "maxturns", "maxsteps", "steps", "effort", "model_reasoning_effort",
-    "permissionmode", "sandbox_mode", "readonly", "developer_instructions", "prompt", "instructions", "systemprompt", "system_prompt",
+    "name", "tools", "disallowedtools", "model", "temperature", "maxturns", "maxsteps", "steps", "effort",
+    "model_reasoning_effort",
+    "permissionmode", "sandbox_mode", "readonly", "developer_instructions", "prompt", "instructions", "systemprompt",
+    "system_prompt",
 })  # fmt: skip
-_HARMLESS = frozenset({"color", "mode", "hidden", "disable", "icon", "version", "author", "license", "skills", "is_background", "target"})
+_HARMLESS = frozenset(
+    {"color", "mode", "hidden", "disable", "icon", "version", "author", "license", "skills", "is_background", "target"}
+)
 """Ignored without a note: display options, or what every agent has here."""
 _PROMPTS = ("developer_instructions", "prompt", "instructions", "systemPrompt", "system_prompt")
 _MODES = {
@@ -75,7 +79,12 @@ class _Notes:
 
 def is_foreign(text: str, name: str) -> bool:
     """Whether a file is another program's: Atelier's own are JSON objects."""
-    return not text.lstrip("\ufeff \t\r\n").startswith("{") or PurePath(name).suffix.lower() in (".md", ".toml", ".yaml", ".yml")
+    return not text.lstrip("\ufeff \t\r\n").startswith("{") or PurePath(name).suffix.lower() in (
+        ".md",
+        ".toml",
+        ".yaml",
+        ".yml",
+    )
 
 
 def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
@@ -89,14 +98,18 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
     if not found.fields:
         raise UsageError(N_("This is not an agent file: it has no header with a name or a description."), code="header")
     notes = _Notes()
-    prompt = found.body or next((str(found.fields[key]).strip() for key in _PROMPTS if isinstance(found.fields.get(key), str)), "")
+    prompt = found.body or next(
+        (str(found.fields[key]).strip() for key in _PROMPTS if isinstance(found.fields.get(key), str)), ""
+    )
     description = found.text("description")
     if not prompt and description:
         notes.add(N_("It has no instructions: its description is used instead."))
         prompt = description
     purpose = shorten(description, limits.AGENT_PURPOSE)
     if len(description) > limits.AGENT_PURPOSE:
-        notes.add(N_("Its description is shortened to {most} characters: “{text}”"), most=limits.AGENT_PURPOSE, text=purpose)
+        notes.add(
+            N_("Its description is shortened to {most} characters: “{text}”"), most=limits.AGENT_PURPOSE, text=purpose
+        )
     if not prompt:
         raise UsageError(N_("The file has no instructions for the agent."), code="empty")
     if len(prompt) > limits.SYSTEM_PROMPT:
@@ -115,7 +128,10 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
     fields |= _numbers(found, notes)
     if not found.words("tools") and not isinstance(found.fields.get("tools"), Mapping):
         notes.add(
-            N_("It names no tools, which means all of them there: it gets those of the basic, file, command, web and context sections.")
+            N_(
+                "It names no tools, which means all of them there: it gets those of the basic, file, command, web "
+                "and context sections."
+            )
         )
     left = [key for key in found.fields if key.casefold() not in _KNOWN_FIELDS | _HARMLESS | {"description"}]
     if left:
@@ -131,7 +147,9 @@ def _document(text: str, suffix: str) -> Document:
             raise UsageError(N_("The file is not TOML: {detail}"), code="header", detail=str(error)) from None
     if suffix in (".yaml", ".yml"):
         text = text.removeprefix("\ufeff")
-        return header.read(text if text.startswith("---") and "\n---" in text[3:] else f"---\n{text.removeprefix('---')}\n---\n")
+        return header.read(
+            text if text.startswith("---") and "\n---" in text[3:] else f"---\n{text.removeprefix('---')}\n---\n"
+        )
     return header.read(text)
 
 
@@ -169,7 +187,10 @@ def _tools(found: Document, here: Surroundings, notes: _Notes) -> tuple[str, ...
         notes.add(N_("No tool here corresponds to: {names}"), names=", ".join(unknown)[:500])
     narrowed = [name for name in (*found.words("tools"), *found.words("disallowedTools")) if "(" in name]
     if narrowed:
-        notes.add(N_("Text in brackets is not imported; use permission rules for that: {names}"), names=", ".join(narrowed)[:500])
+        notes.add(
+            N_("Text in brackets is not imported; use permission rules for that: {names}"),
+            names=", ".join(narrowed)[:500],
+        )
     return tuple(dict.fromkeys(name for name in wanted if name not in refused))
 
 
@@ -218,7 +239,12 @@ def _numbers(found: Document, notes: _Notes) -> dict[str, object]:
     if temperature is not None and least <= temperature <= most:
         out["temperature"] = temperature
     elif found.text("temperature"):
-        notes.add(N_("Its temperature {value} is not between {least} and {most}."), value=found.text("temperature"), least=least, most=most)
+        notes.add(
+            N_("Its temperature {value} is not between {least} and {most}."),
+            value=found.text("temperature"),
+            least=least,
+            most=most,
+        )
     turns = next((text for key in ("maxTurns", "maxSteps", "steps") if (text := found.text(key))), "")
     count = _number(turns)
     if count is not None:

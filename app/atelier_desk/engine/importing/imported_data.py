@@ -1,4 +1,5 @@
-"""Data from another installation, or changed by somebody: what it grants stays disabled until a person confirms each item.
+"""Data from another installation, or changed by somebody: what it grants stays disabled until a person confirms each
+item.
 
 Allow rules wait (``PermissionRule.held``), own tools must be reviewed like new ones, MCP servers are disabled, folders
 are not trusted. Addresses other than well-known services and folders of workflows wait in ``Settings.held``, and texts
@@ -73,7 +74,9 @@ async def hold(repos: Repositories) -> None:
     for agent in await repos.agents.list():
         asking = asking_mode(agent.config.approval)
         if asking is not agent.config.approval:
-            await repos.agents.save(agent.model_copy(update={"config": agent.config.model_copy(update={"approval": asking})}))
+            await repos.agents.save(
+                agent.model_copy(update={"config": agent.config.model_copy(update={"approval": asking})})
+            )
     for project in await repos.projects.list():
         # Its folder is not read before a person agrees, and its approved secrets are not approved here.
         await repos.projects.save(project.model_copy(update={"watched": False, "pending": False, "readable": ()}))
@@ -135,7 +138,9 @@ def asking_mode(mode: ApprovalMode) -> ApprovalMode:
 
 
 def asking_choices(choices: Choices) -> Choices:
-    """Return the choices of a workflow without a mode that asks less than a new agent; the same object if there is none."""
+    """Return the choices of a workflow without a mode that asks less than a new agent; the same object if there is
+    none.
+    """
     mode = choices.approval
     return choices if mode is None or asking_mode(mode) is mode else choices.model_copy(update={"approval": None})
 
@@ -143,7 +148,9 @@ def asking_choices(choices: Choices) -> Choices:
 def _asking(said: ApprovalSettings) -> ApprovalSettings:
     """Return settings that ask at least as often as those of a new installation."""
     usual = ApprovalSettings()
-    flags = ApprovalFlags(**{name: getattr(said.flags, name) or getattr(usual.flags, name) for name in ApprovalFlags.model_fields})
+    flags = ApprovalFlags(
+        **{name: getattr(said.flags, name) or getattr(usual.flags, name) for name in ApprovalFlags.model_fields}
+    )
     return said.model_copy(
         update={
             "flags": flags,

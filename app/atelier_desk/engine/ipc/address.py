@@ -20,7 +20,8 @@ from atelier_desk.support.i18n import N_
 
 NOTE = "holder.json"
 SOCKET_PATH_BYTES = 100
-"""Maximum bytes of a Unix socket path on all platforms (``sun_path`` has 108 bytes on Linux, 104 on macOS and the BSDs).
+"""Maximum bytes of a Unix socket path on all platforms (``sun_path`` has 108 bytes on Linux, 104 on macOS and the
+BSDs).
 """
 
 
@@ -35,8 +36,8 @@ class HolderNote:
 
 
 def socket_address(root: Path, wanted: Path) -> str:
-    """Return the address for the data folder ``root``: the socket ``wanted`` in it, or a short one elsewhere if the path
-    is too long.
+    """Return the address for the data folder ``root``: the socket ``wanted`` in it, or a short one elsewhere if the
+    path is too long.
 
     On Windows the name of a pipe.
     """
@@ -68,7 +69,8 @@ def _runtime_dir() -> Path:
             return folder
     raise StorageError(
         N_(
-            "The data folder's path is too long for a local socket, and no private folder for a shorter one was found. Set XDG_RUNTIME_DIR."
+            "The data folder's path is too long for a local socket, and no private folder for a shorter one was "
+            "found. Set XDG_RUNTIME_DIR."
         ),
         code="socket_path",
     )

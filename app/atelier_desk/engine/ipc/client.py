@@ -81,7 +81,12 @@ class HolderConnection:
             StorageError: the holder went away (code ``holder_gone``; see ``begun``) or refused.
         """
         request = request or Request()
-        how = {"cwd": terminal.cwd, "json": terminal.json, "interactive": terminal.interactive, "watched": terminal.watched}
+        how = {
+            "cwd": terminal.cwd,
+            "json": terminal.json,
+            "interactive": terminal.interactive,
+            "watched": terminal.watched,
+        }
         self._send({"command": list(argv), **how, "request": request.wire()})
         asking: set[asyncio.Task[None]] = set()
         cancelled = False
@@ -109,7 +114,9 @@ class HolderConnection:
             for task in asking:
                 task.cancel()
 
-    def _handle(self, message: dict[str, Any], terminal: UserTerminal, asking: set[asyncio.Task[None]], request: Request) -> None:
+    def _handle(
+        self, message: dict[str, Any], terminal: UserTerminal, asking: set[asyncio.Task[None]], request: Request
+    ) -> None:
         if "at" in message:
             request.shown(*message["at"])
         if "begun" in message:
@@ -135,7 +142,9 @@ class HolderConnection:
             task.add_done_callback(asking.discard)
         elif "error" in message:
             raise StorageError(
-                N_("The process that holds the data folder refuses: {reason}"), code="holder", reason=message.get("message", "")
+                N_("The process that holds the data folder refuses: {reason}"),
+                code="holder",
+                reason=message.get("message", ""),
             )
 
     async def _reply(self, message: dict[str, Any], terminal: UserTerminal) -> None:
@@ -166,10 +175,14 @@ class HolderConnection:
             message = await receive(self._reader)
         except ProtocolError as error:
             raise StorageError(
-                N_("The process that holds the data folder sent an invalid answer: {reason}"), code="holder", reason=error
+                N_("The process that holds the data folder sent an invalid answer: {reason}"),
+                code="holder",
+                reason=error,
             ) from error
         if message is None:
-            raise StorageError(N_("The process that held the data folder ended. Run the command again."), code="holder_gone")
+            raise StorageError(
+                N_("The process that held the data folder ended. Run the command again."), code="holder_gone"
+            )
         return message
 
     def _send(self, message: dict[str, Any]) -> None:

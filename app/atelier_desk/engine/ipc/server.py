@@ -165,19 +165,27 @@ class IpcServer:
             # Send nothing: the client looks for the next holder, or becomes it.
             return False
         if hello.get("hello") != PROTOCOL:
-            text = _("Another version of Atelier ({version}) holds the data folder; close it first.", version=__version__)
+            text = _(
+                "Another version of Atelier ({version}) holds the data folder; close it first.", version=__version__
+            )
             writer.write(encode({"error": "version", "message": text, "hello": PROTOCOL, "version": __version__}))
             return False
-        if self._note is None or not hmac.compare_digest(str(hello.get("token", "")).encode(), self._note.token.encode()):
+        if self._note is None or not hmac.compare_digest(
+            str(hello.get("token", "")).encode(), self._note.token.encode()
+        ):
             writer.write(encode({"error": "token", "message": _("The connection is not allowed.")}))
             return False
         writer.write(encode({"hello": PROTOCOL, "version": __version__, "pid": os.getpid()}))
         return True
 
-    async def _command(self, request: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _command(
+        self, request: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         handler = command_handler()
         if handler is None:
-            writer.write(encode({"error": "no_commands", "message": _("The holder of the data folder runs no commands.")}))
+            writer.write(
+                encode({"error": "no_commands", "message": _("The holder of the data folder runs no commands.")})
+            )
             return
         output = RemoteOutput(
             writer,

@@ -49,7 +49,9 @@ async def listen(address: str, serve: Serve) -> Callable[[], Awaitable[None]]:
         server = await asyncio.start_unix_server(serve, sock=listener, limit=LINE_BYTES)
     except OSError as error:
         listener.close()
-        raise StorageError(N_("The local socket {path} cannot be made: {reason}"), code="socket", path=path, reason=error) from error
+        raise StorageError(
+            N_("The local socket {path} cannot be made: {reason}"), code="socket", path=path, reason=error
+        ) from error
 
     async def stop() -> None:
         server.close()
@@ -81,7 +83,9 @@ async def _clear_stale(path: Path) -> None:
     if socket_there is None:
         return
     if not socket_there:
-        raise StorageError(N_("{path} is in the way of the local socket; it is not a socket. Move it away."), code="socket", path=path)
+        raise StorageError(
+            N_("{path} is in the way of the local socket; it is not a socket. Move it away."), code="socket", path=path
+        )
     try:
         async with asyncio.timeout(2):
             _, writer = await connect(str(path))

@@ -45,7 +45,10 @@ class BatchHead:
         self.tainted = None
         self.without_tasks = False
         self.totals = RunTotals(
-            usage=row.usage, pending_questions=row.pending_questions, pending_approvals=row.pending_approvals, teams=self.totals.teams
+            usage=row.usage,
+            pending_questions=row.pending_questions,
+            pending_approvals=row.pending_approvals,
+            teams=self.totals.teams,
         )
         self.known = True
 
@@ -93,7 +96,9 @@ class Batch:
         assert state is not None, "an event was added"
         return state
 
-    def commit(self, rows: Sequence[Run] = (), clear_partial: Sequence[str] = (), frames: Sequence[PromptFrame] = ()) -> Commit:
+    def commit(
+        self, rows: Sequence[Run] = (), clear_partial: Sequence[str] = (), frames: Sequence[PromptFrame] = ()
+    ) -> Commit:
         """Return the commit, with the rows of its runs and other data to store."""
         return Commit(
             events=tuple(self.events),

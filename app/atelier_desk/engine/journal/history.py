@@ -52,7 +52,9 @@ async def readable_events(repos: Repositories, workflow_id: str, damage: Sequenc
     cut = readable_until(damage)
     events = await repos.journal.runless_events(workflow_id)
     for run in await repos.runs.list(workflow_id):
-        events += await repos.journal.events_before(run.id, cut[run.id]) if run.id in cut else await run_events(repos, run.id)
+        events += (
+            await repos.journal.events_before(run.id, cut[run.id]) if run.id in cut else await run_events(repos, run.id)
+        )
     ordered = _CommitOrder()
     for event in sorted(events, key=lambda event: (event.stream_from, event.seq)):
         for each in ordered.add(event):
@@ -90,7 +92,9 @@ class _CommitOrder:
         """Return the previous block, replaced by the present one; ``following`` are the present one's commits."""
         block, self._before, self._block = self._before, self._block, []
         waiting: dict[str, list[RunEvent]] = {}
-        for event in sorted(block, key=lambda event: (event.commit != self._open, event.commit in following, event.seq)):
+        for event in sorted(
+            block, key=lambda event: (event.commit != self._open, event.commit in following, event.seq)
+        ):
             waiting.setdefault(event.commit, []).append(event)
         out: list[RunEvent] = []
         while waiting:
@@ -167,7 +171,10 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
     source = await repos.workflows.get(workflow_id)
     if not 1 <= at <= source.stream_seq:
         raise NotFoundError(
-            N_("Workflow {name} has no event {at}; its events are numbered 1 to {last}."), name=source.name, at=at, last=source.stream_seq
+            N_("Workflow {name} has no event {at}; its events are numbered 1 to {last}."),
+            name=source.name,
+            at=at,
+            last=source.stream_seq,
         )
     if damage := [each for each in await damaged_in(repos.store, workflow_id) if each.table == "run_event"]:
         raise damaged(damage)

@@ -44,7 +44,9 @@ class Conversations:
         return replace(before, history=renumbered(before.history))
 
     async def _before(self, previous_run_id: str, whole: bool) -> InheritedState:
-        """Like ``before`` without renumbering, which takes as long as a turn in long conversations and is rarely needed."""
+        """Like ``before`` without renumbering, which takes as long as a turn in long conversations and is rarely
+        needed.
+        """
         if (known := self._known(previous_run_id, whole)) is not None:
             return known
         row = await self._repos.runs.get(previous_run_id)
@@ -101,7 +103,9 @@ class Conversations:
         if whole or len(turns) < snapshots.LEAST:
             return 0, InheritedState()
         decoded = [snapshots.decode(data, turns) for data in await self._repos.snapshots.read(workflow_id)]
-        return max((each for each in decoded if each is not None), key=lambda each: each[0], default=(0, InheritedState()))
+        return max(
+            (each for each in decoded if each is not None), key=lambda each: each[0], default=(0, InheritedState())
+        )
 
     def _cache_result(self, run_id: str, before: InheritedState) -> None:
         self._cache[run_id] = before
@@ -115,7 +119,9 @@ class Conversations:
         if before is None or not before.due or (self._writing is not None and not self._writing.done()):
             return
         self._cache[run_id] = replace(before, since=0)
-        self._writing = asyncio.get_running_loop().create_task(self._write(workflow_id, run_id, before), name="snapshot")
+        self._writing = asyncio.get_running_loop().create_task(
+            self._write(workflow_id, run_id, before), name="snapshot"
+        )
 
     async def _write(self, workflow_id: str, run_id: str, before: InheritedState) -> None:
         try:
@@ -126,7 +132,8 @@ class Conversations:
             await self._repos.snapshots.write(workflow_id, run_id, data)
             await self._repos.runs.get(run_id)
         except NotFoundError:
-            await self._repos.snapshots.remove(workflow_id)  # the workflow was deleted meanwhile, so its snapshots must be too
+            # the workflow was deleted meanwhile, so its snapshots must be too
+            await self._repos.snapshots.remove(workflow_id)
         except StorageError as error:
             log.info("no snapshot of workflow %s: %s", workflow_id, error)
 
@@ -134,7 +141,10 @@ class Conversations:
 def _following(earlier: InheritedState, state: RunState) -> InheritedState:
     """Return the state after a run that began with ``earlier``."""
     return InheritedState(
-        inherited(state), state.tainted, snapshots.folded(earlier.folded, state.run_id, state.last_seq), earlier.since + 1
+        inherited(state),
+        state.tainted,
+        snapshots.folded(earlier.folded, state.run_id, state.last_seq),
+        earlier.since + 1,
     )
 
 

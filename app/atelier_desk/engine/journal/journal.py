@@ -141,11 +141,22 @@ class Part:
 
 
 def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
-    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context or of the messages that
-    wait is not work, and neither is a title or what is to be remembered. What a stopped call paid for, or is given back, is counted."""
-    if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised | RightsNarrowed):
+    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context or
+    of the messages that wait is not work, and neither is a title or what is to be remembered. What a stopped call paid
+    for, or is given back, is counted."""
+    if state.failed and isinstance(
+        body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised | RightsNarrowed
+    ):
         return True
-    workflow_events = EntryPinned | CompactionUndone | TitleGenerated | MemoryExtractionDone | QueueChanged | MediaPaid | PictureDescribed
+    workflow_events = (
+        EntryPinned
+        | CompactionUndone
+        | TitleGenerated
+        | MemoryExtractionDone
+        | QueueChanged
+        | MediaPaid
+        | PictureDescribed
+    )
     return isinstance(body, workflow_events)
 
 
@@ -184,18 +195,26 @@ class Journal:
             ConflictError: the run has ended.
             Exception: raised by ``follow``; nothing was committed.
         """
-        await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial, follow)], frames, rename)
+        await self._write(
+            handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial, follow)], frames, rename
+        )
         return handle.current
 
-    async def append_if(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False, follow: Follow = nothing_follows) -> bool:
+    async def append_if(
+        self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False, follow: Follow = nothing_follows
+    ) -> bool:
         """Commit what ``decide`` returns for the state at the time of writing; return whether it returned anything.
 
         Raises:
             StorageError, ConflictError: as ``append``; also what ``decide`` raises.
         """
-        return await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, decide(handle.current) or (), clear_partial, follow)])
+        return await self._write(
+            handle.workflow_id, (handle,), lambda: [Part(handle, decide(handle.current) or (), clear_partial, follow)]
+        )
 
-    async def append_together(self, handles: Sequence[RunHandle], decide: Callable[[], Sequence[Part]], *, live: bool = True) -> bool:
+    async def append_together(
+        self, handles: Sequence[RunHandle], decide: Callable[[], Sequence[Part]], *, live: bool = True
+    ) -> bool:
         """Commit events of several runs of one workflow in one transaction, in the order of ``decide``.
 
         ``decide`` is called at the time of writing, so it may read the states of ``handles``; a run that begins with
@@ -301,8 +320,11 @@ class Journal:
             raise asyncio.CancelledError
         return commit
 
-    async def show_branch(self, workflow_id: str, head_run_id: str | None, deleted_runs: dict[str, datetime | None] | None = None) -> None:
-        """Display the branch that ends with a turn, with its tasks, in one transaction; ``deleted_runs`` as in ``Commit``.
+    async def show_branch(
+        self, workflow_id: str, head_run_id: str | None, deleted_runs: dict[str, datetime | None] | None = None
+    ) -> None:
+        """Display the branch that ends with a turn, with its tasks, in one transaction; ``deleted_runs`` as in
+        ``Commit``.
 
         Raises:
             NotFoundError: no such workflow.

@@ -51,7 +51,9 @@ class Copier:
         """Write what was taken and is not written yet."""
         events, self._waiting = self._waiting, []
         if events and not events[0].run_id:
-            copies = [copy for copy in map(self._copied, (event.body for event in events)) if isinstance(copy, TaskChanged)]
+            copies = [
+                copy for copy in map(self._copied, (event.body for event in events)) if isinstance(copy, TaskChanged)
+            ]
             await self._journal.change_tasks(self._target_id, lambda _tasks: copies, events[0].time)
             return
         parts = [await self._part(event) for event in events]

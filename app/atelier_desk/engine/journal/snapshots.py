@@ -1,8 +1,8 @@
 """Snapshots: what a run inherits, kept beside the journal so that a start need not fold every turn of a long workflow.
 
-A snapshot says which turns it was folded from and what their rows said of their newest events. It counts only for a conversation that
-begins with just these turns, unchanged; else the journal is folded from the start. What summaries stand for is not in it: it is folded
-when somebody looks at it or undoes one.
+A snapshot says which turns it was folded from and what their rows said of their newest events. It counts only for a
+conversation that begins with just these turns, unchanged; else the journal is folded from the start. What summaries
+stand for is not in it: it is folded when somebody looks at it or undoes one.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ from atelier_desk.engine.run.reducer.state import ContextEntry, without_replaced
 from atelier_desk.storage.repositories.runs import Turn
 
 FORM = 1
-"""Goes up when a snapshot is made in another way, or when folding the same events gives something else, which a test tells."""
+"""Goes up when a snapshot is made in another way, or when folding the same events gives something else, which a test
+tells.
+"""
 MADE_BY = f"{FORM} {' '.join(each.name for each in fields(ContextEntry))}"
 """What a snapshot has to say of itself to be read."""
 LEAST = 64
 """Turns after which a snapshot is worth its bytes: folding them takes less than a tenth of a second."""
 ENTRIES_A_TURN = 50
-"""Of a conversation that no summary shortens, a snapshot is made after one turn for so many entries: what is written grows with it."""
+"""Of a conversation that no summary shortens, a snapshot is made after one turn for so many entries: what is written
+grows with it.
+"""
 
 _entries = TypeAdapter(tuple[ContextEntry, ...])
 
@@ -56,7 +60,9 @@ def folded(before: bytes | None, run_id: str, last_seq: int) -> bytes | None:
 
 
 def encode(before: InheritedState, turns: Sequence[Turn]) -> bytes | None:
-    """A snapshot of what follows ``turns``; None when it was folded from others, or would not be the same when it is read again."""
+    """A snapshot of what follows ``turns``; None when it was folded from others, or would not be the same when it is
+    read again.
+    """
     if not turns or _folded(turns) != before.folded:
         return None
     entries = without_replaced(before.history)

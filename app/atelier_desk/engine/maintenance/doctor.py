@@ -98,7 +98,9 @@ async def checks(
         begin(_titles()[name])
         found.append(await _guarded(name, check()))
     begin(_("Providers"))
-    found += await asyncio.gather(*(_provider(atelier, config, deep) for config in await atelier.providers.list() if config.enabled))
+    found += await asyncio.gather(
+        *(_provider(atelier, config, deep) for config in await atelier.providers.list() if config.enabled)
+    )
     return found
 
 
@@ -109,7 +111,11 @@ async def _guarded(name: str, check: Awaitable[Check]) -> Check:
     except Exception as error:
         message = error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
         return Check(
-            name=name, title=_titles()[name], status="fail", message=message, fix=_("See the log file in the data folder for details.")
+            name=name,
+            title=_titles()[name],
+            status="fail",
+            message=message,
+            fix=_("See the log file in the data folder for details."),
         )
 
 
@@ -141,12 +147,18 @@ async def _configuration(atelier: Opened) -> Check:
     found = await damaged_configuration(atelier.store.query_all)
     if not found:
         return Check(
-            name="configuration", title=title, status="ok", message=_("Agents, providers, servers, rules and settings are intact.")
+            name="configuration",
+            title=title,
+            status="ok",
+            message=_("Agents, providers, servers, rules and settings are intact."),
         )
     named = " ".join(each.error().localized(_) for each in found[:SHOWN])
     restricts = any(each.table in RESTRICTING for each in found)
     said = (
-        _("{rows} No agent starts until this is resolved: the damaged rows may be ones that forbid something.", rows=named)
+        _(
+            "{rows} No agent starts until this is resolved: the damaged rows may be ones that forbid something.",
+            rows=named,
+        )
         if restricts
         else named
     )
@@ -234,7 +246,9 @@ async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | N
         if progress:
             progress(read, read)
 
-    found = await damaged_attachments(atelier.store.query_all, Path(atelier.datadir.attachments), NAMING.keys() | {"workflow"}, note)
+    found = await damaged_attachments(
+        atelier.store.query_all, Path(atelier.datadir.attachments), NAMING.keys() | {"workflow"}, note
+    )
     if not found:
         message = ngettext("{n} file, intact.", "{n} files, all intact.", count)
         return Check(name="attachments", title=title, status="ok", message=message)
@@ -258,10 +272,14 @@ async def _checkpoints(atelier: Opened) -> Check:
     if lost := lost_data_text(await atelier.files.lost()):
         problems.append(lost)
     if not problems:
-        return Check(name="checkpoints", title=title, status="ok", message=retained_text(await atelier.files.undo_storage()))
+        return Check(
+            name="checkpoints", title=title, status="ok", message=retained_text(await atelier.files.undo_storage())
+        )
     fix = _("List them, and delete what you do not need: atelier files leftovers") if leftovers else ""
     unknown = not lost and all(each.kind in ("unknown", "unnamed") for each in leftovers)  # these expire by themselves
-    return Check(name="checkpoints", title=title, status="ok" if unknown else "warn", message=" ".join(problems), fix=fix)
+    return Check(
+        name="checkpoints", title=title, status="ok" if unknown else "warn", message=" ".join(problems), fix=fix
+    )
 
 
 async def _own_tools(atelier: Opened) -> Check:
@@ -269,7 +287,9 @@ async def _own_tools(atelier: Opened) -> Check:
     found = await atelier.own_tools.list()
     changed = [each.file for each in found if each.state == "changed"]
     if not changed:
-        message = ngettext("{n} file, unchanged since it was confirmed.", "{n} files, none changed since it was confirmed.", len(found))
+        message = ngettext(
+            "{n} file, unchanged since it was confirmed.", "{n} files, none changed since it was confirmed.", len(found)
+        )
         return Check(name="own_tools", title=title, status="ok", message=message)
     return Check(
         name="own_tools",
@@ -303,7 +323,8 @@ async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) 
             title=title,
             status="warn",
             message=_(
-                "The checksums of downloaded models cannot be read ({reason}), so changed model files are not detected.",
+                "The checksums of downloaded models cannot be read ({reason}), so changed model files are not "
+                "detected.",
                 reason=reason,
             ),
             fix=_(
@@ -311,7 +332,9 @@ async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) 
                 file=atelier.datadir.models / UNREADABLE,
             ),
         )
-    message = ngettext("{n} model, identical to the published one.", "{n} models, all identical to the published ones.", len(models))
+    message = ngettext(
+        "{n} model, identical to the published one.", "{n} models, all identical to the published ones.", len(models)
+    )
     return Check(name="models", title=title, status="ok", message=message)
 
 
@@ -322,12 +345,19 @@ async def _keyring(atelier: Opened) -> Check:
         return Check(name="keyring", title=title, status="ok", message=_("Keys are kept in the system's keyring."))
     if place is KeyPlace.FILE:
         message = _("Keys are kept unencrypted in {path}, as you chose. Backups and exports leave it out.", path=path)
-        return Check(name="keyring", title=title, status="warn", message=message, fix=_("To delete it: atelier providers key-file off"))
+        return Check(
+            name="keyring",
+            title=title,
+            status="warn",
+            message=message,
+            fix=_("To delete it: atelier providers key-file off"),
+        )
     message = _("No system keyring found: keys are lost when Atelier closes.")
     if path.exists():
         message = _("The file of keys {path} cannot be read: keys are lost when Atelier closes.", path=path)
     fix = _(
-        "Install one (GNOME Keyring, KWallet), name an environment variable (atelier providers edit NAME --api-key-env VAR), "
+        "Install one (GNOME Keyring, KWallet), name an environment variable (atelier providers edit NAME "
+        "--api-key-env VAR), "
         "or keep keys in a file: atelier providers key-file on"
     )
     return Check(name="keyring", title=title, status="warn", message=message, fix=fix)
@@ -343,7 +373,9 @@ async def _embedder(atelier: Opened, deep: bool) -> Check:
     title = _("Embedder")
     chosen = (await atelier.settings.get()).in_force.embedder
     if chosen.kind in PACKAGES and not deep and importlib.util.find_spec(PACKAGES[chosen.kind]) is not None:
-        return Check(name="embedder", title=title, status="ok", message=_("The embedder {kind} is installed.", kind=chosen.kind))
+        return Check(
+            name="embedder", title=title, status="ok", message=_("The embedder {kind} is installed.", kind=chosen.kind)
+        )
     if atelier.embedder is not None:
         return await _answering(atelier.embedder)
     try:
@@ -351,7 +383,11 @@ async def _embedder(atelier: Opened, deep: bool) -> Check:
         made = await create_embedder(chosen, atelier.providers.confirmed, atelier.vault, atelier.clock, meter)
     except AtelierError as error:
         return Check(
-            name="embedder", title=title, status="warn", message=error.localized(_), fix=_("Choose one in the settings, under Memory.")
+            name="embedder",
+            title=title,
+            status="warn",
+            message=error.localized(_),
+            fix=_("Choose one in the settings, under Memory."),
         )
     if made is None:
         return Check(
@@ -379,7 +415,11 @@ async def _provider(atelier: Opened, config: ProviderConfig, deep: bool) -> Chec
             health = await atelier.providers.test(config.name, load=deep)
     except TimeoutError:
         return Check(
-            name=name, title=title, status="warn", message=_("No answer in {s} seconds.", s=int(PROVIDER_S)), fix=_provider_fix(config)
+            name=name,
+            title=title,
+            status="warn",
+            message=_("No answer in {s} seconds.", s=int(PROVIDER_S)),
+            fix=_provider_fix(config),
         )
     except AtelierError as error:
         return Check(name=name, title=title, status="warn", message=error.localized(_), fix=_provider_fix(config))
@@ -391,7 +431,9 @@ async def _provider(atelier: Opened, config: ProviderConfig, deep: bool) -> Chec
             name=name,
             title=title,
             status="ok",
-            message=ngettext("Answers in {ms} ms, {n} model.", "Answers in {ms} ms, {n} models.", health.models, ms=health.latency_ms),
+            message=ngettext(
+                "Answers in {ms} ms, {n} model.", "Answers in {ms} ms, {n} models.", health.models, ms=health.latency_ms
+            ),
         )
     return Check(name=name, title=title, status="warn", message=health.message, fix=_provider_fix(config))
 
@@ -399,4 +441,6 @@ async def _provider(atelier: Opened, config: ProviderConfig, deep: bool) -> Chec
 def _provider_fix(config: ProviderConfig) -> str:
     if provider_type(config.kind).builtin:
         return _("Run make setup, or download a model in the settings.")
-    return _("Check its address and key, and that the server runs; then: atelier providers test {name}", name=config.name)
+    return _(
+        "Check its address and key, and that the server runs; then: atelier providers test {name}", name=config.name
+    )

@@ -49,7 +49,13 @@ async def qt(deep: bool) -> Check:
 
     title = _("Window toolkit (Qt)")
     if qt_folder() is None:
-        return Check(name="qt", title=title, status="fail", message=_("PySide6 is not installed."), fix="pip install PySide6-Essentials")
+        return Check(
+            name="qt",
+            title=title,
+            status="fail",
+            message=_("PySide6 is not installed."),
+            fix="pip install PySide6-Essentials",
+        )
     if getattr(sys, "frozen", False):
         return Check(name="qt", title=title, status="ok", message=_("PySide6 is bundled."))
     if not deep:
@@ -72,7 +78,12 @@ def display() -> list[Check]:
     if sys.platform.startswith("linux") and folder is not None:
         library = missing_library(folder, "xcb")
         found.append(
-            Check(name="libraries", title=_("System libraries"), status="ok", message=_("All libraries of the window toolkit are there."))
+            Check(
+                name="libraries",
+                title=_("System libraries"),
+                status="ok",
+                message=_("All libraries of the window toolkit are there."),
+            )
             if library is None
             else Check(
                 name="libraries",
@@ -88,7 +99,11 @@ def display() -> list[Check]:
         found.append(Check(name="display", title=title, status="ok", message=_("A window can be opened.")))
     else:
         text = _(problem.template, **problem.params)
-        found.append(Check(name="display", title=title, status="warn", message=text, fix=_("Without a window, use: atelier chat")))
+        found.append(
+            Check(
+                name="display", title=title, status="warn", message=text, fix=_("Without a window, use: atelier chat")
+            )
+        )
     return found
 
 
@@ -107,7 +122,9 @@ def command_sandbox() -> Check:
         said = " ".join([message, *_namespaces()])
         if sandbox.holds_signals() or sandbox.has_processes():
             return Check(name="sandbox", title=title, status="ok", message=said)
-        said += " " + _("A command can end your other programs: without namespaces, only Linux 6.12 and later prevent that.")
+        said += " " + _(
+            "A command can end your other programs: without namespaces, only Linux 6.12 and later prevent that."
+        )
         fix = _("Allow user namespaces, or update the system.")
         return Check(name="sandbox", title=title, status="warn", message=said, fix=fix)
     return Check(
@@ -115,7 +132,8 @@ def command_sandbox() -> Check:
         title=title,
         status="warn",
         message=_(
-            "Not sandboxed: this system has neither Landlock nor a working sandbox-exec, so commands of agents run with your rights."
+            "Not sandboxed: this system has neither Landlock nor a working sandbox-exec, so commands of agents run "
+            "with your rights."
         ),
         fix=_("Allow only commands that you would run yourself."),
     )
@@ -130,18 +148,26 @@ def _namespaces() -> list[str]:
     if not sandbox.has_processes():
         found = [
             _(
-                "This system gives commands no process namespace: they see other programs by name, and shared memory of System V is "
+                "This system gives commands no process namespace: they see other programs by name, and shared memory "
+                "of System V is "
                 "refused, so fakeroot and PostgreSQL do not run in the sandbox."
             )
         ]
     elif sandbox.has_proc():
         found = [_("Those you allow see no processes but their own, and all of those end with them.")]
     else:
-        found = [_("Those you allow see other programs by name but cannot reach them, and all of their processes end with them.")]
+        found = [
+            _(
+                "Those you allow see other programs by name but cannot reach them, and all of their processes end "
+                "with them."
+            )
+        ]
     if sandbox.has_processes() and not sandbox.holds_signals():
         found.append(_("Those that only read could end your other programs: only Linux 6.12 and later prevent that."))
     if not sandbox.has_mounts():
-        found.append(_("Protected parts of a repository are restored after them, and paths that a rule denies cannot be hidden."))
+        found.append(
+            _("Protected parts of a repository are restored after them, and paths that a rule denies cannot be hidden.")
+        )
     return found
 
 
@@ -172,7 +198,9 @@ def data_folder(folder: Path) -> Check:
             message=_("Other users of this computer can read {path}.", path=folder),
             fix=f"chmod 700 {folder}",
         )
-    return Check(name="data_folder", title=title, status="ok", message=_("{path} is writable and private to you.", path=folder))
+    return Check(
+        name="data_folder", title=title, status="ok", message=_("{path} is writable and private to you.", path=folder)
+    )
 
 
 def disk_space(folder: Path) -> Check:
@@ -188,7 +216,11 @@ def disk_space(folder: Path) -> Check:
         words = _("{state} The disk can take no more files: its inodes are used up.", state=message)
         return Check(name="disk", title=title, status="fail", message=words, fix=fix)
     if free < NO_DISK:
-        return Check(name="disk", title=title, status="fail", message=message, fix=_("Free some space: saving is about to fail."))
+        return Check(
+            name="disk", title=title, status="fail", message=message, fix=_("Free some space: saving is about to fail.")
+        )
     if free < LOW_DISK:
-        return Check(name="disk", title=title, status="warn", message=message, fix=_("Backups and local models need more."))
+        return Check(
+            name="disk", title=title, status="warn", message=message, fix=_("Backups and local models need more.")
+        )
     return Check(name="disk", title=title, status="ok", message=message)

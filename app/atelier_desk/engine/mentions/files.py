@@ -45,7 +45,9 @@ def _read(folder: str, path: str, folders: tuple[str, ...]) -> PreparedAttachmen
     real = Path(folder, path).resolve()
     if not real.is_relative_to(Path(folder).resolve()):
         # Found by name, which is not explicit enough: a link that leads outside is not followed.
-        raise UsageError(N_("{path} is a link that leads out of the folder. Attach the file itself."), path=shown_name(path))
+        raise UsageError(
+            N_("{path} is a link that leads out of the folder. Attach the file itself."), path=shown_name(path)
+        )
     return read(Path(folder, path), folders)
 
 
@@ -67,7 +69,11 @@ def _find(folders: tuple[str, ...], query: str, most: int) -> list[Mention]:
                 if folders_only and entry.found.kind != "folder":
                     continue
                 icon = "folder" if entry.found.kind == "folder" else "file-text"
-                found.append(Mention("file", f"{folder}\0{entry.path}", shown_name(name), shown_name(above) if above else "", icon))
+                found.append(
+                    Mention(
+                        "file", f"{folder}\0{entry.path}", shown_name(name), shown_name(above) if above else "", icon
+                    )
+                )
         except ToolError:
             continue  # a missing or unreadable folder
     return best(found, query, most)

@@ -29,7 +29,11 @@ class Resources:
             if server.config.enabled:
                 for each in server.known.listed:
                     name = shown_name(each["name"] or each["uri"])
-                    found.append(Mention("mcp", f"{server.name}\0{each['uri']}", name, f"{server.name} · {each['uri']}", self.icon))
+                    found.append(
+                        Mention(
+                            "mcp", f"{server.name}\0{each['uri']}", name, f"{server.name} · {each['uri']}", self.icon
+                        )
+                    )
                 for template in server.known.templates:
                     name, key = shown_name(template.name or template.uri), f"{server.name}\0{template.uri}"
                     detail = f"{server.name} · {template.uri}"
@@ -41,4 +45,6 @@ class Resources:
         text, data, _kind = await where.context.mcp.content.resource(server, uri)
         # The name contains its server: the person sees it when the team has read outside content.
         name = shown_name(f"{server}: {uri.rstrip('/').rpartition('/')[2] or uri}")
-        return text_file(name, text, "mcp") if text else await in_tool_thread(partial(of_bytes, name, data, source="mcp"))
+        return (
+            text_file(name, text, "mcp") if text else await in_tool_thread(partial(of_bytes, name, data, source="mcp"))
+        )

@@ -85,13 +85,20 @@ class Agents:
     async def find(self, where: MentionScope, query: str, most: int) -> list[Mention]:
         agents = await where.context.repos.agents.list()
         return best(
-            (Mention("agent", each.id, each.name, each.config.purpose or each.config.model, self.icon) for each in agents), query, most
+            (
+                Mention("agent", each.id, each.name, each.config.purpose or each.config.model, self.icon)
+                for each in agents
+            ),
+            query,
+            most,
         )
 
     async def read(self, where: MentionScope, key: str) -> PreparedAttachments:
         config = (await where.context.repos.agents.get(key)).config
         tools = ", ".join((*config.sections, *config.tools)) or "none"
-        text = f"Agent: {config.name}\nmodel: {config.model}\ntools: {tools}\n\nIts instructions:\n{config.system_prompt}"
+        text = (
+            f"Agent: {config.name}\nmodel: {config.model}\ntools: {tools}\n\nIts instructions:\n{config.system_prompt}"
+        )
         return text_file(config.name, text, "agent")
 
 

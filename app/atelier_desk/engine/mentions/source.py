@@ -6,8 +6,8 @@
         async def find(self, where, query, most): ...
         async def read(self, where, key): ...
 
-Nothing else has to be told of it: the composer asks it, shows what it finds and attaches what is chosen. A source of MCP resources is one
-more.
+Nothing else has to be told of it: the composer asks it, shows what it finds and attaches what is chosen. A source of
+MCP resources is one more.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One item that can be mentioned: ``kind`` names its source, ``key`` locates it there; ``detail`` distinguishes equal
-    names.
+    """One item that can be mentioned: ``kind`` names its source, ``key`` locates it there; ``detail`` distinguishes
+    equal names.
 
     ``needs`` are placeholders of its address to fill in first, of which those in ``may`` can stay empty.
     """
@@ -42,7 +42,9 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class MentionScope:
-    """Context of a search: the open engine, the workflow (empty if the next message begins one) and the granted folders."""
+    """Context of a search: the open engine, the workflow (empty if the next message begins one) and the granted
+    folders.
+    """
 
     context: ServiceContext
     workflow_id: str

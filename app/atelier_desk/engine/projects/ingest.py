@@ -148,7 +148,9 @@ class Ingestion:
         if before is not None:
             self.state = self.state.model_copy(update={"changed": before.changed, "removed": before.removed})
 
-    async def run(self, below: Sequence[str] = (), *, force: bool = False, whole: bool = False, emptied: bool = False) -> None:
+    async def run(
+        self, below: Sequence[str] = (), *, force: bool = False, whole: bool = False, emptied: bool = False
+    ) -> None:
         """Run the indexing.
 
         Args:
@@ -214,12 +216,16 @@ class Ingestion:
         known = await self._known(below, found)
         closed = [path for path, reason in found.left_out.items() if reason == scan.DENIED]
         there = {*found.files, *found.left_out}
-        gone = sorted(path for path in set(known) - there if not is_address(path) and not (closed and _inside(path, closed)))
+        gone = sorted(
+            path for path in set(known) - there if not is_address(path) and not (closed and _inside(path, closed))
+        )
         lost = not found.cut and not emptied and any(known[path].kind for path in gone)
         if lost and not await in_tool_thread(scan.any_file, root, self._project.readable):
             # As for a missing folder: the empty mount point of a removed drive looks like deleted files.
             raise UsageError(EMPTIED, path=self._place.root, name=self._project.name)
-        await self._leave_out(index, {path: why for path, why in found.left_out.items() if path not in closed or path not in known}, known)
+        await self._leave_out(
+            index, {path: why for path, why in found.left_out.items() if path not in closed or path not in known}, known
+        )
         if not found.cut:
             await self._remove(index, gone)
         self._set_state(total=len(found.files), cut=found.cut)
@@ -258,7 +264,11 @@ class Ingestion:
         return {each.path: each for each in await self._repo.files(self._project.id) if _inside(each.path, below)}
 
     async def _write_all(
-        self, index: ProjectIndex, answers: asyncio.Queue[dict[str, object] | None], askers: int, known: dict[str, FileState]
+        self,
+        index: ProjectIndex,
+        answers: asyncio.Queue[dict[str, object] | None],
+        askers: int,
+        known: dict[str, FileState],
     ) -> None:
         """Write results in batches, each while the next is read."""
         batch = _Batch()
@@ -285,7 +295,14 @@ class Ingestion:
         problem = answer["problem"]
         said = json.dumps(problem) if problem else ""
         state = FileState(
-            path, answer.get("hash", ""), answer.get("size", 0), answer["kind"], answer["language"], False, said, answer["skipped"]
+            path,
+            answer.get("hash", ""),
+            answer.get("size", 0),
+            answer["kind"],
+            answer["language"],
+            False,
+            said,
+            answer["skipped"],
         )
         entities = [entity_row(values) for values in answer["entities"]]
         batch.writes.append(FileWrite(state, answer["symbols"], entities))
@@ -303,7 +320,9 @@ class Ingestion:
         there = [write for write in batch.writes if write.state.path in known]
         for write in there:
             now = {entity.id for entity in write.entities}
-            write.gone = [each for each in index.of_file(file_key(self._project.id, write.state.path)) if each not in now]
+            write.gone = [
+                each for each in index.of_file(file_key(self._project.id, write.state.path)) if each not in now
+            ]
         await self._warm()
         await self._repo.write_files(self._project.id, batch.writes, fresh=not there)
         await in_tool_thread(_change, index, batch.writes)
@@ -315,7 +334,11 @@ class Ingestion:
         """Record skipped files, and forget what earlier versions or rules indexed of them."""
         await self._remove(index, sorted(path for path in left_out if path in known and not known[path].skipped))
         said = {path: json.dumps([reason, {}]) for path, reason in left_out.items()}
-        fresh = [path for path in left_out if path not in known or not known[path].skipped or known[path].problem != said[path]]
+        fresh = [
+            path
+            for path in left_out
+            if path not in known or not known[path].skipped or known[path].problem != said[path]
+        ]
         writes = [FileWrite(FileState(path, "", 0, "", "", True, said[path], True), "") for path in fresh]
         for start in range(0, len(writes), ROWS):
             await self._repo.write_files(self._project.id, writes[start : start + ROWS])
@@ -377,7 +400,9 @@ class Ingestion:
             told = {path: symbols[path] for path in paths[start : start + FILES_PER_BATCH]}
             await self.relator.update_symbols(told, settled=settled and start + FILES_PER_BATCH >= len(paths))
 
-    async def _write_relations(self, index: ProjectIndex, sources: list[str], edges: list[Edge], packages: dict[str, str]) -> None:
+    async def _write_relations(
+        self, index: ProjectIndex, sources: list[str], edges: list[Edge], packages: dict[str, str]
+    ) -> None:
         if not sources:
             return
         fresh = [package_row(package, name) for package, name in packages.items() if index.get(package) is None]
@@ -396,14 +421,18 @@ class Ingestion:
             self._set_state(stage=IngestStage.EMBEDDING, done=0, total=len(missing), path="")
             digests = list(missing)
             for start in range(0, len(digests), EMBEDDED):
-                await self._embed_texts(index, embedder, {each: missing[each] for each in digests[start : start + EMBEDDED]}, force=force)
+                await self._embed_texts(
+                    index, embedder, {each: missing[each] for each in digests[start : start + EMBEDDED]}, force=force
+                )
                 self._set_state(done=min(start + EMBEDDED, len(digests)))
                 if embedder is not self._embedder():
                     break
             else:
                 return
 
-    async def _embed_texts(self, index: ProjectIndex, embedder: Embedder, rows: dict[str, list[int]], *, force: bool) -> None:
+    async def _embed_texts(
+        self, index: ProjectIndex, embedder: Embedder, rows: dict[str, list[int]], *, force: bool
+    ) -> None:
         """Embed texts (rows by digest), except stored ones unless ``force``."""
         import numpy as np
 
@@ -413,10 +442,16 @@ class Ingestion:
             await in_tool_thread(index.set_vectors, embedder.id, [rows[each] for each in known], list(known), matrix)
         entries = {each: index.at(rows[each][0]) for each in rows if each not in known}
         ids = {entry.id: each for each, entry in entries.items() if entry is not None}
-        texts = {ids[each]: embedded_text(*said) for each, said in (await self._repo.vector_texts(list(ids))).items()} if ids else {}
+        texts = (
+            {ids[each]: embedded_text(*said) for each, said in (await self._repo.vector_texts(list(ids))).items()}
+            if ids
+            else {}
+        )
         if texts:
             vectors = await embedder.embed(list(texts.values()))
-            await self._repo.save_vectors(embedder.id, dict(zip(texts, vectors, strict=True)), anew_for=self._project.id if force else "")
+            await self._repo.save_vectors(
+                embedder.id, dict(zip(texts, vectors, strict=True)), anew_for=self._project.id if force else ""
+            )
             await in_tool_thread(index.set_vectors, embedder.id, [rows[each] for each in texts], list(texts), vectors)
 
     def _reader(self) -> Reader:
@@ -434,7 +469,9 @@ class Ingestion:
             self._on_state_changed(self.state)
 
 
-async def _ask(reader: Reader, chunks: list[list[tuple[str, str]]], answers: asyncio.Queue[dict[str, Any] | None]) -> None:
+async def _ask(
+    reader: Reader, chunks: list[list[tuple[str, str]]], answers: asyncio.Queue[dict[str, Any] | None]
+) -> None:
     """Let one process read chunk after chunk until none is left."""
     try:
         while chunks:

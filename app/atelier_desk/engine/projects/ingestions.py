@@ -97,7 +97,9 @@ class Ingestions:
         """Whether the project is being indexed or extended by pages: either also makes missing vectors at the end."""
         return self.at_work(project_id) or self._begins(project_id).locked()
 
-    async def start(self, project: Project, below: Sequence[str] = (), *, force: bool = False, emptied: bool = False) -> None:
+    async def start(
+        self, project: Project, below: Sequence[str] = (), *, force: bool = False, emptied: bool = False
+    ) -> None:
         """Start indexing, after a running one if necessary. See ``Ingestion.run``.
 
         Raises:
@@ -216,7 +218,9 @@ class Ingestions:
         """Index changed files of the project from now on. A watch that the system ended is restarted."""
         watching = self._watches.get(project.id)
         if project.root and (watching is None or watching.done()) and not self._closing:
-            self._watches[project.id] = background.start(self._watch(project.id, Path(project.root)), "watch of a project")
+            self._watches[project.id] = background.start(
+                self._watch(project.id, Path(project.root)), "watch of a project"
+            )
 
     async def unwatch(self, project_id: str) -> None:
         """Stop watching."""
@@ -237,7 +241,8 @@ class Ingestions:
                 continue
             gone = False
             if away:
-                await self._changed(project_id, ())  # the present content may be a copy of the previous one, or something else
+                # the present content may be a copy of the previous one, or something else
+                await self._changed(project_id, ())
             away = True
             try:
                 await self._follow(project_id, root, there)
@@ -256,7 +261,8 @@ class Ingestions:
 
         stop = asyncio.Event()
         changed = awatch(
-            root, debounce=DEBOUNCE_MS, stop_event=stop, recursive=True, ignore_permission_denied=True, rust_timeout=POLL_MS,
+            root, debounce=DEBOUNCE_MS, stop_event=stop, recursive=True, ignore_permission_denied=True,
+            rust_timeout=POLL_MS,
             yield_on_timeout=True,
         )  # fmt: skip
         try:
@@ -275,7 +281,8 @@ class Ingestions:
         try:
             project = await self._repo.get(project_id)
             state = self.states.get(project_id)
-            paused = state is not None and state.stage is IngestStage.PAUSED  # paused by a person; resuming reads everything
+            # paused by a person; resuming reads everything
+            paused = state is not None and state.stage is IngestStage.PAUSED
             if project.watched and not paused:
                 await self.start(project, below)
         except AtelierError as error:
@@ -293,7 +300,9 @@ class Ingestions:
             root, cut_off = await self._root(project), False
             wish = waiting
 
-    async def _once(self, project: Project, root: Path | None, wish: _Wish, cut_off: bool, before: IngestState | None) -> None:
+    async def _once(
+        self, project: Project, root: Path | None, wish: _Wish, cut_off: bool, before: IngestState | None
+    ) -> None:
         work = self._work(project, root, before)
         try:
             if root is None:  # only vectors, of the kinds stored in place of paths
@@ -308,7 +317,9 @@ class Ingestions:
             self._indexes.give_up(project.id)
             again = before.changed if before is not None else 0  # the first reading counts as new, the second does not
             unchanged = max(0, work.state.unchanged - again)
-            self._set_state(work.state.model_copy(update={"stage": IngestStage.DONE, "path": "", "unchanged": unchanged}))
+            self._set_state(
+                work.state.model_copy(update={"stage": IngestStage.DONE, "path": "", "unchanged": unchanged})
+            )
         except asyncio.CancelledError:
             await work.aclose()
             self._set_state(work.state.model_copy(update={"stage": IngestStage.PAUSED, "path": ""}))

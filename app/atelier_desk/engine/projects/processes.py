@@ -41,7 +41,12 @@ class Reader:
     """
 
     def __init__(self, root: Path, closed: Sequence[Path], key: str, readable: Sequence[str] = ()) -> None:
-        self._about = {"root": str(root), "closed": [str(each) for each in closed], "key": key, "readable": list(readable)}
+        self._about = {
+            "root": str(root),
+            "closed": [str(each) for each in closed],
+            "key": key,
+            "readable": list(readable),
+        }
         self._worker: Worker | None = None
         self._turn = asyncio.Lock()
         self._has_symbols = False
@@ -70,7 +75,8 @@ class Reader:
                         yield answer
             except ReaderGone as error:
                 path, why = left.pop(0)[0], getattr(error.__cause__, "code", "")
-                yield {"path": path, "hash": "", "size": 0, "problem": (PROBLEMS.get(why, TOO_LONG), {}), "skipped": False,
+                yield {"path": path, "hash": "", "size": 0, "problem": (PROBLEMS.get(why, TOO_LONG), {}),
+                "skipped": False,
                        "kind": "", "language": "", "entities": [], "symbols": ""}  # fmt: skip
 
     async def pages(self, pages: Sequence[tuple[str, str, str]]) -> AsyncGenerator[dict[str, object], None]:

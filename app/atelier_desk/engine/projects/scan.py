@@ -34,7 +34,10 @@ class Scan:
 
 
 def scan(
-    root: ConfinedRoot, below: Sequence[str] = (), stopped: Callable[[], object] = lambda: False, readable: Sequence[str] = ()
+    root: ConfinedRoot,
+    below: Sequence[str] = (),
+    stopped: Callable[[], object] = lambda: False,
+    readable: Sequence[str] = (),
 ) -> Scan:
     """Scan a folder, or only some files and folders of it. Blocks.
 
@@ -58,7 +61,9 @@ def any_file(root: ConfinedRoot, readable: Sequence[str] = ()) -> bool:
     return bool(found.files or found.left_out)
 
 
-def _scan(found: Scan, root: ConfinedRoot, below: Sequence[str], stopped: Callable[[], object], readable: Sequence[str]) -> Scan:
+def _scan(
+    found: Scan, root: ConfinedRoot, below: Sequence[str], stopped: Callable[[], object], readable: Sequence[str]
+) -> Scan:
     seen: set[str] = set()
     known = frozenset(readable)
     for start in below or ("",):

@@ -2,13 +2,13 @@
 
 Parsing holds the interpreter, and works on what strangers wrote: the engine does neither. What is told of a request:
 
-- ``{"root", "closed", "key", "readable"}`` says where the files lie, what ids begin with, and what is read though it looks like a
-  secret.
-- ``{"read": [[path, hash], …]}`` tells of each file: ``{"path", "same": true}`` where its hash is as given, else what ``reading.read``
-  gives, or why it was not read.
+- ``{"root", "closed", "key", "readable"}`` says where the files lie, what ids begin with, and what is read though it
+  looks like a secret.
+- ``{"read": [[path, hash], …]}`` tells of each file: ``{"path", "same": true}`` where its hash is as given, else what
+  ``reading.read`` gives, or why it was not read.
 - ``{"pages": [[address, title, Markdown], …]}`` tells of each page.
-- ``{"symbols": {path: text or null}}`` tells nothing: it is told of files, or that they are gone; with ``"settled": true`` their relations
-  are known.
+- ``{"symbols": {path: text or null}}`` tells nothing: it is told of files, or that they are gone; with
+  ``"settled": true`` their relations are known.
 - ``{"relate": true}`` tells of each file whose relations are other ones than before.
 """
 
@@ -53,7 +53,9 @@ PICTURE = {
     "bomb": N_("The picture has more than {most} million pixels: it is not unpacked."),
     "not_a_picture": N_("It is named like a picture, but its content is not one."),
     "broken": N_("The picture is damaged, or needs too much memory."),
-    NO_OCR: N_("Text in pictures cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."),
+    NO_OCR: N_(
+        "Text in pictures cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."
+    ),
 }
 """Problems of an image whose text was not recognised, by code of ``media.reading``."""
 
@@ -118,7 +120,12 @@ class Worker:
         try:
             if not reading.is_read(path, data):
                 return {**about, **_refused(NO_TEXT, {}, skipped=True)}
-            return {**about, "problem": None, "skipped": False, **reading.read(file_key_of(self._key, path), path, data)}
+            return {
+                **about,
+                "problem": None,
+                "skipped": False,
+                **reading.read(file_key_of(self._key, path), path, data),
+            }
         except AtelierError as error:
             return {**about, **_refused(error.template, _values(error.params))}
         except RecursionError:
@@ -135,7 +142,9 @@ class Worker:
         except Exception as error:  # any error of the libraries for a damaged image, including MemoryError
             code = error.code if isinstance(error, Refused) else "broken"
             if code != NO_OCR:
-                return _refused(PICTURE.get(code, PICTURE["broken"]), {"most": ocr.PIXELS // 1_000_000}, skipped=code == "bomb")
+                return _refused(
+                    PICTURE.get(code, PICTURE["broken"]), {"most": ocr.PIXELS // 1_000_000}, skipped=code == "bomb"
+                )
             text, problem = "", (PICTURE[NO_OCR], {})
         kept = reading.read_picture(file_key_of(self._key, path), path, text)
         return {**kept, "skipped": problem is not None, "problem": problem}

@@ -101,7 +101,9 @@ def facts(
     unparsed = described.unread or (judgement is not None and judgement.line is None)
     about = {Concern.UNPARSED: subjects.command} if unparsed else {}
     if not unparsed and judgement is not None and judgement.asks_always:
-        about[Concern.OPAQUE] = next(pattern.command_text(one.command.arguments) for one in judgement.commands if one.wraps)
+        about[Concern.OPAQUE] = next(
+            pattern.command_text(one.command.arguments) for one in judgement.commands if one.wraps
+        )
     asks_git = repositories.unknown(intent.tool, judgement, described.details, state.workspace, findings.repositories)
     if asks_git:
         about[Concern.REPOSITORY] = "; ".join(each.about for each in asks_git)
@@ -111,7 +113,9 @@ def facts(
     if judgement is not None:
         written, unseen = _changed(subjects.writes, disk)
         changed = tuple(dict.fromkeys(path for found in written for path in found))
-        by_output = (found for file, found in zip(judgement.writes, written, strict=False) if file in judgement.redirected)
+        by_output = (
+            found for file, found in zip(judgement.writes, written, strict=False) if file in judgement.redirected
+        )
         redirected = tuple(dict.fromkeys(path for found in by_output for path in found))
     if unseen:
         about.setdefault(Concern.UNPARSED, unseen)
@@ -201,7 +205,11 @@ def _reads(
         return found
     # A used skill was put there by its user, or belongs to a trusted folder.
     trusted = disk.granted((*state.trusted, *map(str, folders_of(state.skills_used))))
-    if described.effect is Effect.WRITE and not subjects.command and not any(replace(path, roots=trusted).inside for path in paths):
+    if (
+        described.effect is Effect.WRITE
+        and not subjects.command
+        and not any(replace(path, roots=trusted).inside for path in paths)
+    ):
         return ""
     # A command reads its working folder, whatever it names.
     here = (disk.path("."),) if subjects.command and state.workspace else ()
@@ -258,12 +266,16 @@ class Disk:
         """
         found: list[tuple[str, ...]] = []
         for word in words:
-            written = os.path.join(folder, word) if word and not word.startswith("-") and len(word) < limits.RULE_TEXT else ""
+            written = (
+                os.path.join(folder, word) if word and not word.startswith("-") and len(word) < limits.RULE_TEXT else ""
+            )
             if not written or not os.path.lexists(written):
                 found.append(())
                 continue
             spellings = (slashed(os.path.normpath(written)), self._real_of(written))
-            below = [path[len(root.rstrip("/")) + 1 :] for path in spellings for root in self.roots if within(root, path)]
+            below = [
+                path[len(root.rstrip("/")) + 1 :] for path in spellings for root in self.roots if within(root, path)
+            ]
             found.append(tuple(each for each in dict.fromkeys((*spellings, *below)) if each and each != word))
         return tuple(found) if any(found) else ()
 
@@ -288,8 +300,12 @@ def _commands(judgement: Judgement | None, folder: str, disk: Disk) -> tuple[Com
         if _away(one.fed, folder, disk):
             spelled = len(words) + 1
         else:
-            starts = (File(disk.start, folder, each) for each in judgement.folders(one)) if judgement is not None else ()
-            led_out = one.kind is Kind.RUNS and any(link_resolution.led_out(one.command, start, disk.roots) for start in starts)
+            starts = (
+                (File(disk.start, folder, each) for each in judgement.folders(one)) if judgement is not None else ()
+            )
+            led_out = one.kind is Kind.RUNS and any(
+                link_resolution.led_out(one.command, start, disk.roots) for start in starts
+            )
             spelled = len(words) if led_out or _away(named, folder, disk) else spelled_out(one.command)
         there = None if one.folder is None else disk.folder(os.path.join(folder, one.folder))
         also = disk.also(words, os.path.join(disk.start, folder, one.folder or ""))
@@ -321,11 +337,15 @@ def _named(judgement: Judgement | None, described: Call, denials: Denials, disk:
         if program.rpartition("/")[2] == "git":
             # A revision's path is relative to the top of the repository, or with ./ to the working folder.
             top = os.path.relpath(work_tree(File(disk.start, folder)) or disk.start, disk.start)
-            found += [disk.path(os.path.join(start, name)) for name in git_denied.named(words) for start in (top, folder)]
+            found += [
+                disk.path(os.path.join(start, name)) for name in git_denied.named(words) for start in (top, folder)
+            ]
         if one.kind is Kind.RUNS:
             said = [word.partition("=")[2] if word.startswith("-") else word for word in words]
             paths = [disk.path(os.path.join(folder, word)) for word in said if word and len(word) < limits.RULE_TEXT]
-            found += [path for path in paths if any(denials.covers(each) and os.path.lexists(each) for each in path.spellings)]
+            found += [
+                path for path in paths if any(denials.covers(each) and os.path.lexists(each) for each in path.spellings)
+            ]
     return tuple(dict.fromkeys(found))
 
 
@@ -341,8 +361,8 @@ def _in_folders(tool: str, paths: Sequence[Path], denials: Denials, disk: Disk) 
 
 
 def _changed(names: tuple[str, ...], disk: Disk) -> tuple[list[tuple[Path, ...]], str]:
-    """Return the files for each name that a command changes, and the first pattern that cannot be expanded reliably, where
-    it ends.
+    """Return the files for each name that a command changes, and the first pattern that cannot be expanded reliably,
+    where it ends.
     """
     patterns = Patterns(disk.start, _MAX_NAMES)
     found: list[tuple[Path, ...]] = []

@@ -88,7 +88,8 @@ class Stop:
 
 
 class Driver:
-    """Drives one run. One instance per stretch of work; the state is in the handle and, authoritatively, in the journal.
+    """Drives one run. One instance per stretch of work; the state is in the handle and, authoritatively, in the
+    journal.
 
     Attributes:
         pause_requested: the run pauses before the next step.
@@ -161,7 +162,9 @@ class Driver:
         state = self._handle.current
         left = any(call.status == "started" and not call.cut_off for call in state.calls)
         if left or (waited and state.agent.budget.max_seconds is not None):
-            await self._env.journal.append_if(self._handle, lambda now: None if _held(now) else [RunResumed(steps=now.steps)])
+            await self._env.journal.append_if(
+                self._handle, lambda now: None if _held(now) else [RunResumed(steps=now.steps)]
+            )
 
     async def _advance(self) -> bool:
         if self.stop is not None:
@@ -222,7 +225,9 @@ class Driver:
 
         Then the next step is determined again.
         """
-        return await self._env.journal.append_if(self._handle, lambda now: bodies if now is state else None, follow=self._follow)
+        return await self._env.journal.append_if(
+            self._handle, lambda now: bodies if now is state else None, follow=self._follow
+        )
 
     async def _perform(self, step: Step, state: RunState) -> None:
         if isinstance(step, Append):
@@ -239,7 +244,9 @@ class Driver:
         elif isinstance(step, SampleForServer):
             call = state.call(step.call_id)
             assert call is not None
-            await self._in_time(state, server_requests.sample_for_call(self._env, self._handle, call, step.key, self._follow))
+            await self._in_time(
+                state, server_requests.sample_for_call(self._env, self._handle, call, step.key, self._follow)
+            )
         elif isinstance(step, RecoverCalls):
             await self._in_time(state, self._calls.recover(step.calls))
         elif isinstance(step, Finish):
@@ -279,8 +286,14 @@ class Driver:
         if not isinstance(error, AtelierError) or isinstance(error, StorageError):
             log.error("a step failed unexpectedly", exc_info=error)
         message = redact(error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}")
-        words = _("Internal error in Atelier. Everything up to this point is saved.") if code == "internal_error" else message
-        failed: EventBody = RunFailed(code=code, message=message, words=words, detail=message if words != message else "")
+        words = (
+            _("Internal error in Atelier. Everything up to this point is saved.")
+            if code == "internal_error"
+            else message
+        )
+        failed: EventBody = RunFailed(
+            code=code, message=message, words=words, detail=message if words != message else ""
+        )
         kept = self._model_call.cut_off("error") if self._model_call and not isinstance(error, StorageError) else []
         child = self._handle.current.parent_run_id is not None
         if child:
@@ -372,14 +385,18 @@ class Driver:
             if not stop.done.done():
                 stop.done.set_result(done)
 
-    def _closing(self, now: RunState, status: CallStatus, text: str, reason: str, *, only_started: bool = False) -> list[EventBody]:
+    def _closing(
+        self, now: RunState, status: CallStatus, text: str, reason: str, *, only_started: bool = False
+    ) -> list[EventBody]:
         """Return events that close everything open: the partial reply, calls and questions."""
         events: list[EventBody] = self._model_call.cut_off(reason) if self._model_call else []
         return events + closing_events(now, status, text, only_started=only_started, at=self._env.clock.now())
 
 
 def _end(step: Finish) -> RunFinished:
-    return RunFinished(status=step.ending.status, summary=step.ending.summary, result=step.ending.result, misfit=step.ending.misfit)
+    return RunFinished(
+        status=step.ending.status, summary=step.ending.summary, result=step.ending.result, misfit=step.ending.misfit
+    )
 
 
 def _held(now: RunState) -> bool:
@@ -388,7 +405,9 @@ def _held(now: RunState) -> bool:
 
 def _worst(group: ExceptionGroup[Exception]) -> Exception:
     """Return the most important error of a group: a storage error, else the first."""
-    flat = [one for each in group.exceptions for one in ([_worst(each)] if isinstance(each, ExceptionGroup) else [each])]
+    flat = [
+        one for each in group.exceptions for one in ([_worst(each)] if isinstance(each, ExceptionGroup) else [each])
+    ]
     return next((error for error in flat if isinstance(error, StorageError)), flat[0])
 
 
@@ -413,13 +432,25 @@ def closing_events(
     events: list[EventBody] = []
     for question in state.questions:
         if not only_started or (question.spec.asker is not None and question.spec.asker.live):
-            events.append(QuestionAnswered(question_id=question.id, call_id=question.call_id, status=QuestionStatus.SKIPPED))
+            events.append(
+                QuestionAnswered(question_id=question.id, call_id=question.call_id, status=QuestionStatus.SKIPPED)
+            )
     for request in () if only_started else state.requests:
         events.append(
-            ApprovalDecided(approval_id=request.id, call_id=request.call_id, status=ApprovalStatus.CANCELLED, note=text, decided_by="stop")
+            ApprovalDecided(
+                approval_id=request.id,
+                call_id=request.call_id,
+                status=ApprovalStatus.CANCELLED,
+                note=text,
+                decided_by="stop",
+            )
         )
     for call in state.open_calls:
-        if keep_reports and call.waits_for == "children" and all(child.status.over for child in team.awaited(state, call)):
+        if (
+            keep_reports
+            and call.waits_for == "children"
+            and all(child.status.over for child in team.awaited(state, call))
+        ):
             # Its result follows as soon as the run continues.
             continue
         if lost and call.status == "started":

@@ -1,5 +1,6 @@
 # ruff: noqa: PTH111, PTH112, PTH118
-"""Whether a call, or the start of a turn, reads a file that a run wrote after reading outside content (``TaintMarks``)."""
+"""Whether a call, or the start of a turn, reads a file that a run wrote after reading outside content
+(``TaintMarks``)."""
 
 from __future__ import annotations
 
@@ -24,18 +25,23 @@ from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement, Kind
 _SECTION_CHECKED_LATER = "project_ops"
 _PROGRAMS_OF_NAMES = frozenset(
     {
-        "basename", "cd", "date", "df", "dirname", "du", "echo", "false", "find", "id", "ls", "mkdir", "nproc", "printf", "pwd", "readlink",
+        "basename", "cd", "date", "df", "dirname", "du", "echo", "false", "find", "id", "ls", "mkdir", "nproc",
+        "printf", "pwd", "readlink",
         "realpath", "rm", "rmdir", "seq", "stat", "touch", "tree", "true", "tty", "uname", "wc", "which", "whoami",
     }
 )  # fmt: skip
 """Programs whose output contains only names and numbers, and which write nothing from another file."""
-_GIT_OF_NAMES = frozenset({"branch", "describe", "ls-files", "ls-tree", "remote", "rev-parse", "status", "tag", "version"})
+_GIT_OF_NAMES = frozenset(
+    {"branch", "describe", "ls-files", "ls-tree", "remote", "rev-parse", "status", "tag", "version"}
+)
 _SEARCH_HERE = frozenset({"rg", "grep", "egrep", "fgrep"})
 """Programs that search the working folder if no file is named."""
 _IMPORT = re.compile(r"@([\w.\-/]*[\w\-])")
 
 
-def read_by_call(marks: TaintMarks, tool: str, section: str, described: Call, judgement: Judgement | None, workspace: Sequence[str]) -> str:
+def read_by_call(
+    marks: TaintMarks, tool: str, section: str, described: Call, judgement: Judgement | None, workspace: Sequence[str]
+) -> str:
     """Return the first source of a marked file that a call reads; empty for none.
 
     Programs outside the table of commands may read the whole workspace, as may unparsable lines.
@@ -56,7 +62,9 @@ def read_by_call(marks: TaintMarks, tool: str, section: str, described: Call, ju
     return next(iter(found), "")
 
 
-def read_at_start(marks: TaintMarks, instructions: Iterable[FolderInstructions], skills: Iterable[SkillFacts]) -> tuple[str, ...]:
+def read_at_start(
+    marks: TaintMarks, instructions: Iterable[FolderInstructions], skills: Iterable[SkillFacts]
+) -> tuple[str, ...]:
     """Return the sources for a turn's prompt: instructions of folders, and the skill catalogue. Blocks."""
     if not marks:
         return ()
@@ -76,7 +84,9 @@ async def marking(marks: TaintMarks | None, tool: Tool, context: ToolContext) ->
 
     Applies to granted folders of runs that had read outside content. Atelier's own tools mark by themselves.
     """
-    by_itself = tool.is_program if isinstance(tool, McpTool) else isinstance(tool, FileTool) and tool.effect is not Effect.READ
+    by_itself = (
+        tool.is_program if isinstance(tool, McpTool) else isinstance(tool, FileTool) and tool.effect is not Effect.READ
+    )
     if marks is None or not by_itself or not context.tainted or not context.roots:
         yield
         return
@@ -87,7 +97,9 @@ async def marking(marks: TaintMarks | None, tool: Tool, context: ToolContext) ->
         await asyncio.shield(in_tool_thread(marks.end, command))
 
 
-def _by_commands(marks: TaintMarks, judgement: Judgement, paths: Sequence[str], workspace: Sequence[str]) -> tuple[str, ...]:
+def _by_commands(
+    marks: TaintMarks, judgement: Judgement, paths: Sequence[str], workspace: Sequence[str]
+) -> tuple[str, ...]:
     if judgement.line is None:
         return _below(marks, workspace)
     if len(judgement.files) != len(paths):
@@ -114,7 +126,11 @@ def _searches_here(judgement: Judgement, place: int) -> bool:
     name, *words = one.command.arguments
     if one.reads or judgement.line is None:
         return False
-    piped = place > 0 and judgement.line.operators[place - 1].startswith("|") and judgement.line.operators[place - 1] != "||"
+    piped = (
+        place > 0
+        and judgement.line.operators[place - 1].startswith("|")
+        and judgement.line.operators[place - 1] != "||"
+    )
     deep = any(word == "--recursive" or (word[:1] == "-" != word[1:2] and {*word} & {*"rR"}) for word in words)
     return name.rpartition("/")[2] in _SEARCH_HERE and (deep or (name.endswith("rg") and not piped))
 
@@ -122,7 +138,9 @@ def _searches_here(judgement: Judgement, place: int) -> bool:
 def _of_names(one: JudgedCommand) -> bool:
     words = one.command.arguments[1:]
     said = next((word for word in words if not word.startswith("-")), "")
-    shows = said == "status" and any(word == "--verbose" or (word[:1] == "-" != word[1:2] and "v" in word) for word in words)
+    shows = said == "status" and any(
+        word == "--verbose" or (word[:1] == "-" != word[1:2] and "v" in word) for word in words
+    )
     return said in _GIT_OF_NAMES and not shows
 
 

@@ -54,7 +54,8 @@ PLAN_REFUSAL = (
 
 
 REPOSITORY_REFUSAL = (
-    "Refused: settings of this git repository may run programs or use files elsewhere, and this run only reads (profile Plan). "
+    "Refused: settings of this git repository may run programs or use files elsewhere, and this run only reads "
+    "(profile Plan). "
     "Go on without git here, or tell the user, who can allow these settings under another profile."
 )
 
@@ -106,7 +107,9 @@ class Judge:
             )  # fmt: skip
             said = decide([held.level], about)
             # No other rule allows what a rule asks about, or what always asks.
-            always = narrowest(about) if said.action is Action.ASK and said.reason != "rule" and not about.concerns else ()
+            always = (
+                narrowest(about) if said.action is Action.ASK and said.reason != "rule" and not about.concerns else ()
+            )
             if said.action is Action.ASK and said.reason == Concern.REPOSITORY:
                 always = about.settings
             return JudgedCall(said, grounds(about, held.level), about.reads, always)
@@ -122,7 +125,9 @@ class Judge:
         held = self._rules
         if held is None or not held.are_of(state):
             level = Level(rules(state), state.approvals)
-            held = self._rules = _RunRules(level, denials(state, level.rules), state.granted, state.agent_id, state.workspace)
+            held = self._rules = _RunRules(
+                level, denials(state, level.rules), state.granted, state.agent_id, state.workspace
+            )
         return held
 
 
@@ -136,12 +141,20 @@ class _RunRules(NamedTuple):
     workspace: tuple[str, ...]
 
     def are_of(self, state: RunState) -> bool:
-        same = self.level.policy is state.approvals and self.granted is state.granted and self.agent_id == state.agent_id
+        same = (
+            self.level.policy is state.approvals and self.granted is state.granted and self.agent_id == state.agent_id
+        )
         return same and self.workspace == state.workspace
 
 
 def verdict(
-    state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, own: Sequence[str] = (), tainted: Sequence[str] = ()
+    state: RunState,
+    intent: ToolCallStarted,
+    described: Call,
+    *,
+    repaired: bool,
+    own: Sequence[str] = (),
+    tainted: Sequence[str] = (),
 ) -> Verdict:
     """Return the verdict about one call, like ``Judge``; blocks."""
     return Judge(own).judged(state, intent, described, repaired=repaired, tainted=tainted).verdict
@@ -153,7 +166,11 @@ def unreachable(state: RunState, tool: Tool, described: Call) -> ToolError | Non
     None if it can, or without folders.
     """
     skills = map(str, folders_of(state.skills_used)) if described.effect is Effect.READ else ()
-    return tool.out_of_reach(described, [Path(folder) for folder in (*state.workspace, *skills)]) if state.workspace else None
+    return (
+        tool.out_of_reach(described, [Path(folder) for folder in (*state.workspace, *skills)])
+        if state.workspace
+        else None
+    )
 
 
 def disclosure_filter(state: RunState, tool: str, section: str) -> Callable[[str], bool]:
@@ -177,10 +194,14 @@ def disclosure_filter(state: RunState, tool: str, section: str) -> Callable[[str
         if level is None or not level.rules:
             return level is not None
         if "://" in place:
-            return not bars(level, CallFacts(tool=PAGE_READER, section=WEB, hosts=(HostFact(urlsplit(place).hostname or place),)))
+            return not bars(
+                level, CallFacts(tool=PAGE_READER, section=WEB, hosts=(HostFact(urlsplit(place).hostname or place),))
+            )
         path = disk.path(place)
         also = other_spellings((path,), denied) if denied else ()
-        named = CallFacts(tool=tool, section=section, paths=(path,), path_tools=FILE_READERS, revealed=also, home=home_folder())
+        named = CallFacts(
+            tool=tool, section=section, paths=(path,), path_tools=FILE_READERS, revealed=also, home=home_folder()
+        )
         return not bars(level, named)
 
     return tells

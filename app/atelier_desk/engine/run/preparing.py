@@ -69,7 +69,9 @@ class CallPreparation:
         if any(self.blocks(state, one) for one in resolved):
             return None
         tainted = self._teams.tainted(state)
-        return [self.judged(state, one, tainted, allowed=call.allowed) for one, call in zip(resolved, calls, strict=True)]
+        return [
+            self.judged(state, one, tainted, allowed=call.allowed) for one, call in zip(resolved, calls, strict=True)
+        ]
 
     def ready(self, call: CallState, intent: ToolCallStarted) -> PreparedCall | ToolResult:
         """Return what to execute for a call with a committed intent.
@@ -137,7 +139,9 @@ class CallPreparation:
                 found = registry.prepared(name, arguments)
                 # Tell the model, and do not ask anybody about a call that cannot run.
                 ready, failure = (None, found) if isinstance(found, ToolResult) else (found, None)
-        intent = self._intent(state, call, tool, ready.described if ready else None, name=name, arguments=arguments, via=via)
+        intent = self._intent(
+            state, call, tool, ready.described if ready else None, name=name, arguments=arguments, via=via
+        )
         return Decided(call=call, intent=intent, tool=tool, ready=ready, failure=failure)
 
     def _refusal(self, state: RunState, name: str, *, via: str) -> ToolResult | None:
@@ -168,18 +172,29 @@ class CallPreparation:
             return one.refused(ToolResult.failure(str(away), away.code), verdict=said)
         if tool.category is ToolCategory.CONTROL or about.effect is Effect.INTERACT:
             return one  # talking to a person or to the loop never asks
-        said, grounds, reads, always = self.judge.judged(state, one.intent, about, repaired=one.call.repaired, tainted=tainted)
+        said, grounds, reads, always = self.judge.judged(
+            state, one.intent, about, repaired=one.call.repaired, tainted=tainted
+        )
         if said.action is Action.DENY:
             # Also for an approved call: edited arguments may affect something denied.
             by_rule = {"rule": said.rule} if said.reason == "rule" else {}
             failure = ToolResult.failure(refusal(said), "denied", **by_rule)
             return one.refused(failure, verdict=said, grounds=grounds)
         intent = one.intent.model_copy(update={"verdict": said, "grounds": grounds, "taint": reads})
-        return replace(one, intent=intent, asks=said if said.action is Action.ASK and not allowed else None, always=always)
+        return replace(
+            one, intent=intent, asks=said if said.action is Action.ASK and not allowed else None, always=always
+        )
 
     @staticmethod
     def _intent(
-        state: RunState, call: ToolCall, tool: Tool | None, about: Call | None, *, name: str, arguments: dict[str, object], via: str
+        state: RunState,
+        call: ToolCall,
+        tool: Tool | None,
+        about: Call | None,
+        *,
+        name: str,
+        arguments: dict[str, object],
+        via: str,
     ) -> ToolCallStarted:
         if tool is None:
             return ToolCallStarted(call_id=call.id, tool=name, arguments=arguments, via=via, idempotent=True)

@@ -106,7 +106,15 @@ def closed(
     if call.intent is None:
         intent = ToolCallStarted(call_id=call.call.id, tool=tool, arguments=call.call.arguments)
         if asked is not None:
-            known = {"tool": asked.tool, "server": asked.server, "section": asked.section, "effect": asked.effect, "risk": asked.risk}
-            intent = intent.model_copy(update={**known, "arguments": asked.arguments, "presentation": asked.presentation})
+            known = {
+                "tool": asked.tool,
+                "server": asked.server,
+                "section": asked.section,
+                "effect": asked.effect,
+                "risk": asked.risk,
+            }
+            intent = intent.model_copy(
+                update={**known, "arguments": asked.arguments, "presentation": asked.presentation}
+            )
         events.append(intent)
     return [*events, call_finished(call.call.id, tool, result, status=status, duration_ms=duration_ms)]

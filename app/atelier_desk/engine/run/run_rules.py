@@ -47,11 +47,14 @@ def host_arguments(state: RunState, tool: str, section: str) -> tuple[str, ...]:
     """
     named = CallFacts(tool=tool, section=section)
     read = (pattern.parse(rule.text) for rule in rules(state) if rule.action is Action.ALLOW)
-    return tuple(each.argument for each in read if each.argument and pattern.is_about_hosts(each.argument) and each.names(named))
+    return tuple(
+        each.argument for each in read if each.argument and pattern.is_about_hosts(each.argument) and each.names(named)
+    )
 
 
 def barred_host(state: RunState, tool: str, section: str, host: str) -> str:
-    """Return what a host rule says about a host reached on the way, by a redirect or script: ``deny``, ``ask``, or empty.
+    """Return what a host rule says about a host reached on the way, by a redirect or script: ``deny``, ``ask``, or
+    empty.
 
     Rules about the tool as a whole were checked for the call itself.
     """
@@ -63,7 +66,12 @@ def barred_host(state: RunState, tool: str, section: str, host: str) -> str:
             if not is_readable(rule.text):
                 return action.value
             read = pattern.parse(rule.text)
-            if read.argument and pattern.is_about_hosts(read.argument) and read.names(named) and pattern.covers_host(read.argument, host):
+            if (
+                read.argument
+                and pattern.is_about_hosts(read.argument)
+                and read.names(named)
+                and pattern.covers_host(read.argument, host)
+            ):
                 return action.value
     return ""
 

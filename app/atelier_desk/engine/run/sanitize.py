@@ -35,7 +35,9 @@ def _sanitized(value: Any) -> Any:
         return value.model_copy(update=changes) if changes else value
     if isinstance(value, dict):
         pairs = [(_sanitized(key), _sanitized(item)) for key, item in value.items()]
-        same = all(key is old_key and item is old for (key, item), (old_key, old) in zip(pairs, value.items(), strict=True))
+        same = all(
+            key is old_key and item is old for (key, item), (old_key, old) in zip(pairs, value.items(), strict=True)
+        )
         return value if same else dict(pairs)
     if isinstance(value, list | tuple):
         items = [_sanitized(item) for item in value]

@@ -20,7 +20,9 @@ async def server_news(
     """
     of_type = repos.journal.of_type
     known: dict[str, ServerProblem] = {}
-    for event in await all_rows(lambda offset, limit: of_type(workflow_id, "servers_lacking", offset=offset, limit=limit)):
+    for event in await all_rows(
+        lambda offset, limit: of_type(workflow_id, "servers_lacking", offset=offset, limit=limit)
+    ):
         assert isinstance(event.body, ServersLacking)
         known |= {each.server: each for each in event.body.problems}
         for server in event.body.well:

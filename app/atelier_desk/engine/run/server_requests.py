@@ -56,21 +56,31 @@ def required(state: RunState, call_id: str, tool: str, asks: ServerAsks, now: da
     asked_before = call.input.round if call is not None and call.input is not None else 0
     wrong = ""
     if asked_before >= MOST_ROUNDS:
-        wrong = f"The MCP server {asks.server} asked {MOST_ROUNDS} times in one call and was given up. Go on without it, or ask the user."
+        wrong = (
+            f"The MCP server {asks.server} asked {MOST_ROUNDS} times in one call and was given up. Go on without it, "
+            f"or ask the user."
+        )
     elif len(asks.state or "") > LONGEST_STATE:
-        wrong = f"The MCP server {asks.server} wants more kept for this call than can be ({LONGEST_STATE} characters). The call was ended."
+        wrong = (
+            f"The MCP server {asks.server} wants more kept for this call than can be ({LONGEST_STATE} characters). "
+            f"The call was ended."
+        )
     if wrong:
         return [call_finished(call_id, tool, ToolResult.failure(wrong, "asks_too_much"))]
     round_ = asked_before + 1
     named = f"{state.run_id}:{call_id}:{round_}"
     # Their times preserve the server's order.
     questions = [
-        _question(state, call_id, spec, stable_id(f"{named}:{number}", "question"), now + timedelta(microseconds=number))
+        _question(
+            state, call_id, spec, stable_id(f"{named}:{number}", "question"), now + timedelta(microseconds=number)
+        )
         for number, spec in enumerate(asks.questions)
     ]
     keys = tuple(spec.asker.key for spec in asks.questions if spec.asker is not None)
     answers = {key: dict(answer) for key, answer in asks.answers.items()}
-    body = InputRequired(call_id=call_id, server=asks.server, state=asks.state, answers=answers, keys=keys, round=round_, note=asks.note)
+    body = InputRequired(
+        call_id=call_id, server=asks.server, state=asks.state, answers=answers, keys=keys, round=round_, note=asks.note
+    )
     return [body, *(QuestionAsked(question=question) for question in questions)]
 
 
@@ -81,7 +91,9 @@ def lost(state: RunState) -> list[EventBody]:
         asker, call = question.spec.asker, state.call(question.call_id)
         if asker is None or not asker.live or call is None:
             continue
-        bodies.append(QuestionAnswered(question_id=question.id, call_id=question.call_id, status=QuestionStatus.SKIPPED))
+        bodies.append(
+            QuestionAnswered(question_id=question.id, call_id=question.call_id, status=QuestionStatus.SKIPPED)
+        )
         if call.status == "started":
             why = ToolResult.failure(SESSION_LOST.format(server=asker.server), "session_lost")
             bodies.append(call_finished(question.call_id, call.intent.tool if call.intent else call.call.name, why))
@@ -89,7 +101,8 @@ def lost(state: RunState) -> list[EventBody]:
 
 
 SESSION_LOST = (
-    "Atelier ended while the MCP server {server} waited for an answer of the user. Its session is gone and with it the call; what the call "
+    "Atelier ended while the MCP server {server} waited for an answer of the user. Its session is gone and with it "
+    "the call; what the call "
     "did before is unknown. Make the call again if it is safe to repeat: the user is asked anew."
 )
 
@@ -125,7 +138,11 @@ class CallRequestBroker:
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def on_event(event: StreamEvent) -> None:
-            if event.chunk_type is ChunkType.USER_QUESTION_COMPLETE and event.data.get("question_id") == question.id and not over.done():
+            if (
+                event.chunk_type is ChunkType.USER_QUESTION_COMPLETE
+                and event.data.get("question_id") == question.id
+                and not over.done()
+            ):
                 over.set_result(None)
 
         def decide(now: RunState) -> list[EventBody]:
@@ -133,7 +150,9 @@ class CallRequestBroker:
             if now.status.final or now.pause is not None or call is None or call.status != "started":
                 raise ConflictError(N_("The call has ended; nobody is asked about it any more."))
             if len(now.questions) >= limits.QUESTION_PENDING:  # concurrent questions all found room before
-                raise LimitError(N_("{count} questions are waiting already; no more are asked."), count=len(now.questions))
+                raise LimitError(
+                    N_("{count} questions are waiting already; no more are asked."), count=len(now.questions)
+                )
             return [QuestionAsked(question=question)]
 
         unsubscribe = self._env.bus.subscribe(on_event, state.workflow_id)
@@ -174,7 +193,9 @@ async def sample_for_call(env: RunEnvironment, handle: RunHandle, call: CallStat
         sampled = await sample(env, handle, call.call.id, given.server, given.samplings[key], key)
     except AtelierError as error:
         why = f"The MCP server {given.server} wanted to ask a model for this call, and that failed: {error}"
-        await env.journal.append(handle, call_finished(call.call.id, tool, ToolResult.failure(why, error.code)), follow=follow)
+        await env.journal.append(
+            handle, call_finished(call.call.id, tool, ToolResult.failure(why, error.code)), follow=follow
+        )
         return
     if isinstance(sampled, budget.ReachedLimit):
         reached = LimitReached(**asdict(sampled))
@@ -203,13 +224,17 @@ async def sample(
     wanted = min(sampling.max_tokens, state.agent.max_tokens)
     await env.month.prepare()
     hold = Hold()
-    room = env.month.reserve(state, prompt_tokens=prompt_tokens, reply_tokens=wanted, prices=prices, priced=opened.info.priced, hold=hold)
+    room = env.month.reserve(
+        state, prompt_tokens=prompt_tokens, reply_tokens=wanted, prices=prices, priced=opened.info.priced, hold=hold
+    )
     if isinstance(room, budget.ReachedLimit):
         return room
     request = ChatRequest(
         model=state.agent.model,
         messages=messages,
-        temperature=min(max(sampling.temperature, 0.0), 2.0) if sampling.temperature is not None else state.agent.temperature,
+        temperature=min(max(sampling.temperature, 0.0), 2.0)
+        if sampling.temperature is not None
+        else state.agent.temperature,
         max_tokens=room,
         stop=sampling.stop,
         enable_thinking=False,

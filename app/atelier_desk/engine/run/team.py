@@ -31,7 +31,8 @@ CHILD_REPORTS = "child_reports"
 def with_child(state: RunState, child_id: str, **changes: object) -> RunState:
     """Return the state with one sub-agent changed; ended ones stay unchanged."""
     children = tuple(
-        child.model_copy(update=changes) if child.id == child_id and not child.status.over else child for child in state.children
+        child.model_copy(update=changes) if child.id == child_id and not child.status.over else child
+        for child in state.children
     )
     return evolve(state, children=children)
 
@@ -54,7 +55,11 @@ def planned(state: RunState, body: ChildrenPlanned) -> RunState:
         for plan in body.children
     )
     state = evolve(state, children=state.children + children, plans=state.plans + body.children)
-    waiting = {"kind": body.kind, "children": tuple(plan.id for plan in body.children), "stop_on_error": body.stop_on_error}
+    waiting = {
+        "kind": body.kind,
+        "children": tuple(plan.id for plan in body.children),
+        "stop_on_error": body.stop_on_error,
+    }
     return _waits(state, body.call_id, **waiting)
 
 
@@ -65,7 +70,8 @@ def joined(state: RunState, body: ChildrenJoined) -> RunState:
 
 def _waits(state: RunState, call_id: str, **changes: Any) -> RunState:
     calls = tuple(
-        replace(call, status="waiting", waits_for="children", **changes) if call.call.id == call_id else call for call in state.calls
+        replace(call, status="waiting", waits_for="children", **changes) if call.call.id == call_id else call
+        for call in state.calls
     )
     return evolve(state, calls=calls)
 
@@ -105,7 +111,11 @@ def deliver_results(state: RunState, call: CallState) -> RunState:
         if child.id in call.children:
             over = child.status.over
             child = child.model_copy(
-                update={"told": child.told or over, "background": child.background or not over, "question_told": bool(child.question)}
+                update={
+                    "told": child.told or over,
+                    "background": child.background or not over,
+                    "question_told": bool(child.question),
+                }
             )
         children.append(child)
     return evolve(state, children=tuple(children))
@@ -117,15 +127,21 @@ def handed_over(state: RunState, body: ToolCallFinished) -> RunState:
     child = state.child(named) if isinstance(named, str) else None
     if child is None or not child.status.over or child.told:
         return state
-    return evolve(state, children=tuple(c.model_copy(update={"told": True}) if c is child else c for c in state.children))
+    return evolve(
+        state, children=tuple(c.model_copy(update={"told": True}) if c is child else c for c in state.children)
+    )
 
 
 def noted(state: RunState, reason: str) -> RunState:
     """Record that a note told the model about reports or questions."""
     if reason == CHILD_REPORTS:
-        return evolve(state, children=tuple(c.model_copy(update={"told": True}) if c.status.over else c for c in state.children))
+        return evolve(
+            state, children=tuple(c.model_copy(update={"told": True}) if c.status.over else c for c in state.children)
+        )
     if reason == CHILD_ASKS:
-        return evolve(state, children=tuple(c.model_copy(update={"question_told": bool(c.question)}) for c in state.children))
+        return evolve(
+            state, children=tuple(c.model_copy(update={"question_told": bool(c.question)}) for c in state.children)
+        )
     return state
 
 
@@ -152,12 +168,16 @@ def more(budget: Budget, added: dict[LimitKind, float]) -> Budget:
 
 def startable(state: RunState) -> tuple[ChildState, ...]:
     """Return planned sub-agents whose stage has come: earlier stages of their call have ended."""
-    return tuple(child for child in state.children if child.status is ChildStatus.PLANNED and _come(state, child) is True)
+    return tuple(
+        child for child in state.children if child.status is ChildStatus.PLANNED and _come(state, child) is True
+    )
 
 
 def skippable(state: RunState) -> tuple[ChildState, ...]:
     """Return planned sub-agents that will not run, because an earlier stage failed with ``stop_on_error``."""
-    return tuple(child for child in state.children if child.status is ChildStatus.PLANNED and _come(state, child) is None)
+    return tuple(
+        child for child in state.children if child.status is ChildStatus.PLANNED and _come(state, child) is None
+    )
 
 
 def _come(state: RunState, child: ChildState) -> bool | None:

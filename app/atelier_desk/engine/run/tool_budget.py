@@ -19,11 +19,14 @@ from atelier_desk.support.number_format import cost_bound
 SENT = frozenset({"timeout", "truncated", "bad_response"})
 """Codes of errors after which a service may have done, and charge for, what it was asked."""
 UNPRICED = (
-    "The price of {what} is not known, so the user's monthly cost limit cannot be kept: nothing was sent. The user can enter the price in "
-    "{where}, or allow requests without a known price for this month in Settings, Usage (atelier usage --allow-unpriced)."
+    "The price of {what} is not known, so the user's monthly cost limit cannot be kept: nothing was sent. The user "
+    "can enter the price in "
+    "{where}, or allow requests without a known price for this month in Settings, Usage (atelier usage "
+    "--allow-unpriced)."
 )
 NO_ROOM = (
-    "The user's monthly cost limit has no room for it: it costs up to {cost}, {left} is left. The user can raise it in Settings, Usage."
+    "The user's monthly cost limit has no room for it: it costs up to {cost}, {left} is left. The user can raise it "
+    "in Settings, Usage."
 )
 
 
@@ -37,7 +40,9 @@ class CallSpending:
         self.run_id = handle.run_id
 
     @asynccontextmanager
-    async def room(self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float], priced: bool = True) -> AsyncIterator[int]:
+    async def room(
+        self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float], priced: bool = True
+    ) -> AsyncIterator[int]:
         await self._env.month.prepare()
         hold, state = Hold(), self._handle.current
         room = self._env.month.reserve(
@@ -46,18 +51,24 @@ class CallSpending:
         if isinstance(room, budget.ReachedLimit):
             if room.limit is LimitKind.UNPRICED:
                 raise _unpriced("the model that sees", "Settings, Providers")
-            raise ToolError("The limits of this run have no room for a request to the model that sees pictures.", code="limit")
+            raise ToolError(
+                "The limits of this run have no room for a request to the model that sees pictures.", code="limit"
+            )
         try:
             yield room
         finally:
             self._env.month.free(hold)
 
     async def used(self, provider: str, model: str, usage: Usage, duration_ms: int) -> None:
-        described = PictureDescribed(call_id=self._call_id, provider=provider, model=model, usage=usage, duration_ms=duration_ms)
+        described = PictureDescribed(
+            call_id=self._call_id, provider=provider, model=model, usage=usage, duration_ms=duration_ms
+        )
         await self._env.journal.append(self._handle, described)
 
     @asynccontextmanager
-    async def paying(self, provider: str, model: str, cost: float | None, what: str, where: str) -> AsyncIterator[Payment]:
+    async def paying(
+        self, provider: str, model: str, cost: float | None, what: str, where: str
+    ) -> AsyncIterator[Payment]:
         await self._env.month.prepare()
         hold, state = Hold(run_id=self.run_id), self._handle.current
         cap = caps(state.agent, state.raised_limits).get(LimitKind.COST)

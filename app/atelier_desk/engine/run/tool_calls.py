@@ -63,7 +63,8 @@ from atelier_desk.tools.registry.registry import PreparedCall
 log = logging.getLogger(__name__)
 
 EFFECT_UNKNOWN = (
-    "This call was cut off when the program stopped, and its effect is unknown. Check what was done before doing it again, "
+    "This call was cut off when the program stopped, and its effect is unknown. Check what was done before doing it "
+    "again, "
     "and tell the user about it."
 )
 
@@ -104,7 +105,9 @@ class ToolCalls:
             await self._env.journal.append_if(self._handle, lambda now: asked if now is state else None)
             return
         bodies = self._intents(state, prepared)
-        await self._env.journal.append_if(self._handle, lambda now: bodies if now is state else None, follow=self._follow)
+        await self._env.journal.append_if(
+            self._handle, lambda now: bodies if now is state else None, follow=self._follow
+        )
 
     def beginning(self, state: RunState, calls: Sequence[CallState]) -> list[EventBody]:
         """Return what ``begin`` would commit now, to be committed together with earlier events.
@@ -157,8 +160,8 @@ class ToolCalls:
         return one.refused(outcome, idempotent=False)
 
     async def _named(self, request: ApprovalRequest) -> ApprovalRequest:
-        """Complete a request with the names of its agents, which models may call by id, and how long file changes can be
-        undone.
+        """Complete a request with the names of its agents, which models may call by id, and how long file changes can
+        be undone.
         """
         details = request.details
         if request.kind is ApprovalKind.FILE_OP and request.effect == Effect.WRITE:
@@ -171,7 +174,10 @@ class ToolCalls:
             target = details["target_agent_id"]
             details = {**details, "target_agent_name": names.get(target, details.get("target_agent_name", target))}
         if isinstance(details.get("tasks"), list):
-            tasks = [{**task, "agent_name": names.get(task.get("agent_id"), task.get("agent_id"))} for task in details["tasks"]]
+            tasks = [
+                {**task, "agent_name": names.get(task.get("agent_id"), task.get("agent_id"))}
+                for task in details["tasks"]
+            ]
             details = {**details, "tasks": tasks}
         return request.model_copy(update={"details": details})
 
@@ -236,7 +242,9 @@ class ToolCalls:
         assert intent is not None
         ready = await self._preparing.narrowed(intent.call_id) or self._preparing.ready(call, intent)
         if isinstance(ready, ToolResult):
-            await self._env.journal.append(self._handle, call_finished(intent.call_id, intent.tool, ready), follow=self._follow)
+            await self._env.journal.append(
+                self._handle, call_finished(intent.call_id, intent.tool, ready), follow=self._follow
+            )
             return
         while not await self._attempt(intent, ready):
             log.debug("tasks changed while %s ran: it runs again", intent.tool)
@@ -271,8 +279,12 @@ class ToolCalls:
             try:
                 parts = await stored_parts(self._env.repos.artefacts, self._handle.workflow_id, outcome)
             except AtelierError as error:
-                outcome = ToolResult.failure(f"The call was made, but the files it gave could not be kept: {error}", error.code)
-            done = call_finished(intent.call_id, intent.tool, outcome, duration_ms=duration_ms, parts=parts, state_of=tool.state_of)
+                outcome = ToolResult.failure(
+                    f"The call was made, but the files it gave could not be kept: {error}", error.code
+                )
+            done = call_finished(
+                intent.call_id, intent.tool, outcome, duration_ms=duration_ms, parts=parts, state_of=tool.state_of
+            )
             bodies = [*outcome.tasks, *self._shown(intent.call_id, outcome), done]
             stale = bool(outcome.tasks)
 
@@ -288,7 +300,9 @@ class ToolCalls:
                 self._env.bus.changed(tool.changes, self._handle.workflow_id)
         return True
 
-    async def _team(self, intent: ToolCallStarted, outcome: StartChildren | JoinChildren | AskParent | AnswerChild) -> None:
+    async def _team(
+        self, intent: ToolCallStarted, outcome: StartChildren | JoinChildren | AskParent | AnswerChild
+    ) -> None:
         """Handle a team request of a call: events that make it wait, or an error for the model."""
         journal, call_id = self._env.journal, intent.call_id
         if isinstance(outcome, StartChildren):
@@ -307,7 +321,9 @@ class ToolCalls:
             if refusal is not None:
                 await journal.append(self._handle, call_finished(call_id, intent.tool, refusal))
             else:
-                await journal.append(self._handle, ChildrenJoined(call_id=call_id, kind=TeamCall.JOIN, child_ids=outcome.child_ids))
+                await journal.append(
+                    self._handle, ChildrenJoined(call_id=call_id, kind=TeamCall.JOIN, child_ids=outcome.child_ids)
+                )
         else:
             await self._answer(intent, outcome)
 
@@ -332,22 +348,33 @@ class ToolCalls:
         together = [] if child is None else [other for other in state.children if other.call_id == child.call_id]
         kind = TeamCall.ANSWER if child is None or len(together) == 1 else child.kind
         joined = ChildrenJoined(call_id=call_id, kind=kind, child_ids=tuple(other.id for other in together))
-        if child is None or not await self._teams.answer(self._handle, child.id, outcome.message, by="parent", then=(joined,)):
-            asking = ", ".join(f"{other.id} ({other.name})" for other in self._handle.current.children if other.question) or "none"
-            refusal = ToolResult.failure(f"{outcome.child_id} does not wait for your answer. Waiting: {asking}.", "not_asking")
+        if child is None or not await self._teams.answer(
+            self._handle, child.id, outcome.message, by="parent", then=(joined,)
+        ):
+            asking = (
+                ", ".join(f"{other.id} ({other.name})" for other in self._handle.current.children if other.question)
+                or "none"
+            )
+            refusal = ToolResult.failure(
+                f"{outcome.child_id} does not wait for your answer. Waiting: {asking}.", "not_asking"
+            )
             await self._env.journal.append(self._handle, call_finished(call_id, intent.tool, refusal))
 
     def _noting_edits(self, intent: ToolCallStarted, tool: Tool, result: ToolResult) -> ToolResult:
         call = self._handle.current.call(intent.call_id)
         if call is None or not call.edited:
             return result
-        return capped(noting_edits(result, intent.arguments), tool.rest_hint, to_model=self._env.registry.max_result_chars)
+        return capped(
+            noting_edits(result, intent.arguments), tool.rest_hint, to_model=self._env.registry.max_result_chars
+        )
 
     def _shown(self, call_id: str, result: ToolResult) -> list[EventBody]:
         if result.output is None:
             return []
         content, kind = result.output
-        return [OutputShown(call_id=call_id, content=content, output_type=kind, report=str(result.data.get("report", "")))]
+        return [
+            OutputShown(call_id=call_id, content=content, output_type=kind, report=str(result.data.get("report", "")))
+        ]
 
     def _asked(self, call_id: str, ask: AskUser) -> QuestionAsked:
         state = self._handle.current

@@ -76,7 +76,11 @@ class _Run:
         self.level = Level(rules(state), state.approvals)
         self.known[self.level.name] = self.level
         # Approvals for the run apply independently of the rules; only they are allow rules of a run.
-        given = [rule for rule in (*state.approvals.rules, *state.granted) if rule.scope is RuleScope.RUN and rule.action is Action.ALLOW]
+        given = [
+            rule
+            for rule in (*state.approvals.rules, *state.granted)
+            if rule.scope is RuleScope.RUN and rule.action is Action.ALLOW
+        ]
         mine = of_agent((*self.chosen.rules, *given), state.agent_id)
         self.now = Level(readable(mine), self.chosen)
 
@@ -101,7 +105,10 @@ async def replayed(events: AsyncIterable[RunEvent], chosen: ApprovalSettings) ->
         if run is None:
             runs[event.run_id] = _Run(state, _today(state, chosen, runs))
             continue
-        if isinstance(event.body, ToolCallStarted | ApprovalRequested) and (one := _one(event, event.body, run)) is not None:
+        if (
+            isinstance(event.body, ToolCallStarted | ApprovalRequested)
+            and (one := _one(event, event.body, run)) is not None
+        ):
             found.append(one)
         before, run.state = run.state, state
         if before.granted is not run.state.granted or before.approvals is not run.state.approvals:

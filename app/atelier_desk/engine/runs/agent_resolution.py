@@ -23,7 +23,10 @@ def chosen(choices: Choices, agent: AgentConfig) -> AgentConfig:
         return choices.applied(agent)
     except ValueError:
         raise LimitError(
-            N_("The instructions of the agent and of the workflow together are longer than {most} characters. Shorten one of them."),
+            N_(
+                "The instructions of the agent and of the workflow together are longer than {most} characters. "
+                "Shorten one of them."
+            ),
             most=limits.SYSTEM_PROMPT,
         ) from None
 

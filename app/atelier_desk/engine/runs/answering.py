@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Set
 
-from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalScope, ApprovalStatus, Decision, same_arguments
+from atelier_desk.domain.approval import (
+    NOBODY_TO_ASK,
+    ApprovalRequest,
+    ApprovalScope,
+    ApprovalStatus,
+    Decision,
+    same_arguments,
+)
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import (
     ApprovalAskedAgain,
@@ -33,7 +40,13 @@ class Answering:
         self._runs = runs
 
     async def answer_question(
-        self, question_id: str, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "", *, go_on: bool = True
+        self,
+        question_id: str,
+        status: QuestionStatus,
+        selected: tuple[str, ...] = (),
+        text: str = "",
+        *,
+        go_on: bool = True,
     ) -> None:
         """Give a waiting call its result: an answer, a skip or a timeout.
 
@@ -57,7 +70,11 @@ class Answering:
             tool = call.intent.tool if call.intent else call.call.name
             waited = round((self._env.clock.now() - asked.created_at).total_seconds() * 1000)
             answer = QuestionAnswered(
-                question_id=question_id, call_id=asked.call_id, status=status, selected_options=selected, text_response=text
+                question_id=question_id,
+                call_id=asked.call_id,
+                status=status,
+                selected_options=selected,
+                text_response=text,
             )
             return [answer, call_finished(asked.call_id, tool, answer_result(answered), duration_ms=max(0, waited))]
 
@@ -106,7 +123,9 @@ class Answering:
                 approved.
         """
         live = await self._runs.load(run_id)
-        seen = {each.id: each.seen_ms for each in await self._env.repos.approvals.pending(live.handle.current.workflow_id)}
+        seen = {
+            each.id: each.seen_ms for each in await self._env.repos.approvals.pending(live.handle.current.workflow_id)
+        }
 
         def decide(now: RunState) -> list[EventBody]:
             asked = [each for each in now.requests if each.id in approval_ids]
@@ -116,7 +135,8 @@ class Answering:
                 raise ConflictError(N_("These calls cannot be allowed together. Decide about each of them."))
             allowed = ApprovalStatus.APPROVED
             return [
-                ApprovalDecided(approval_id=each.id, call_id=each.call_id, status=allowed, seen_ms=seen.get(each.id, 0)) for each in asked
+                ApprovalDecided(approval_id=each.id, call_id=each.call_id, status=allowed, seen_ms=seen.get(each.id, 0))
+                for each in asked
             ]
 
         try:
@@ -159,7 +179,9 @@ class Answering:
 
 def _to_server(asked: UserQuestion, status: QuestionStatus, selected: tuple[str, ...], text: str) -> QuestionAnswered:
     """Build the answer for the asking server; the call's result comes from the server."""
-    return QuestionAnswered(question_id=asked.id, call_id=asked.call_id, status=status, selected_options=selected, text_response=text)
+    return QuestionAnswered(
+        question_id=asked.id, call_id=asked.call_id, status=status, selected_options=selected, text_response=text
+    )
 
 
 def _covered(now: RunState, asked: ApprovalRequest, decision: Decision) -> list[EventBody]:
@@ -195,7 +217,9 @@ def rejection(request: ApprovalRequest, note: str, decided_by: str) -> str:
     if decided_by == "timeout":
         return f"{what} was not allowed: nobody decided in time. Go on without it, or ask the user."
     if note == NOBODY_TO_ASK:
-        return f"{what} was not allowed: nobody is there to ask in this run. Do not try the same again; go on without it."
+        return (
+            f"{what} was not allowed: nobody is there to ask in this run. Do not try the same again; go on without it."
+        )
     stop = "" if note.endswith((".", "!", "?", "…")) else "."
     reason = f" Reason: {note}{stop}" if note else ""
     return f"{what} was rejected by the user.{reason} Do not try the same again; go on without it or do it another way."

@@ -1,6 +1,8 @@
-"""From what a person attaches to what is kept and what the model is given: bytes by hash, pictures as such, text as far as there is room.
+"""From what a person attaches to what is kept and what the model is given: bytes by hash, pictures as such, text as far
+as there is room.
 
-How a dialect takes a picture stands in the providers, each in one place, from ``ChatMessage.images`` (``ImagePart``: media type, base64):
+How a dialect takes a picture stands in the providers, each in one place, from ``ChatMessage.images`` (``ImagePart``:
+media type, base64):
 
 - ``mistral``: ``llm/mistral.py``, ``{"type": "image_url", "image_url": data_url(image)}``
 - ``openai_compatible``: ``llm/openai_compatible.py``, ``{"type": "image_url", "image_url": {"url": data_url(image)}}``
@@ -8,8 +10,8 @@ How a dialect takes a picture stands in the providers, each in one place, from `
 - ``anthropic``: ``llm/anthropic/turns.py``, ``{"type": "image", "source": {"type": "base64", "media_type", "data"}}``
 - xml and guided dialects: their user turns keep ``images``, and the provider below writes them as above
 
-A provider never sees an attachment: pictures are read from the store right before the request (``request.pictures``), text stands in the
-message already. One that takes no pictures at all raises ``ProviderError`` with code ``images``.
+A provider never sees an attachment: pictures are read from the store right before the request (``request.pictures``),
+text stands in the message already. One that takes no pictures at all raises ``ProviderError`` with code ``images``.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ LEAST = 1_000
 """Minimum characters allowed for them."""
 
 
-async def store(artefacts: Artefacts, workflow_id: str, prepared: PreparedAttachments, *, tentative: bool = False) -> Attachment:
+async def store(
+    artefacts: Artefacts, workflow_id: str, prepared: PreparedAttachments, *, tentative: bool = False
+) -> Attachment:
     """Store an attachment with the workflow, with an empty ``text``: the part for the model is decided later.
 
     ``tentative``: for a draft.
@@ -83,9 +87,11 @@ class Attaching:
     def __init__(self, env: RunEnvironment) -> None:
         self._env = env
 
-    async def make(self, workflow_id: str, what: Sequence[PreparedAttachments | Attachment], agent: AgentConfig) -> tuple[Attachment, ...]:
-        """Return the stored attachments for a message to this agent, without duplicates, with as much text as its model's
-        context allows.
+    async def make(
+        self, workflow_id: str, what: Sequence[PreparedAttachments | Attachment], agent: AgentConfig
+    ) -> tuple[Attachment, ...]:
+        """Return the stored attachments for a message to this agent, without duplicates, with as much text as its
+        model's context allows.
 
         Raises:
             StorageError: something cannot be stored, or an earlier attachment is missing or damaged.
@@ -96,7 +102,8 @@ class Attaching:
             kept.setdefault((made.sha256, made.source, made.name), made)
         for each in kept.values():
             if each.picture:
-                await artefacts.read(workflow_id, each.stored_parts[0])  # report a missing file now, not in the middle of a turn
+                # report a missing file now, not in the middle of a turn
+                await artefacts.read(workflow_id, each.stored_parts[0])
         texts = {key: await full_text(artefacts, workflow_id, each) for key, each in kept.items() if not each.picture}
         room = text_room(await self._window(agent)) if texts else 0
         given = dict(zip(texts, excerpts(list(texts.values()), room), strict=True))

@@ -38,7 +38,11 @@ class ContextEditing:
             entry = next((entry for entry in now.conversation if entry.origin == origin), None)
             if entry is None:
                 raise NotFoundError(N_("The workflow has no entry {origin} any more."), origin=origin)
-            return [EntryPinned(origin=origin, pinned=pinned, message_id=entry.message_id)] if entry.pinned is not pinned else None
+            return (
+                [EntryPinned(origin=origin, pinned=pinned, message_id=entry.message_id)]
+                if entry.pinned is not pinned
+                else None
+            )
 
         await self._change_context(live, decide)
 
@@ -64,7 +68,9 @@ class ContextEditing:
 
         def decide(now: RunState) -> list[EventBody]:
             if not compaction.can_undo(now, origin):
-                raise NotFoundError(N_("This was undone already, or a later summary contains it. Undo the later one first."))
+                raise NotFoundError(
+                    N_("This was undone already, or a later summary contains it. Undo the later one first.")
+                )
             return [CompactionUndone(origin=origin)]
 
         await self._change_context(live, decide)

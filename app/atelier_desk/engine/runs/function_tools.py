@@ -125,7 +125,10 @@ class GivenTools:
             self._registry.sections.get(tool.section)
         elif known.spec != tool.definition():
             raise ConflictError(
-                N_("Another run uses a tool {name} with other parameters or another description. Give one of them another name."),
+                N_(
+                    "Another run uses a tool {name} with other parameters or another description. Give one of them "
+                    "another name."
+                ),
                 name=tool.name,
             )
 

@@ -11,7 +11,8 @@ from atelier_desk.engine.run.driver import Driver
 
 @dataclass(eq=False)
 class LiveRun:
-    """A run in memory; ``driver`` and ``task`` are those of its newest stretch of work. While it is ``stopping`` nothing sets it going.
+    """A run in memory; ``driver`` and ``task`` are those of its newest stretch of work. While it is ``stopping``
+    nothing sets it going.
 
     ``narrowed``: what was forbidden while it was not in memory holds for it; what is forbidden from then on reaches it.
     """

@@ -1,4 +1,6 @@
-"""The runs in memory: loading, driving, stopping and settling them. One object a run, so that two can never work on the same journal."""
+"""The runs in memory: loading, driving, stopping and settling them. One object a run, so that two can never work on the
+same journal.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError, StorageError
-from atelier_desk.domain.events.run import CallStatus, ChildFinished, Ended, EventBody, PauseReason, ReplyCutOff, RunFinished, RunPaused
+from atelier_desk.domain.events.run import (
+    CallStatus,
+    ChildFinished,
+    Ended,
+    EventBody,
+    PauseReason,
+    ReplyCutOff,
+    RunFinished,
+    RunPaused,
+)
 from atelier_desk.domain.limits import RUNS_END_S
 from atelier_desk.domain.stream.payloads import Failure
 from atelier_desk.domain.team import ChildStatus
@@ -38,7 +49,9 @@ MAX_FINISHED = 16
 
 
 def _begins_children(state: RunState) -> bool:
-    """Whether a run that waits for its sub-agents has still to start some, or to take up what they said: driven, it works."""
+    """Whether a run that waits for its sub-agents has still to start some, or to take up what they said: driven, it
+    works.
+    """
     return state.status is RunStatus.AWAITING_CHILDREN and not isinstance(next_step(state), Wait | Done)
 
 
@@ -375,7 +388,11 @@ class LiveRuns:
     async def _mark(self, live: LiveRun, ended: Ended, status: RunStatus) -> bool:
         """Record a run as interrupted if it is in this state; return whether it was."""
         try:
-            reply = live.driver.cut_off() if live.driver is not None else await lost_reply(self._env.repos, live.handle.run_id)
+            reply = (
+                live.driver.cut_off()
+                if live.driver is not None
+                else await lost_reply(self._env.repos, live.handle.run_id)
+            )
 
             def decide(now: RunState) -> list[EventBody] | None:
                 gone = lost(now) if status is RunStatus.PROCESSING and now.status is RunStatus.AWAITING_USER else []

@@ -90,7 +90,9 @@ class RunManager:
         recovery: runs interrupted by a kill or the end of the program.
     """
 
-    def __init__(self, env: RunEnvironment, resolve_agent: AgentResolver, *, slots: int = limits.WORKFLOWS_RUNNING) -> None:
+    def __init__(
+        self, env: RunEnvironment, resolve_agent: AgentResolver, *, slots: int = limits.WORKFLOWS_RUNNING
+    ) -> None:
         self.env = env
         self.resolve_agent = resolve_agent
         self.live = LiveRuns(env, slots, Teams)
@@ -126,8 +128,8 @@ class RunManager:
         approval: ApprovalMode | None = None,
         message_id: str = "",
     ) -> str:
-        """Send a message in a workflow: starts a run, or reaches the running one, according to ``strategy``. Returns the
-        run's id.
+        """Send a message in a workflow: starts a run, or reaches the running one, according to ``strategy``. Returns
+        the run's id.
 
         Args:
             agent: who answers if a run starts; None uses the stored agent ``agent_id``, else the workflow's, else the
@@ -169,13 +171,17 @@ class RunManager:
                 who = Responder(who.agent.model_copy(update={"approval": approval}), who.agent_id)
             return await self._start(row, message, who, mode, row.head_run_id)
 
-    async def regenerate(self, workflow_id: str, run_id: str, message_id: str = "", *, provider: str = "", model: str = "") -> str:
+    async def regenerate(
+        self, workflow_id: str, run_id: str, message_id: str = "", *, provider: str = "", model: str = ""
+    ) -> str:
         """Regenerate a turn with the same messages, up to ``message_id`` (empty: all). The old branch stays. Raises as
         ``edit_and_resend``.
 
         ``provider`` and ``model`` answer this time only; the workflow's choice is unchanged.
         """
-        return await self.edit_and_resend(workflow_id, run_id, None, message_id, model=(provider, model) if model else None)
+        return await self.edit_and_resend(
+            workflow_id, run_id, None, message_id, model=(provider, model) if model else None
+        )
 
     async def edit_and_resend(
         self,
@@ -207,7 +213,9 @@ class RunManager:
             if run.workflow_id != workflow_id or run.deleted_at is not None:
                 raise NotFoundError(N_("There is no run {id}."), id=run_id)
             bodies = [event.body for event in await run_events(self.env.repos, run_id)]
-            said = await self._user_messages(run_id, [body for body in bodies if isinstance(body, UserMessage)], message_id)
+            said = await self._user_messages(
+                run_id, [body for body in bodies if isinstance(body, UserMessage)], message_id
+            )
             started = next((body for body in bodies if isinstance(body, RunStarted)), None)
             if not said or started is None:
                 raise UsageError(N_("This turn has no message to answer again."))
@@ -237,7 +245,9 @@ class RunManager:
             except NotFoundError:
                 continue  # it was withdrawn before it was sent
             if row.kind != QUEUED and (last is None or row.seq <= last.seq):
-                again = UserMessage(content=row.content, images=body.images, files=body.files, attachments=body.attachments)
+                again = UserMessage(
+                    content=row.content, images=body.images, files=body.files, attachments=body.attachments
+                )
                 found.append((row.seq, again))
         return [said for _seq, said in sorted(found, key=lambda each: each[0])]
 
@@ -278,7 +288,13 @@ class RunManager:
             return await self._start(row, message.model_copy(update={"agent": None}), who, mode, row.head_run_id)
 
     async def _start(
-        self, row: Workflow, message: UserMessage, who: Responder, mode: RunMode, previous: str | None, then: Sequence[UserMessage] = ()
+        self,
+        row: Workflow,
+        message: UserMessage,
+        who: Responder,
+        mode: RunMode,
+        previous: str | None,
+        then: Sequence[UserMessage] = (),
     ) -> str:
         """Begin a turn with ``message``; ``then`` is sent after the answer, before already queued messages."""
         run_id = new_id()
@@ -370,7 +386,9 @@ class RunManager:
             return row
         live = await self.live.load(run_id)
         while not live.handle.current.status.final or live.at_work:
-            working = [each.task for each in (live, *await self.live.below(live)) if each.at_work and each.task is not None]
+            working = [
+                each.task for each in (live, *await self.live.below(live)) if each.at_work and each.task is not None
+            ]
             if not working:
                 break
             await wait(working, return_when=FIRST_COMPLETED)

@@ -35,14 +35,25 @@ def check_message(
         raise UsageError(N_("The message is empty. Write something, or attach an image."))
     pictures = len(images) + sum(each.width > 0 for each in attachments)
     if pictures > MOST_IMAGES:
-        raise LimitError(N_("The message has {count} images; at most {most} are allowed."), count=pictures, most=MOST_IMAGES)
+        raise LimitError(
+            N_("The message has {count} images; at most {most} are allowed."), count=pictures, most=MOST_IMAGES
+        )
     if len(attachments) > limits.ATTACHED_FILES:
-        raise LimitError(N_("{count} attachments; a message can have at most {most}."), count=len(attachments), most=limits.ATTACHED_FILES)
+        raise LimitError(
+            N_("{count} attachments; a message can have at most {most}."),
+            count=len(attachments),
+            most=limits.ATTACHED_FILES,
+        )
     if any(len(image.data) > IMAGE_BYTES for image in images):
-        raise LimitError(N_("An image is larger than {most} MB. Make it smaller and attach it again."), most=IMAGE_BYTES * 3 // 4 // 10**6)
+        raise LimitError(
+            N_("An image is larger than {most} MB. Make it smaller and attach it again."),
+            most=IMAGE_BYTES * 3 // 4 // 10**6,
+        )
     if len(files) > limits.ATTACHED_FILES:
         raise LimitError(
-            N_("The message has {count} text files; at most {most} are allowed."), count=len(files), most=limits.ATTACHED_FILES
+            N_("The message has {count} text files; at most {most} are allowed."),
+            count=len(files),
+            most=limits.ATTACHED_FILES,
         )
     attached = sum(len(file.text) for file in files)
     if attached > limits.ATTACHED_TEXT:
@@ -68,7 +79,9 @@ def check_text(content: str) -> None:
 
 def _check_length(content: str, most: int = limits.MESSAGE) -> None:
     if len(content) > most:
-        raise LimitError(N_("The message has {length} characters; at most {most} are allowed."), length=len(content), most=most)
+        raise LimitError(
+            N_("The message has {length} characters; at most {most} are allowed."), length=len(content), most=most
+        )
 
 
 async def calling(env: RunEnvironment, message: UserMessage, folders: Sequence[str]) -> UserMessage:

@@ -93,12 +93,17 @@ class Listener:
                 self._begun[event.run_id, said.call_id] = said.arguments
             case payloads.ToolEnd():
                 arguments = self._begun.pop((event.run_id, said.call_id), {})
-                self.calls.append(AnswerCall(said.tool, arguments, said.success, said.result, said.duration_ms, event.agent_name))
+                self.calls.append(
+                    AnswerCall(said.tool, arguments, said.success, said.result, said.duration_ms, event.agent_name)
+                )
             case payloads.UsageUpdated() if said.team is not None:
                 team = said.team
                 unpriced = team.tokens_input + team.tokens_output if team.cost is None else 0
                 self.usage = Usage(
-                    tokens_input=team.tokens_input, tokens_output=team.tokens_output, cost=team.cost or 0.0, tokens_unpriced=unpriced
+                    tokens_input=team.tokens_input,
+                    tokens_output=team.tokens_output,
+                    cost=team.cost or 0.0,
+                    tokens_unpriced=unpriced,
                 )
             case payloads.Failure() if root:
                 self._problem = (said.code or "error", said.message)
@@ -122,7 +127,14 @@ class Listener:
         calls = tuple(self.calls)
         text = handed_over(state.current.summary, state.current.result) if state is not None else ""
         return Answer(
-            text or self.last_message, self.status, self.usage, self.run_id, self.workflow_id, calls, self.finish_reason, self.data
+            text or self.last_message,
+            self.status,
+            self.usage,
+            self.run_id,
+            self.workflow_id,
+            calls,
+            self.finish_reason,
+            self.data,
         )
 
 

@@ -35,7 +35,11 @@ class Recovery:
             else:
                 self._runs.teams.alive.setdefault(row.correlation_id, set()).add(row.id)
         # Requests in a session are lost: it ended with the program.
-        gone = {each.run_id for each in await self._env.repos.questions.pending() if each.spec.asker is not None and each.spec.asker.live}
+        gone = {
+            each.run_id
+            for each in await self._env.repos.questions.pending()
+            if each.spec.asker is not None and each.spec.asker.live
+        }
         for row in rows:
             cut_off = row.status in (RunStatus.PROCESSING, RunStatus.AWAITING_CHILDREN)
             if cut_off or (row.status is RunStatus.AWAITING_USER and row.id in gone):

@@ -109,8 +109,8 @@ class RightsNarrowing:
         await self._team(live, await self._env.repos.settings.load())
 
     async def _narrow_resumed(self, live: LiveRun) -> None:
-        """Apply the present rules to a run loaded from its journal, and its team top-down: sub-agents have at most their
-        parent's rights.
+        """Apply the present rules to a run loaded from its journal, and its team top-down: sub-agents have at most
+        their parent's rights.
 
         The root is in memory before anything is read, so that a change reaches it by ``apply``, or is read here.
         """
@@ -133,16 +133,26 @@ class RightsNarrowing:
         told: set[str] = set()
         # Look up those below again after each: one that began under its parent's previous rights is included once the
         # parent is updated.
-        while live := next((each for each in (top, *await self._runs.below(top)) if each.handle.run_id not in told), None):
+        while live := next(
+            (each for each in (top, *await self._runs.below(top)) if each.handle.run_id not in told), None
+        ):
             told.add(live.handle.run_id)
             above = await self._above(live)
             distrust = await self._distrust(live.handle.current, chosen, workflow)
 
-            def decide(now: RunState, above: list[LiveRun] = above, distrust: _Distrust = distrust) -> list[RightsNarrowed] | None:
+            def decide(
+                now: RunState, above: list[LiveRun] = above, distrust: _Distrust = distrust
+            ) -> list[RightsNarrowed] | None:
                 if now.status.final and not now.failed:
                     return None
-                meant = mode if agent_id in ("", now.agent_id) and not (agent_id and not above and workflow.choices.approval) else None
-                body = _narrowed(now, above[0].handle.current if above else None, chosen.approvals, workflow, meant, distrust)
+                meant = (
+                    mode
+                    if agent_id in ("", now.agent_id) and not (agent_id and not above and workflow.choices.approval)
+                    else None
+                )
+                body = _narrowed(
+                    now, above[0].handle.current if above else None, chosen.approvals, workflow, meant, distrust
+                )
                 return None if body is None else [body]
 
             await self._env.journal.append_if(live.handle, decide)
@@ -150,7 +160,9 @@ class RightsNarrowing:
     async def _distrust(self, now: RunState, chosen: Settings, workflow: Workflow) -> _Distrust:
         """Return what a run got from folders that are no longer trusted or granted."""
         held = [each for each in now.trusted if each in workflow.workspace]
-        untrusted = await in_tool_thread(lambda: tuple(each for each in held if not chosen.trusts(Path(each).resolve())))
+        untrusted = await in_tool_thread(
+            lambda: tuple(each for each in held if not chosen.trusts(Path(each).resolve()))
+        )
         if not untrusted and all(each in workflow.workspace for each in now.workspace):
             return _Distrust()
         uses = (*(each.folder for each in now.skills), *used_folders(now.conversation, (*now.queued, *now.silent)))

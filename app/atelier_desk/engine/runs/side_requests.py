@@ -76,7 +76,12 @@ class SideRequests:
         await self._env.month.prepare()
         hold = Hold()
         room = self._env.month.reserve(
-            state, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices, priced=opened.info.priced, hold=hold
+            state,
+            prompt_tokens=prompt_tokens,
+            reply_tokens=reply_tokens,
+            prices=prices,
+            priced=opened.info.priced,
+            hold=hold,
         )
         if isinstance(room, budget.ReachedLimit):
             return SkipReason.ROOM
@@ -86,7 +91,9 @@ class SideRequests:
             self._env.month.free(hold)
             raise
 
-    async def _asked(self, opened: OpenModel, state: RunState, instructions: str, text: str, prompt_tokens: int, room: int) -> SideRequest:
+    async def _asked(
+        self, opened: OpenModel, state: RunState, instructions: str, text: str, prompt_tokens: int, room: int
+    ) -> SideRequest:
         request = ChatRequest(
             model=state.agent.model,
             messages=(ChatMessage(role=Role.SYSTEM, content=instructions), ChatMessage(role=Role.USER, content=text)),
@@ -104,4 +111,6 @@ class SideRequests:
                     reply = delta.reply
         usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), opened.info)
         took = round((self._env.clock.monotonic() - began) * 1000)
-        return SideRequest(sanitized(reply.content), opened.info.provider, reply.model or state.agent.model, usage, took)
+        return SideRequest(
+            sanitized(reply.content), opened.info.provider, reply.model or state.agent.model, usage, took
+        )

@@ -121,7 +121,13 @@ class Steering:
             await self._resume_below(live, mode)
 
     async def _resume_run(
-        self, live: LiveRun, *, raise_limits: dict[LimitKind, float] | None, mode: RunMode | None, steps: int | None, finish: bool
+        self,
+        live: LiveRun,
+        *,
+        raise_limits: dict[LimitKind, float] | None,
+        mode: RunMode | None,
+        steps: int | None,
+        finish: bool,
     ) -> None:
         failed = live.handle.current.failed
         lost = [] if live.at_work else await lost_reply(self._env.repos, live.handle.run_id)
@@ -137,7 +143,9 @@ class Steering:
             # An interrupted stepping run still waits for its person at each step.
             same = now.pause is PauseReason.INTERRUPTED and mode is None and steps is None
             resumed = RunResumed(raise_limits=raise_limits or {}, mode=mode, steps=now.steps if same else steps)
-            closing = closing_events(now, CallStatus.CANCELLED, CANCELLED, lost=True, keep_reports=True) if finish else []
+            closing = (
+                closing_events(now, CallStatus.CANCELLED, CANCELLED, lost=True, keep_reports=True) if finish else []
+            )
             note = [Injected(reason=FINISH_NOW, content=FINISH_NOTE)] if finish else []
             return [resumed, *lost, *closing, *note]
 

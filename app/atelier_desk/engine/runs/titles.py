@@ -27,7 +27,8 @@ from atelier_desk.support.text import shorten
 log = logging.getLogger(__name__)
 
 INSTRUCTIONS = (
-    "You name conversations. Give the conversation below a title of three to seven words that says what it is about, in the language of "
+    "You name conversations. Give the conversation below a title of three to seven words that says what it is about, "
+    "in the language of "
     "its first message. Answer with the title alone: one line, no quotation marks, no full stop, no Markdown."
 )
 REPLY_TOKENS = 128
@@ -120,7 +121,11 @@ class Titles:
                 return
             live = await self._side_requests.runs.load(run_id)
             state = live.handle.current
-            if state.previous_run_id is not None or state.status is not RunStatus.COMPLETED or state.agent.provider == DIRECT_CALL:
+            if (
+                state.previous_run_id is not None
+                or state.status is not RunStatus.COMPLETED
+                or state.agent.provider == DIRECT_CALL
+            ):
                 return
             async with self._side_requests.turn(run_id):
                 made = await self._ask(live, await self._recent_messages(row), small_too=False)
@@ -133,23 +138,35 @@ class Titles:
         """Return the latest messages of the person and the root agents, oldest first."""
         roots = {run.id for run in await self._env.repos.runs.list(row.id) if run.parent_run_id is None}
         page = await self._env.repos.messages.page(row.id, limit=100)
-        messages = [each for each in page if each.run_id in roots and each.content.strip() and each.role is not MessageRole.NOTICE]
+        messages = [
+            each
+            for each in page
+            if each.run_id in roots and each.content.strip() and each.role is not MessageRole.NOTICE
+        ]
         return messages if len(messages) <= READ else [*messages[: READ // 2], *messages[-READ // 2 :]]
 
-    async def _ask(self, live: LiveRun, said: list[Message], *, small_too: bool = True) -> tuple[str, TitleGenerated] | None:
+    async def _ask(
+        self, live: LiveRun, said: list[Message], *, small_too: bool = True
+    ) -> tuple[str, TitleGenerated] | None:
         """Return the model's title and its usage.
 
         None if it may not or cannot be asked. ``small_too``: also ask too small models.
         """
-        text = "\n\n".join(f"{'User' if each.role is MessageRole.USER else 'Assistant'}: {each.content[:EACH]}" for each in said)
+        text = "\n\n".join(
+            f"{'User' if each.role is MessageRole.USER else 'Assistant'}: {each.content[:EACH]}" for each in said
+        )
         made = await self._side_requests.ask(live.handle.current, INSTRUCTIONS, text, REPLY_TOKENS)
         if made is SkipReason.SMALL and small_too:
             return "", TitleGenerated()
         if isinstance(made, SkipReason):
             return None
-        return made.text, TitleGenerated(provider=made.provider, model=made.model, usage=made.usage, duration_ms=made.duration_ms)
+        return made.text, TitleGenerated(
+            provider=made.provider, model=made.model, usage=made.usage, duration_ms=made.duration_ms
+        )
 
-    async def _commit_title(self, live: LiveRun, row: Workflow, title: str, written: TitleGenerated, *, by: str) -> None:
+    async def _commit_title(
+        self, live: LiveRun, row: Workflow, title: str, written: TitleGenerated, *, by: str
+    ) -> None:
         """Commit the usage, with the new name if there is one."""
         rename = Rename(row.name, title, by) if title and title != row.name else None
         written = written.model_copy(update={"title": title})

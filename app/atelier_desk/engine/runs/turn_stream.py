@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.common.context import ServiceContext
 
 
-async def until_settled(engine: ServiceContext, run_id: str, queue: asyncio.Queue[StreamEvent | None]) -> AsyncIterator[StreamEvent]:
-    """Yield a workflow's events from ``queue`` until the run ends or waits, always ending with ``workflow_complete``."""
+async def until_settled(
+    engine: ServiceContext, run_id: str, queue: asyncio.Queue[StreamEvent | None]
+) -> AsyncIterator[StreamEvent]:
+    """Yield a workflow's events from ``queue`` until the run ends or waits, always ending with
+    ``workflow_complete``."""
     settled = asyncio.create_task(engine.runs.wait(run_id))
     # A marker in the queue instead of two waits per event, which would cost a task per token.
     settled.add_done_callback(lambda _task: queue.put_nowait(None))
@@ -39,7 +42,8 @@ async def until_settled(engine: ServiceContext, run_id: str, queue: asyncio.Queu
 
 
 async def standing(engine: ServiceContext, run_id: str) -> StreamEvent:
-    """Return the ``workflow_complete`` event that ends the stream of a run that does not continue by itself; not durable.
+    """Return the ``workflow_complete`` event that ends the stream of a run that does not continue by itself; not
+    durable.
 
     Status ``waiting`` if an agent of its team waits for a person's answer, ``limited`` if one stopped at a limit,
     ``error`` if one could not be written, ``interrupted`` if one was interrupted, else ``waiting``.
@@ -51,7 +55,9 @@ async def standing(engine: ServiceContext, run_id: str) -> StreamEvent:
     # A run that neither ended nor waits could not be written: the disk is full, or the database is gone.
     cut_off = any(state.status is RunStatus.INTERRUPTED for state in states)
     broke = any(state.status is RunStatus.PROCESSING for state in states)
-    status = "waiting" if asks else "limited" if limited else "error" if broke else "interrupted" if cut_off else "waiting"
+    status = (
+        "waiting" if asks else "limited" if limited else "error" if broke else "interrupted" if cut_off else "waiting"
+    )
     return StreamEvent(
         seq=engine.journal.last_stream_seq(row.workflow_id),
         time=engine.clock.now(),

@@ -56,9 +56,13 @@ async def end_unread(env: RunEnvironment, top: Run) -> set[str]:
             runs=tuple(row.model_copy(update=over) for row in ended.values()),
             workflow=changes if top.parent_run_id else {**changes, "status": WorkflowStatus.IDLE},
             messages=(notice.model_copy(update={"seq": workflow.stream_seq}),),
-            questions=tuple(each.model_copy(update={"status": QuestionStatus.SKIPPED, "answered_at": now}) for each in questions),
+            questions=tuple(
+                each.model_copy(update={"status": QuestionStatus.SKIPPED, "answered_at": now}) for each in questions
+            ),
             approvals=tuple(
-                each.model_copy(update={"status": ApprovalStatus.CANCELLED, "note": why, "decided_by": "stop", "decided_at": now})
+                each.model_copy(
+                    update={"status": ApprovalStatus.CANCELLED, "note": why, "decided_by": "stop", "decided_at": now}
+                )
                 for each in approvals
             ),
             clear_partial=tuple(ended),
@@ -66,7 +70,12 @@ async def end_unread(env: RunEnvironment, top: Run) -> set[str]:
 
     written = await env.journal.write_rows(top.workflow_id, commit)
     status = payloads.RunStatusChanged(status=RunStatus.CANCELLED.value, message_id=notice.id, content=why)
-    _publish(env, top, status, *([] if top.parent_run_id else [payloads.WorkflowComplete(status=RunStatus.CANCELLED.value, error=why)]))
+    _publish(
+        env,
+        top,
+        status,
+        *([] if top.parent_run_id else [payloads.WorkflowComplete(status=RunStatus.CANCELLED.value, error=why)]),
+    )
     env.bus.changed("workflow", top.workflow_id)
     for question in written.questions:
         env.bus.changed("question", question.id)

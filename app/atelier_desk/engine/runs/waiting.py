@@ -77,7 +77,9 @@ class WaitingMessages:
 
         def change(waiting: Sequence[UserMessage], at: int) -> QueueChanged:
             check_message(text, waiting[at].images, waiting[at].files, waiting[at].attachments)
-            return QueueChanged(order=tuple(each.message_id for each in waiting), edited={message_id: text}, invoked=calls)
+            return QueueChanged(
+                order=tuple(each.message_id for each in waiting), edited={message_id: text}, invoked=calls
+            )
 
         await self._change(workflow_id, message_id, change)
 
@@ -99,7 +101,9 @@ class WaitingMessages:
 
         return await self._change(workflow_id, message_id, change)
 
-    async def _change(self, workflow_id: str, message_id: str, change: Callable[[Sequence[UserMessage], int], QueueChanged]) -> UserMessage:
+    async def _change(
+        self, workflow_id: str, message_id: str, change: Callable[[Sequence[UserMessage], int], QueueChanged]
+    ) -> UserMessage:
         waiting = await self.list(workflow_id)
         row = await self._env.repos.workflows.get(workflow_id)
         if row.head_run_id is None or all(each.message_id != message_id for each in waiting):

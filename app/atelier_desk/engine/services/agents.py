@@ -100,7 +100,9 @@ class AgentService:
         ``on_conflict`` applies if its name is taken.
         """
         OnConflict.parse(on_conflict)
-        return await self.import_config(asking(checks.parse_json(AgentConfig, text, _("agent file"))).config, on_conflict)
+        return await self.import_config(
+            asking(checks.parse_json(AgentConfig, text, _("agent file"))).config, on_conflict
+        )
 
     async def read_file(self, text: str, name: str) -> ForeignAgent:
         """Read an agent from another program's file, translating tools; nothing is stored. ``name`` is the file's.
@@ -116,7 +118,11 @@ class AgentService:
         if not is_foreign(text, name):
             return asking(checks.parse_json(AgentConfig, text, _("agent file")))
         registry, default = self._context.registry, (await self.default()).config
-        usual = [tool.name for section in (CORE, FILES, SHELL, WEB, CONTEXT) for tool in registry.get_tools_by_section(section)]
+        usual = [
+            tool.name
+            for section in (CORE, FILES, SHELL, WEB, CONTEXT)
+            for tool in registry.get_tools_by_section(section)
+        ]
         providers = [provider.name for provider in await self._context.providers.list()]
         here = Surroundings(registry.get_all_tool_names(), usual, providers, default.provider, default.model)
         return read(text, name, here)
@@ -137,17 +143,24 @@ class AgentService:
         """Return the agent of a new workflow: the configured one, else the oldest. Created if there is none at all."""
         agents = await self.list() or await self.ensure_builtin()
         chosen = (await self._context.repos.settings.load()).default_agent_id
-        return next((agent for agent in agents if agent.id == chosen), None) or min(agents, key=lambda agent: (agent.created_at, agent.id))
+        return next((agent for agent in agents if agent.id == chosen), None) or min(
+            agents, key=lambda agent: (agent.created_at, agent.id)
+        )
 
     async def of_default_model(self) -> builtins.list[Agent]:
         """Return the default agent and those with the same model, which change together."""
         default = await self.default()
         had = default.config.provider, default.config.model
-        others = [each for each in await self.list() if each.id != default.id and (each.config.provider, each.config.model) == had]
+        others = [
+            each
+            for each in await self.list()
+            if each.id != default.id and (each.config.provider, each.config.model) == had
+        ]
         return [default, *others]
 
     async def use_model(self, provider: str, model: str) -> builtins.list[Agent]:
-        """Set the model of ``of_default_model``, and so of new workflows. Returns the changed agents as they were before.
+        """Set the model of ``of_default_model``, and so of new workflows. Returns the changed agents as they were
+        before.
 
         Raises:
             NotFoundError: there is no such provider, or the built-in one has no such model.
@@ -155,9 +168,14 @@ class AgentService:
         """
         config = await self._context.providers.get(provider)
         if provider_type(config.kind).builtin or not config.enabled:
-            await self._context.models.info(config.name, model)  # reports problems that affect every request; a server is not asked
+            # reports problems that affect every request; a server is not asked
+            await self._context.models.info(config.name, model)
         provider = config.name
-        before = [each for each in await self.of_default_model() if (each.config.provider, each.config.model) != (provider, model)]
+        before = [
+            each
+            for each in await self.of_default_model()
+            if (each.config.provider, each.config.model) != (provider, model)
+        ]
         await self._context.settings.update(last_model="")
         for each in before:
             await self.save(each.config.model_copy(update={"provider": provider, "model": model}), each.id)
@@ -188,7 +206,9 @@ class AgentService:
         found = next((each for each in READY if each.key == key), None)
         if found is None:
             raise NotFoundError(
-                N_("There is no ready agent {key}. Ready agents: {known}."), key=key, known=", ".join(each.key for each in READY)
+                N_("There is no ready agent {key}. Ready agents: {known}."),
+                key=key,
+                known=", ".join(each.key for each in READY),
             )
         default = (await self.default()).config
         return found.config(self._context.registry, default.provider, default.model)
@@ -211,7 +231,10 @@ class AgentService:
         window = known or DEFAULT_WINDOW
         counted = self._context.runs.env.calibrations.get(config.model)
         registry = self._context.registry
-        return {mode: prompt_cost(registry, config, mode, language=said, now=now, window=window, calibration=counted) for mode in ToolMode}
+        return {
+            mode: prompt_cost(registry, config, mode, language=said, now=now, window=window, calibration=counted)
+            for mode in ToolMode
+        }
 
     async def _named(self, name: str) -> Agent | None:
         try:
@@ -232,10 +255,17 @@ class AgentService:
         """
         known = list(self._context.registry.get_all_tool_names())
         unchanged = stored.tools if stored is not None else ()
-        unknown = [name for name in config.tools if name not in known and name not in unchanged and not name.startswith("mcp__")]
+        unknown = [
+            name
+            for name in config.tools
+            if name not in known and name not in unchanged and not name.startswith("mcp__")
+        ]
         if unknown:
             raise UsageError(
-                N_("Unknown tool {names}. Tools: {known}."), code="unknown_tool", names=", ".join(unknown), known=", ".join(sorted(known))
+                N_("Unknown tool {names}. Tools: {known}."),
+                code="unknown_tool",
+                names=", ".join(unknown),
+                known=", ".join(sorted(known)),
             )
         self.check_sections(config, stored=stored)
 

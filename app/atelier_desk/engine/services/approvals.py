@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus, Decision, OnTimeout, same_arguments
+from atelier_desk.domain.approval import (
+    ApprovalRequest,
+    ApprovalScope,
+    ApprovalStatus,
+    Decision,
+    OnTimeout,
+    same_arguments,
+)
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import ConflictError, LimitError, ToolError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
@@ -99,8 +106,8 @@ class ApprovalService:
         return [await self.get(each.id) for each in every]
 
     async def preview(self, approval_id: str, arguments: dict[str, object] | None = None) -> builtins.list[FileChange]:
-        """Return the file changes the call would make now, with these arguments or its own, without touching files. Empty
-        for other calls.
+        """Return the file changes the call would make now, with these arguments or its own, without touching files.
+        Empty for other calls.
 
         Raises:
             ToolError: as the call itself, for example if the text to replace is missing.
@@ -115,7 +122,9 @@ class ApprovalService:
             return []
         given = validate(tool, asked.arguments if arguments is None else arguments)
         folders = tuple(map(Path, (await self._context.repos.workflows.get(asked.workflow_id)).workspace))
-        context = ToolContext(asked.workflow_id, asked.run_id, asked.call_id, workspace=folders[0] if folders else None, roots=folders)
+        context = ToolContext(
+            asked.workflow_id, asked.run_id, asked.call_id, workspace=folders[0] if folders else None, roots=folders
+        )
         return builtins.list(await in_tool_thread(tool.preview, given, context))
 
     async def reject(self, approval_id: str, note: str = "") -> ApprovalRequest:
@@ -127,7 +136,9 @@ class ApprovalService:
         """
         note = note.strip()
         if len(note) > limits.APPROVAL_NOTE:
-            raise LimitError(N_("A reason has at most {most} characters, not {length}."), most=limits.APPROVAL_NOTE, length=len(note))
+            raise LimitError(
+                N_("A reason has at most {most} characters, not {length}."), most=limits.APPROVAL_NOTE, length=len(note)
+            )
         await self._decide(await self._open(approval_id), Decision(status=ApprovalStatus.REJECTED, note=note))
         return await self.get(approval_id)
 
@@ -163,7 +174,9 @@ class ApprovalService:
                 # Nobody reviewed the repository settings: limit the permission to this run.
                 scope = ApprovalScope.RUN if _is_about_settings(asked) else ApprovalScope.ONCE
                 chosen = await self._rules_for(asked, scope, ())
-                await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, decided_by=BY_TIMEOUT, scope=scope, rules=chosen))
+                await self._decide(
+                    asked, Decision(status=ApprovalStatus.APPROVED, decided_by=BY_TIMEOUT, scope=scope, rules=chosen)
+                )
             case OnTimeout.ASK_AGAIN:
                 await self._context.runs.answering.ask_approval_again(asked)
                 self._context.bus.changed("approval", asked.id)
@@ -182,7 +195,9 @@ class ApprovalService:
             raise ConflictError(_DECIDED[asked.status], code="not_pending")
         return asked
 
-    async def _rules_for(self, asked: ApprovalRequest, scope: ApprovalScope, texts: Sequence[str]) -> tuple[PermissionRule, ...]:
+    async def _rules_for(
+        self, asked: ApprovalRequest, scope: ApprovalScope, texts: Sequence[str]
+    ) -> tuple[PermissionRule, ...]:
         """Return the rules of an approval: the given ones if they cover the call, else those of its scope."""
         if scope is ApprovalScope.ONCE:
             if texts:
@@ -205,7 +220,9 @@ class ApprovalService:
             )
         wanted = texts or asked.always
         if not wanted:
-            raise UsageError(N_("No rule can allow this call from now on, as it asks each time. Allow it once, or for this run."))
+            raise UsageError(
+                N_("No rule can allow this call from now on, as it asks each time. Allow it once, or for this run.")
+            )
         where = asked.holds
         allowing = [rule for rule in await permissions.rules() if rule.where == where and rule.action is Action.ALLOW]
         # A held rule from a foreign backup becomes active with this approval.
@@ -216,7 +233,9 @@ class ApprovalService:
 
         def made(text: str) -> PermissionRule:
             id = former.get(repository.subject_of(text)) or new_id()
-            return PermissionRule(id=id, text=text, action=Action.ALLOW, scope=where.scope, scope_id=where.scope_id, created_at=now)
+            return PermissionRule(
+                id=id, text=text, action=Action.ALLOW, scope=where.scope, scope_id=where.scope_id, created_at=now
+            )
 
         return tuple(allowed.get(text) or made(text) for text in wanted)
 
@@ -232,13 +251,17 @@ class ApprovalService:
         tool = self._context.registry.get_tool(asked.tool)
         if tool is None:
             raise UsageError(
-                N_("The tool {tool} is no longer there, so changed arguments cannot be checked."), code="invalid_arguments", tool=asked.tool
+                N_("The tool {tool} is no longer there, so changed arguments cannot be checked."),
+                code="invalid_arguments",
+                tool=asked.tool,
             )
         try:
             validate(tool, arguments)
         except ToolError as error:
             raise UsageError(
-                N_("The changed arguments do not fit, and nothing was decided. {problems}"), code="invalid_arguments", problems=error
+                N_("The changed arguments do not fit, and nothing was decided. {problems}"),
+                code="invalid_arguments",
+                problems=error,
             ) from None
         return arguments
 
@@ -253,4 +276,6 @@ def _check_json(tool: str, arguments: object) -> None:
     try:
         json.dumps(arguments, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(N_("The arguments of {tool} are not JSON: {reason}"), code="invalid_arguments", tool=tool, reason=error) from None
+        raise UsageError(
+            N_("The arguments of {tool} are not JSON: {reason}"), code="invalid_arguments", tool=tool, reason=error
+        ) from None

@@ -55,7 +55,8 @@ class AttachmentService:
     async def drop(self, workflow_id: str, attachment: Attachment) -> None:
         """Remove an attachment of a draft: its bytes are deleted unless a message or call uses them."""
         repos = self._context.repos
-        async with self._context.runs.live.beginning(workflow_id):  # no message that may name it is being sent meanwhile
+        # no message that may name it is being sent meanwhile
+        async with self._context.runs.live.beginning(workflow_id):
             draft = (await repos.workflows.get(workflow_id)).draft_attachments
             needed = {part.sha256 for each in draft if each != attachment for part in each.stored_parts}
             hashes = {part.sha256 for part in attachment.stored_parts}
@@ -88,7 +89,9 @@ class AttachmentService:
                 log.warning("the mentions of %s cannot be searched: %s", each.kind, error.code)
         return found
 
-    async def mention(self, mention: Mention, workflow_id: str = "", folders: tuple[str, ...] = ()) -> PreparedAttachments:
+    async def mention(
+        self, mention: Mention, workflow_id: str = "", folders: tuple[str, ...] = ()
+    ) -> PreparedAttachments:
         """Return a chosen item prepared for the model.
 
         Raises:

@@ -56,7 +56,9 @@ class AuditService:
         try:
             await asyncio.to_thread(write_atomic, path, text.encode("utf-8-sig"))
         except OSError as error:
-            raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or error) from None
+            raise UsageError(
+                N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or error
+            ) from None
         return count
 
     async def newest(self, wanted: AuditFilter, most: int | None = None) -> tuple[AuditLine, ...]:

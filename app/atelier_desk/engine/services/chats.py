@@ -47,8 +47,8 @@ class ChatService:
         return await in_storage_thread(is_export, path)
 
     async def preview(self, path: Path, progress: Progress = lambda done, total: None) -> ChatFilePreview:
-        """Return the content of a file and how much of it is already imported. Reads the whole file, one chat in memory;
-        can be cancelled.
+        """Return the content of a file and how much of it is already imported. Reads the whole file, one chat in
+        memory; can be cancelled.
 
         Raises:
             UsageError: it is not a file of chats, or damaged. LimitError: it is larger than 2 GB unpacked, or
@@ -177,10 +177,14 @@ class ChatService:
     async def _create(self, chat: Chat, id: str, new: Sequence[Turn], tainted: tuple[str, ...]) -> None:
         now = self._context.clock.now()
         times = [node.time for node in chat.nodes if node.time is not None] or [now]
-        workflow = Workflow(id=id, name=_name(chat), named_by="person", tainted=tainted, created_at=min(times), updated_at=max(times))
+        workflow = Workflow(
+            id=id, name=_name(chat), named_by="person", tainted=tainted, created_at=min(times), updated_at=max(times)
+        )
         await self._context.repos.workflows.create(workflow)
 
-    async def _append(self, chat: Chat, id: str, new: Sequence[Turn], tainted: tuple[str, ...], there: Workflow | None) -> None:
+    async def _append(
+        self, chat: Chat, id: str, new: Sequence[Turn], tainted: tuple[str, ...], there: Workflow | None
+    ) -> None:
         journal = self._context.journal
         for parts in _portions(self._parts(chat, id, new, tainted)):
             await journal.append_together([part.handle for part in parts], lambda parts=parts: parts, live=False)  # type: ignore[misc]

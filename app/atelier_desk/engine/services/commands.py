@@ -50,7 +50,9 @@ class CommandService:
         for each in commands.of("") if commands is not None else ():
             if each.background and each.id == command_id:
                 text, following = each.process.output.part(max(0, offset), limits.COMMAND_PART)
-                return OutputPart(text=text, next_offset=following, size=each.process.output.size, status=each.process.status)
+                return OutputPart(
+                    text=text, next_offset=following, size=each.process.output.size, status=each.process.status
+                )
         raise NotFoundError(N_("There is no command {id}. Commands stop when Atelier exits."), id=command_id)
 
     async def input(self, workflow_id: str, command_id: str, text: str) -> None:
@@ -61,7 +63,9 @@ class CommandService:
             NotFoundError: it is not running, or takes no input.
         """
         if len(text) > limits.COMMAND_INPUT:
-            raise LimitError(N_("The text has {length} characters; {most} are allowed."), length=len(text), most=limits.COMMAND_INPUT)
+            raise LimitError(
+                N_("The text has {length} characters; {most} are allowed."), length=len(text), most=limits.COMMAND_INPUT
+            )
         for each in self._running(workflow_id):
             if each.id == command_id:
                 try:
@@ -88,7 +92,11 @@ class CommandService:
         if "tool_services" not in vars(self._context):  # created on first use: without them no command can run
             return []
         commands = self._context.tool_services.commands
-        return [each for each in commands.of(workflow_id) if each.background and each.process.running] if commands is not None else []
+        return (
+            [each for each in commands.of(workflow_id) if each.background and each.process.running]
+            if commands is not None
+            else []
+        )
 
 
 def _shown(kept: KeptOutput) -> RunningCommand:

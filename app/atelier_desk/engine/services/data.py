@@ -121,7 +121,9 @@ class DataService:
         """
         from atelier_desk.storage.copies import transfer
 
-        return await transfer.export_jsonl(self._context.repos.store, target, datadir=self._context.datadir, progress=progress)
+        return await transfer.export_jsonl(
+            self._context.repos.store, target, datadir=self._context.datadir, progress=progress
+        )
 
     async def import_jsonl(self, source: Path, progress: Callable[[int], None] | None = None) -> TransferInfo:
         """Import such an export into an empty data folder; afterwards every list is announced as changed.
@@ -141,7 +143,18 @@ class DataService:
         await switch_off(repos, datadir.root)
         await end_runs(repos, self._context.runs, datadir.root)
         self._context.memory_search.invalidate()
-        for topic in ("workflow", "agent", "provider", "model", "memory", "report", "prompt", "settings", "task", "question"):
+        for topic in (
+            "workflow",
+            "agent",
+            "provider",
+            "model",
+            "memory",
+            "report",
+            "prompt",
+            "settings",
+            "task",
+            "question",
+        ):
             self._context.bus.changed(topic, "")
         return result
 

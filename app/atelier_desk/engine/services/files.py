@@ -263,7 +263,9 @@ class FileService:
         message = await self._context.repos.messages.get(message_id)
         if message.workflow_id != workflow_id:
             raise NotFoundError(N_("There is no message {id} in this workflow."), id=message_id)
-        return [change for change in await self.list(workflow_id) if change.at >= message.created_at and change.undoable]
+        return [
+            change for change in await self.list(workflow_id) if change.at >= message.created_at and change.undoable
+        ]
 
     def _listed(self, workflow_id: str) -> tuple[builtins.list[Change], builtins.list[UnreadRecord]]:
         self._files.recover()
@@ -274,10 +276,14 @@ class FileService:
         change = store.get(workflow_id, change_id)
         shown = change.path + ("/" if change.folder else "")
         if change.action == "moved":
-            return FileChange(action="moved", path=shown, moved_to=change.moved_to, before=change.before, after=change.after)
+            return FileChange(
+                action="moved", path=shown, moved_to=change.moved_to, before=change.before, after=change.after
+            )
         if change.action == "deleted":
             path = store.trash(change.id) / "content"
-            before = path.read_bytes() if path.is_file() and not path.is_symlink() and path.stat().st_size < _SHOWN else None
+            before = (
+                path.read_bytes() if path.is_file() and not path.is_symlink() and path.stat().st_size < _SHOWN else None
+            )
             return _part(change, shown, before, None)
         before = store.content(change.before) if change.before and store.has(change.before) else None
         after = store.content(change.after) if change.after and store.has(change.after) else None
@@ -292,7 +298,9 @@ class FileService:
         after = self._files.held.read(held, _SHOWN)
         shown = held.path + ("/" if held.folder else "")
         if after is None:
-            return FileChange(action="changed" if held.replaces else "created", path=shown, before=held.replaces, after=held.content)
+            return FileChange(
+                action="changed" if held.replaces else "created", path=shown, before=held.replaces, after=held.content
+            )
         return file_change(shown, there, after)
 
     def _undo(self, workflow_id: str, ids: tuple[str, ...], force: bool) -> builtins.list[UndoneChange]:
@@ -301,7 +309,10 @@ class FileService:
         for id in ids:
             if id not in known:
                 raise NotFoundError(N_("There is no change {id}: it may be older than what is kept."), id=id)
-        return [UndoneChange(each.change, each.problem) for each in undo(self._files, [known[id] for id in ids], force=force)]
+        return [
+            UndoneChange(each.change, each.problem)
+            for each in undo(self._files, [known[id] for id in ids], force=force)
+        ]
 
 
 def _instruction_files(root: ConfinedRoot) -> builtins.list[str]:

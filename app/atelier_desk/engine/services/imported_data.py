@@ -23,7 +23,9 @@ class ImportedDataService:
     async def list(self) -> builtins.list[HeldGrant]:
         """Return what waits, in the order of ``HeldKind``."""
         kinds = list(HeldKind)
-        return sorted((await self._context.settings.get()).held, key=lambda each: (kinds.index(each.kind), each.name.casefold()))
+        return sorted(
+            (await self._context.settings.get()).held, key=lambda each: (kinds.index(each.kind), each.name.casefold())
+        )
 
     async def confirm(self, *ids: str) -> builtins.list[HeldGrant]:
         """Activate these items. Folders are granted to their workflows again, before those granted since.
@@ -36,12 +38,16 @@ class ImportedDataService:
         for id in ids:
             if id not in waiting:
                 raise NotFoundError(
-                    N_("{id} is not waiting for confirmation. Waiting: {ids}."), id=id, ids=", ".join(waiting) or _("nothing")
+                    N_("{id} is not waiting for confirmation. Waiting: {ids}."),
+                    id=id,
+                    ids=", ".join(waiting) or _("nothing"),
                 )
         confirmed = [each for id, each in waiting.items() if id in ids]
         for grant in confirmed:
             await self._grant(grant)
-            await self._context.settings.update(held=lambda held, done=grant: tuple(each for each in held if each.id != done.id))
+            await self._context.settings.update(
+                held=lambda held, done=grant: tuple(each for each in held if each.id != done.id)
+            )
             if grant.kind is HeldKind.PROVIDER:
                 self._context.bus.changed("provider", grant.name)
         return confirmed

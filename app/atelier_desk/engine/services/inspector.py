@@ -97,7 +97,8 @@ class InspectorService:
             tools=tools,
             wire=_wire(request, replied.dialect),
             temperature=state.agent.temperature,
-            limit=replied.max_tokens or (context.reply_limit(state.agent, window) if window else state.agent.max_tokens),
+            limit=replied.max_tokens
+            or (context.reply_limit(state.agent, window) if window else state.agent.max_tokens),
             window=window,
             tokens=sum(part.tokens for part in parts),
             parts=parts,
@@ -138,7 +139,10 @@ class InspectorService:
         workflow = await repos.workflows.get(row.workflow_id)
         if workflow.head_run_id == row.id:
             return _Now(await self._asked(row, events))
-        if workflow.head_run_id is None or row.id not in lineage(await repos.runs.links(row.workflow_id), workflow.head_run_id).chain:
+        if (
+            workflow.head_run_id is None
+            or row.id not in lineage(await repos.runs.links(row.workflow_id), workflow.head_run_id).chain
+        ):
             return _Now(None)
         head = await repos.runs.get(workflow.head_run_id)
         return _Now(await self._asked(head, await run_events(repos, head.id)))
@@ -160,7 +164,9 @@ class InspectorService:
                     origin=origin,
                     time=event.time,
                     method=body.method,
-                    entries=tuple(_left_entry(entry, by_summary=body.method in ("summary", "digest")) for entry in entries),
+                    entries=tuple(
+                        _left_entry(entry, by_summary=body.method in ("summary", "digest")) for entry in entries
+                    ),
                     summary=body.summary,
                     tokens_before=body.tokens_before,
                     tokens_after=body.tokens_after,
@@ -222,7 +228,9 @@ def _folder_part(system: str, state: RunState) -> str:
     if not state.instructions or prompt.FOLDER_NOTE not in system:
         return ""
     begin = system.index(prompt.FOLDER_NOTE)
-    return system[begin : max(begin, system.rfind("</folder_instructions>"), system.rfind("Read it before you work there.]"))]
+    return system[
+        begin : max(begin, system.rfind("</folder_instructions>"), system.rfind("Read it before you work there.]"))
+    ]
 
 
 def _skills_part(system: str, state: RunState) -> str:
@@ -294,7 +302,9 @@ def _sizes(
 
     ``framed``: folder instructions and skills in the system message.
     """
-    said_last = max((index for index, entry in enumerate(entries) if entry is not None and entry.kind is EntryKind.USER), default=-1)
+    said_last = max(
+        (index for index, entry in enumerate(entries) if entry is not None and entry.kind is EntryKind.USER), default=-1
+    )
     texts = [message_tokens(message.content, message.tool_calls, message.provider_data) for message in messages]
     images = [IMAGE_TOKENS * len(message.images) for message in messages]
     parts: list[PartKind] = [
@@ -316,10 +326,14 @@ def _sizes(
     factor = counted / whole if counted and whole and not replied.usage.estimated else 1.0
     items = tuple(
         _item(index, message, entry, part, round((text + image) * factor), now, data)
-        for index, (message, entry, part, text, image) in enumerate(zip(messages, entries, parts, texts, images, strict=True))
+        for index, (message, entry, part, text, image) in enumerate(
+            zip(messages, entries, parts, texts, images, strict=True)
+        )
     )
     tokens = _shared_out(estimates, round(whole * factor))
-    sizes = tuple(PartSize(kind, estimates[kind], tokens[kind], estimates[kind] / whole if whole else 0.0) for kind in PARTS)
+    sizes = tuple(
+        PartSize(kind, estimates[kind], tokens[kind], estimates[kind] / whole if whole else 0.0) for kind in PARTS
+    )
     return items, sizes
 
 

@@ -50,7 +50,10 @@ class KeyService:
             await asyncio.to_thread(vault.store_in_file if on else vault.leave_file)
         except OSError as error:
             raise StorageError(
-                N_("The file of keys {path} cannot be used: {reason}. Correct that, or delete the file and enter the keys again."),
+                N_(
+                    "The file of keys {path} cannot be used: {reason}. Correct that, or delete the file and enter "
+                    "the keys again."
+                ),
                 code="keys",
                 path=self._context.datadir.keys,
                 reason=error.strerror or error,

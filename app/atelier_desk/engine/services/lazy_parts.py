@@ -63,7 +63,9 @@ class LazyParts(Services):
         """Changes workspace files, and undoes changes."""
         from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
-        return WorkspaceFiles(self.datadir.checkpoints, (self.datadir.root,), self.clock.now, lambda id: self.bus.changed("file", id))
+        return WorkspaceFiles(
+            self.datadir.checkpoints, (self.datadir.root,), self.clock.now, lambda id: self.bus.changed("file", id)
+        )
 
     @cached_property
     def web_pages(self) -> Web:
@@ -115,7 +117,9 @@ class LazyParts(Services):
         """Describes images in words, as configured."""
         from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
 
-        made = ImageDescriber(lambda name: self.providers.provider(name), lambda name, model: self.models.info(name, model), self.clock)
+        made = ImageDescriber(
+            lambda name: self.providers.provider(name), lambda name, model: self.models.info(name, model), self.clock
+        )
         self.in_force.subscribe(partial(setattr, made, "model"), "media.sees")
         return made
 

@@ -133,7 +133,9 @@ class McpService:
         """Whether the keyring has the secret of a manually registered client."""
         return await self._secrets.has_client_secret((await self._entry(name)).config)
 
-    async def save(self, config: McpServer, secrets: Mapping[str, str] | None = None, *, new: bool = False) -> McpStatus:
+    async def save(
+        self, config: McpServer, secrets: Mapping[str, str] | None = None, *, new: bool = False
+    ) -> McpStatus:
         """Store a server; its connection is closed, and the next use opens a new one.
 
         Args:
@@ -157,8 +159,12 @@ class McpService:
             if known.approved is None and tested is not None and tested[0] == _bare(config):
                 known = tested[1].model_copy(update={"checked_at": self._context.clock.now()})
             old = await self._secrets.settled(before.config) if before is not None else None
-            config = config.model_copy(update={"keyring": old.keyring}) if old is not None else self._secrets.fresh(config)
-            entry = McpEntry(name=config.name, config=config, known=known, **({"created_at": before.created_at} if before else {}))
+            config = (
+                config.model_copy(update={"keyring": old.keyring}) if old is not None else self._secrets.fresh(config)
+            )
+            entry = McpEntry(
+                name=config.name, config=config, known=known, **({"created_at": before.created_at} if before else {})
+            )
             await self._secrets.store(config, secrets or {})
             await self._context.repos.mcp_servers.save(entry)
             entries[config.name] = entry
@@ -193,7 +199,9 @@ class McpService:
         if (tool not in off) != on:
             changed = [each for each in off if each != tool] if on else [*off, tool]
             async with self._changing:
-                await self._save_entry(entry.model_copy(update={"config": entry.config.model_copy(update={"tools_off": tuple(changed)})}))
+                await self._save_entry(
+                    entry.model_copy(update={"config": entry.config.model_copy(update={"tools_off": tuple(changed)})})
+                )
 
     async def approve(self, name: str, tools: Sequence[str] | None = None) -> builtins.list[McpToolStatus]:
         """Approve the present definitions of tools; None approves all, and removes those that are gone."""
@@ -209,7 +217,9 @@ class McpService:
                 chosen = {tool: seen[tool] for tool in tools if tool in seen}
                 gone = {tool for tool in tools if tool not in seen}
                 approved = tuple(each for each in {**before, **chosen}.values() if each["name"] not in gone)
-            await self._save_entry(entry.model_copy(update={"known": entry.known.model_copy(update={"approved": approved})}))
+            await self._save_entry(
+                entry.model_copy(update={"known": entry.known.model_copy(update={"approved": approved})})
+            )
         return await self.tools(name)
 
     async def let_know(self, name: str, folders: Sequence[str]) -> McpStatus:
@@ -230,7 +240,9 @@ class McpService:
         """
         ours = next((row.name for row in tool_statuses(await self._entry(name)) if row.tool == tool and row.name), "")
         if not ours:
-            raise NotFoundError(N_("The MCP server {server} has no tool {tool} that agents can have."), server=name, tool=tool)
+            raise NotFoundError(
+                N_("The MCP server {server} has no tool {tool} that agents can have."), server=name, tool=tool
+            )
         rules = self._context.repos.rules
         for rule in await self._context.permissions.rules():
             if rule.text == ours and rule.scope is RuleScope.ALWAYS:
@@ -248,7 +260,9 @@ class McpService:
         servers = [each for each in agent.config.mcp_servers if each != name]
         config = agent.config.model_copy(update={"mcp_servers": tuple([*servers, name] if on else servers)})
         if config != agent.config:
-            await self._context.repos.agents.save(agent.model_copy(update={"config": config, "updated_at": self._context.clock.now()}))
+            await self._context.repos.agents.save(
+                agent.model_copy(update={"config": config, "updated_at": self._context.clock.now()})
+            )
             self._context.bus.changed("agent", agent_id)
 
     async def test(self, name: str) -> McpHealth:
@@ -277,7 +291,8 @@ class McpService:
         drafted = config.model_copy(update={"enabled": True})
         connection = Connection(
             drafted, lambda server: variable_resolution.resolved(server, vault), self._context.clock,
-            hidden=(self._context.datadir.root,), temporary=self._temporary, denied=self._denied, files=self._context.workspace_files,
+            hidden=(self._context.datadir.root,), temporary=self._temporary, denied=self._denied,
+            files=self._context.workspace_files,
         )  # fmt: skip
         try:
             tools = await connection.tools()
@@ -320,17 +335,23 @@ class McpService:
             self._checked.pop(name, None)
             await connection.close()
 
-    async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, object], context: ToolContext) -> Answer | ServerAsks:
+    async def call(
+        self, server: str, tool: str, digest: str, arguments: Mapping[str, object], context: ToolContext
+    ) -> Answer | ServerAsks:
         """Make a call; see ``tools.registry.mcp_tool.Caller``."""
         from atelier_desk.mcp import results
 
         connection = await self._connection((await self._entry(server)).config)
-        with connection.answers.serving(mcp_calls.RunRequestBroker(connection, context, self._context.gate.refusal)) as serving:
+        with connection.answers.serving(
+            mcp_calls.RunRequestBroker(connection, context, self._context.gate.refusal)
+        ) as serving:
             await self._refresh(server)
             entry = await self._entry(server)
             now = next((each for each in entry.known.seen if each["name"] == tool), None)
             if now is None:
-                raise McpError(N_("The MCP server {server} has no tool {tool} any more."), code="gone", server=server, tool=tool)
+                raise McpError(
+                    N_("The MCP server {server} has no tool {tool} any more."), code="gone", server=server, tool=tool
+                )
             if definitions.digest(now) != digest:
                 message = N_(
                     "The MCP server {server} changed the description of {tool}. The call was not made; the "
@@ -340,7 +361,8 @@ class McpService:
             if await in_tool_thread(results.hidden, dict(arguments)) != dict(arguments):
                 # A model was tricked into sending one: a server only gets the secrets its owner gave it.
                 message = N_(
-                    "The call of {tool} was not made: its arguments contain a secret that the MCP server {server} must not receive."
+                    "The call of {tool} was not made: its arguments contain a secret that the MCP server {server} "
+                    "must not receive."
                 )
                 raise McpError(message, code="secret_sent", server=server, tool=tool)
             self._watch.begin()
@@ -384,7 +406,11 @@ class McpService:
 
     def _failure(self, name: str) -> McpError | None:
         connection = self._connections.get(name)
-        return connection.reason if connection is not None and connection.state in (McpState.FAILED, McpState.SIGN_IN) else None
+        return (
+            connection.reason
+            if connection is not None and connection.state in (McpState.FAILED, McpState.SIGN_IN)
+            else None
+        )
 
     async def _save_entry(self, entry: McpEntry) -> None:
         """Store changes of an entry without touching its connection."""
@@ -438,7 +464,9 @@ class McpService:
         """Handle a server's notice of changed tools; many notices become one check."""
         task = self._refreshing.get(name)
         if task is None or task.done():
-            self._refreshing[name] = background.start(self._quietly(name), f"look at the tools of {name}", self._context.bus.failed)
+            self._refreshing[name] = background.start(
+                self._quietly(name), f"look at the tools of {name}", self._context.bus.failed
+            )
 
     async def _quietly(self, name: str) -> None:
         # A server that changes endlessly would cause two checks per second: each waits longer than the last.
@@ -481,7 +509,13 @@ class McpService:
             return
         about = entry.known.title or entry.name
         registry.sections.register(
-            Section(section, f"MCP: {entry.name}", shorten(about, 200), ApprovalKind.MCP, instructions=entry.known.instructions)
+            Section(
+                section,
+                f"MCP: {entry.name}",
+                shorten(about, 200),
+                ApprovalKind.MCP,
+                instructions=entry.known.instructions,
+            )
         )
         made = await in_tool_thread(self._made, entry)
         registry.register_all(made)

@@ -85,16 +85,27 @@ class McpImportService:
     def _folder(self, name: str) -> Path:
         """Return a new folder for unpacking a bundle."""
         parent = Path(self._context.datadir.root) / "mcp"
-        return next(each for each in (parent / name, *(parent / f"{name}-{number}" for number in range(2, 1000))) if not each.exists())
+        return next(
+            each
+            for each in (parent / name, *(parent / f"{name}-{number}" for number in range(2, 1000)))
+            if not each.exists()
+        )
 
     @staticmethod
     def _find_files(folders: tuple[str, ...]) -> builtins.list[FoundFile]:
         found = []
-        for place in (*locations.of_user(), *(each for folder in folders for each in locations.of_folder(Path(folder)))):
+        for place in (
+            *locations.of_user(),
+            *(each for folder in folders for each in locations.of_folder(Path(folder))),
+        ):
             try:
                 if not place.path.is_file():
                     continue
-                found.append(FoundFile(place.program, str(place.path), tuple(documents.servers(_text(place.path), place.program))))
+                found.append(
+                    FoundFile(
+                        place.program, str(place.path), tuple(documents.servers(_text(place.path), place.program))
+                    )
+                )
             except OSError:
                 continue
             except AtelierError as error:
@@ -114,7 +125,9 @@ def completed(found: FoundServer, answers: Mapping[str, str], name: str = "") ->
         kind, part = ask.key.split(":", 1)
         values = env if kind == "env" else headers
         if not value and ask.required:
-            raise UsageError(N_("The MCP server {server} needs a value for {name}."), code="asked", server=found.name, name=part)
+            raise UsageError(
+                N_("The MCP server {server} needs a value for {name}."), code="asked", server=found.name, name=part
+            )
         if ask.choices and value and value not in ask.choices:
             raise UsageError(N_("{name} must be one of {choices}."), name=part, choices=", ".join(ask.choices))
         if not value:
@@ -142,4 +155,6 @@ def _text(path: Path) -> str:
             raise UsageError(N_("{file} is too large to be read."), file=str(path))
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise UsageError(N_("{file} cannot be read: {detail}"), file=str(path), detail=error.strerror or error) from None
+        raise UsageError(
+            N_("{file} cannot be read: {detail}"), file=str(path), detail=error.strerror or error
+        ) from None

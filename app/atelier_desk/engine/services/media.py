@@ -32,7 +32,8 @@ class MediaState:
 
 @dataclass(frozen=True, slots=True)
 class MediaTrial:
-    """Result of a test: whether the service lists the model (None: no list), and the account's balance (None: unknown)."""
+    """Result of a test: whether the service lists the model (None: no list), and the account's balance (None:
+    unknown)."""
 
     known: bool | None = None
     balance: float | None = None
@@ -60,7 +61,11 @@ class MediaService:
         if settings.images and not settings.images_model:
             raise UsageError(N_("The images endpoint needs the name of its model, such as gpt-image-1."))
         if settings.images_model and not settings.images:
-            raise UsageError(N_("The model that makes pictures needs the address of its endpoint, such as https://api.openai.com/v1."))
+            raise UsageError(
+                N_(
+                    "The model that makes pictures needs the address of its endpoint, such as https://api.openai.com/v1."
+                )
+            )
         await self._check_vision_model(settings.sees)
         persistent = True
         for service, key in (keys or {}).items():
@@ -81,7 +86,9 @@ class MediaService:
             names = ", ".join(known) or _("none")
             raise UsageError(N_("There is no provider {name}. Providers: {names}."), name=name, names=names)
 
-    async def test(self, what: str, settings: MediaSettings | None = None, keys: Mapping[str, str] | None = None) -> MediaTrial:
+    async def test(
+        self, what: str, settings: MediaSettings | None = None, keys: Mapping[str, str] | None = None
+    ) -> MediaTrial:
         """Test ``images`` or ``models`` with possibly unsaved settings, storing nothing. Costs nothing.
 
         Raises:
@@ -94,9 +101,14 @@ class MediaService:
         stored = await self._context.settings.get()
         tried = settings or stored.media
         if what == "images" and not (tried.images and tried.images_model):
-            raise UsageError(N_("No service that makes pictures is configured: enter its address and model first."), code="not_configured")
+            raise UsageError(
+                N_("No service that makes pictures is configured: enter its address and model first."),
+                code="not_configured",
+            )
         if what == "models" and tried.models == "off":
-            raise UsageError(N_("No service that makes 3D models is configured: choose one first."), code="not_configured")
+            raise UsageError(
+                N_("No service that makes 3D models is configured: choose one first."), code="not_configured"
+            )
         kind, title = (HeldKind.IMAGES, tried.images) if what == "images" else (HeldKind.MODELS, tried.models)
         check_confirmed(stored.model_copy(update={"media": tried}), kind, title)
         vault = self._context.vault

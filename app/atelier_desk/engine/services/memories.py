@@ -105,7 +105,9 @@ class MemoryService(MemoryMaintenance):
         return [
             each
             for each in found
-            if wanted.accepts_home(each.workflow_id) and wanted.type in (None, each.type) and set(wanted.tags) <= set(each.tags)
+            if wanted.accepts_home(each.workflow_id)
+            and wanted.type in (None, each.type)
+            and set(wanted.tags) <= set(each.tags)
         ]
 
     async def get(self, memory_id: str) -> Memory:
@@ -172,7 +174,11 @@ class MemoryService(MemoryMaintenance):
         unknown = sorted(set(fields) - EDITABLE)
         if unknown:
             allowed = ", ".join(sorted(EDITABLE))
-            raise UsageError(N_("A memory's {names} cannot be changed; allowed: {allowed}."), names=", ".join(unknown), allowed=allowed)
+            raise UsageError(
+                N_("A memory's {names} cannot be changed; allowed: {allowed}."),
+                names=", ".join(unknown),
+                allowed=allowed,
+            )
         if "content" in fields:
             # The words are now the person's own, whatever the agent had read.
             fields |= {"content": checks.text(fields["content"], _("text"), limits.MEMORY_CONTENT), "tainted": ()}
@@ -181,7 +187,9 @@ class MemoryService(MemoryMaintenance):
         memory = await self.get(memory_id)
         if "type" in fields and "expires_at" not in fields:
             fields["expires_at"] = await self._retyped(memory, _type(fields["type"]) or memory.type)
-        return await self._stored(checks.changed(memory, _("memory"), **fields, edited=True, updated_at=self._context.clock.now()))
+        return await self._stored(
+            checks.changed(memory, _("memory"), **fields, edited=True, updated_at=self._context.clock.now())
+        )
 
     async def _retyped(self, memory: Memory, kind: MemoryType) -> datetime | None:
         """Return the expiry of a memory whose type changes."""
@@ -209,8 +217,12 @@ class MemoryService(MemoryMaintenance):
         if workflow_id:
             await self._context.repos.workflows.get(workflow_id)
         repo = self._context.repos.memories
-        memories = await all_rows(lambda offset, limit: repo.list(workflow_id=workflow_id, scope=scope, limit=limit, offset=offset))
-        file = MemoryFile(format="atelier-memories", version=1, exported_at=self._context.clock.now(), memories=tuple(memories))
+        memories = await all_rows(
+            lambda offset, limit: repo.list(workflow_id=workflow_id, scope=scope, limit=limit, offset=offset)
+        )
+        file = MemoryFile(
+            format="atelier-memories", version=1, exported_at=self._context.clock.now(), memories=tuple(memories)
+        )
         return json.dumps(file.model_dump(mode="json"), ensure_ascii=False, indent=1)
 
     async def import_(
@@ -232,7 +244,10 @@ class MemoryService(MemoryMaintenance):
         counts = {"added": 0, "overwritten": 0, "skipped": 0}
         outside = (_("memories (imported)"),)  # the file's author is unknown
         homes: dict[str, str | None] = {}
-        there = {memory.id: memory for memory in await self._context.repos.memories.get_many([each.id for each in file.memories])}
+        there = {
+            memory.id: memory
+            for memory in await self._context.repos.memories.get_many([each.id for each in file.memories])
+        }
         taken: dict[str, Memory] = {}
         for memory in file.memories:
             known = there.get(memory.id)
@@ -247,7 +262,9 @@ class MemoryService(MemoryMaintenance):
             if memory.proposed and changes.get("workflow_id") is None:
                 counts["skipped"] += 1  # unapproved: as a general one it would apply without approval
                 continue
-            overwritten = known is not None and rule is OnConflict.OVERWRITE and known.workflow_id == changes.get("workflow_id")
+            overwritten = (
+                known is not None and rule is OnConflict.OVERWRITE and known.workflow_id == changes.get("workflow_id")
+            )
             if known and not overwritten:
                 changes["id"] = new_id()  # also if it would be taken from another workflow
             counts["overwritten" if overwritten else "added"] += 1
@@ -257,7 +274,8 @@ class MemoryService(MemoryMaintenance):
             await self._context.memory_search.index_many(list(taken.values()), progress)
         finally:  # after a stop, written ones stay
             for memory_id in itertools.islice(taken, 1):
-                self._context.bus.changed("memory", memory_id)  # subscribers read everything again, so one notice is enough
+                # subscribers read everything again, so one notice is enough
+                self._context.bus.changed("memory", memory_id)
         return counts
 
     async def reembed(self, progress: Progress | None = None) -> int:
@@ -270,7 +288,9 @@ class MemoryService(MemoryMaintenance):
         settings = await self._context.settings.get()
         if self._context.embedder is None:
             if settings.embedder.kind == "none":
-                raise UsageError(N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder")
+                raise UsageError(
+                    N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder"
+                )
             await self._context.embedder_tried()
         if self._context.embedder is None:  # it was unreachable: retry, or report why
             await self._context.use_embedder(settings)
@@ -337,7 +357,8 @@ class MemoryService(MemoryMaintenance):
         return {"state": state, "left": left, "embedder": self._context.embedder.id, "searched": searched}
 
     async def pause_reembed(self) -> None:
-        """Stop making vectors after the current batch, until ``resume_reembed`` or ``reembed``, even across restarts."""
+        """Stop making vectors after the current batch, until ``resume_reembed`` or ``reembed``, even across
+        restarts."""
         await self._context.settings.update(embedder_paused=True)
         if self._task is not None:
             self._task.cancel()
@@ -384,7 +405,9 @@ def _type(value: MemoryType | str | None) -> MemoryType | None:
         return MemoryType(value)
     except ValueError:
         allowed = ", ".join(each.value for each in MemoryType)
-        raise UsageError(N_("Unknown type of memory {value}; allowed: {allowed}."), value=value, allowed=allowed) from None
+        raise UsageError(
+            N_("Unknown type of memory {value}; allowed: {allowed}."), value=value, allowed=allowed
+        ) from None
 
 
 def _scope(value: MemoryScope | str, workflow_id: str | None) -> MemoryScope:
@@ -404,5 +427,7 @@ def _tags(tags: Sequence[str]) -> tuple[str, ...]:
     if too_long is not None:
         raise UsageError(N_("A tag has at most {most} characters: {tag}"), most=limits.MEMORY_TAG, tag=too_long[:80])
     if len(unique) > limits.MEMORY_TAGS:
-        raise UsageError(N_("A memory has at most {most} tags, not {count}."), most=limits.MEMORY_TAGS, count=len(unique))
+        raise UsageError(
+            N_("A memory has at most {most} tags, not {count}."), most=limits.MEMORY_TAGS, count=len(unique)
+        )
     return unique

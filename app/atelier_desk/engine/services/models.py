@@ -199,10 +199,19 @@ class ModelService:
         await self._context.providers.get(info.provider)
         low, high = CONTEXT_WINDOW
         if info.context_window is not None and not low <= info.context_window <= high:
-            raise UsageError(N_("A context window has {low} to {high} tokens, not {value}."), low=low, high=high, value=info.context_window)
+            raise UsageError(
+                N_("A context window has {low} to {high} tokens, not {value}."),
+                low=low,
+                high=high,
+                value=info.context_window,
+            )
         for price in (info.price_input, info.price_output, info.price_cache_read, info.price_cache_write):
             if price is not None and price > PRICE_MOST:
-                raise UsageError(N_("A price is at most {most} dollars for a million tokens, not {value}."), most=PRICE_MOST, value=price)
+                raise UsageError(
+                    N_("A price is at most {most} dollars for a million tokens, not {value}."),
+                    most=PRICE_MOST,
+                    value=price,
+                )
         stored = info.model_copy(update={"source": "user"})
         await self._context.repos.models.save(stored)
         self._changed(info)

@@ -104,7 +104,8 @@ class OwnToolService:
         return OwnToolSource(found.name, found.sha256, files.source(found))
 
     async def confirm(self, file: str, sha256: str) -> OwnToolFile:
-        """Load the file with this hash now and at each opening. One that fails to load is still confirmed, as ``broken``.
+        """Load the file with this hash now and at each opening. One that fails to load is still confirmed, as
+        ``broken``.
 
         Raises:
             ConflictError: the file has changed since it was reviewed.
@@ -113,7 +114,9 @@ class OwnToolService:
         async with self._changing:
             found = await self._file(file)
             if found.sha256 != sha256.strip().lower():
-                raise ConflictError(N_("The file {name} is not the one you reviewed: it changed. Review it again."), name=file)
+                raise ConflictError(
+                    N_("The file {name} is not the one you reviewed: it changed. Review it again."), name=file
+                )
             self._drop(file)
             # Run it before storing: a file that crashes the program is then not run at the next opening.
             await self._load(found)
@@ -137,9 +140,13 @@ class OwnToolService:
             confirmed = await self._confirmed()
             if file not in confirmed:
                 raise NotFoundError(
-                    N_("No file {name} was confirmed. Confirmed: {names}."), name=file, names=", ".join(sorted(confirmed)) or _("none")
+                    N_("No file {name} was confirmed. Confirmed: {names}."),
+                    name=file,
+                    names=", ".join(sorted(confirmed)) or _("none"),
                 )
-            await self._context.settings.update(confirmed_tools={name: digest for name, digest in confirmed.items() if name != file})
+            await self._context.settings.update(
+                confirmed_tools={name: digest for name, digest in confirmed.items() if name != file}
+            )
             self._drop(file)
         self._context.bus.changed("tool", file)
 
@@ -166,7 +173,9 @@ class OwnToolService:
             if name not in wanted or wanted[name].sha256 != loaded.sha256 or loaded.error is not None:
                 self._drop(name)
         missing = [file for name, file in wanted.items() if name not in self._loaded]
-        described = dict(zip((file.name for file in missing), await asyncio.gather(*map(self._describe, missing)), strict=True))
+        described = dict(
+            zip((file.name for file in missing), await asyncio.gather(*map(self._describe, missing)), strict=True)
+        )
         for name, file in wanted.items():
             if name not in self._loaded:
                 self._register(file, described[name])
@@ -231,4 +240,6 @@ class OwnToolService:
             if file.name == name:
                 return file
         names = ", ".join(file.name for file in found) or _("none")
-        raise NotFoundError(N_("There is no file {name} in {folder}. Files: {names}."), name=name, folder=self.folder, names=names)
+        raise NotFoundError(
+            N_("There is no file {name} in {folder}. Files: {names}."), name=name, folder=self.folder, names=names
+        )

@@ -71,7 +71,9 @@ class PermissionService:
             if same is None:
                 new.append(rule)
         if len(kept) + len(new) > limits.RULES:
-            raise LimitError(N_("There can be {most} rules, and there are {count}."), most=limits.RULES, count=len(kept))
+            raise LimitError(
+                N_("There can be {most} rules, and there are {count}."), most=limits.RULES, count=len(kept)
+            )
         if new or confirmed:
             await self._context.repos.rules.save(*new, *confirmed)
             await self._changed()
@@ -120,18 +122,25 @@ class PermissionService:
         if read.section:
             if read.section not in sections:
                 raise UsageError(
-                    N_("There is no section {name}. Sections: {names}"), code="unknown", name=read.section, names=", ".join(sections)
+                    N_("There is no section {name}. Sections: {names}"),
+                    code="unknown",
+                    name=read.section,
+                    names=", ".join(sections),
                 )
             return ""
         of_server = f"{read.name}__" if read.name.startswith(MCP) else ""
-        if read.name in sections or any(glob.word_covers(read.name, tool) or (of_server and tool.startswith(of_server)) for tool in tools):
+        if read.name in sections or any(
+            glob.word_covers(read.name, tool) or (of_server and tool.startswith(of_server)) for tool in tools
+        ):
             return ""
         if read.name.startswith(MCP):
             server = read.name.removeprefix(MCP).partition("__")[0]
             return "" if "*" in server else server
         near = closest(read.name, [*tools, *sections])
         if near:
-            raise UsageError(N_("There is no tool {name}. Closest: {names}"), code="unknown", name=read.name, names=", ".join(near))
+            raise UsageError(
+                N_("There is no tool {name}. Closest: {names}"), code="unknown", name=read.name, names=", ".join(near)
+            )
         raise UsageError(N_("There is no tool {name}. All of them: atelier tools list"), code="unknown", name=read.name)
 
     async def unmatchable(self, texts: Iterable[str]) -> dict[str, CallText]:
@@ -187,14 +196,19 @@ class PermissionService:
             described = registry.prepare(found, arguments).described
         except InvalidArgumentsError as error:
             raise UsageError(
-                N_("The arguments do not fit {tool}. {problems}"), code=error.code, tool=tool, problems=error.explained(number)
+                N_("The arguments do not fit {tool}. {problems}"),
+                code=error.code,
+                tool=tool,
+                problems=error.explained(number),
             ) from None
         agent_id = (await self.agent(agent)).id if agent else ""
         if workflow_id:
             workspace = workspace or (await self._context.repos.workflows.get(workflow_id)).workspace
         folder = first(really(tuple(workspace)))
         active = (rule for rule in await self.rules() if not rule.held)
-        holding = tuple(rule for rule in active if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id, folder=folder))
+        holding = tuple(
+            rule for rule in active if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id, folder=folder)
+        )
         state = await self._state(mode, workspace, holding, agent_id)
         own = (self._context.datadir.root.resolve().as_posix(),)
         if unreachable(state, found, described) is not None:
@@ -225,12 +239,17 @@ class PermissionService:
         texts = set(texts)
         if asked.reason == Concern.REPOSITORY:
             return texts == set(asked.always)
-        state = await self._state(ApprovalMode.MANUAL, (await self._context.repos.workflows.get(asked.workflow_id)).workspace, ())
+        state = await self._state(
+            ApprovalMode.MANUAL, (await self._context.repos.workflows.get(asked.workflow_id)).workspace, ()
+        )
         described = Call(Effect(asked.effect or Effect.EXECUTE), Risk(asked.risk), asked.kind, subjects=asked.subjects)
         intent = _intent(asked.tool, asked.section, described, asked.arguments, server=asked.server)
         about = await in_tool_thread(facts, state, intent, described, repaired=False)
         rules = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in texts)
-        return decide([Level(rules, state.approvals)], about).reason in ("rule", *(concern.value for concern in about.concerns))
+        return decide([Level(rules, state.approvals)], about).reason in (
+            "rule",
+            *(concern.value for concern in about.concerns),
+        )
 
     async def preview(self, path: Path) -> tuple[Line, ...]:
         """Return what each line of another program's file becomes; nothing is stored.
@@ -246,12 +265,19 @@ class PermissionService:
         try:
             text = await asyncio.to_thread(_read, path)
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(N_("{path} cannot be read: {reason}"), path=path, reason=getattr(error, "strerror", None) or error) from None
+            raise UsageError(
+                N_("{path} cannot be read: {reason}"), path=path, reason=getattr(error, "strerror", None) or error
+            ) from None
         lines = rule_import.read(text)
         never = await self.unmatchable(rule.text for line in lines for rule in line.rules)
-        return tuple(replace(line, warning=next((never[rule.text] for rule in line.rules if rule.text in never), None)) for line in lines)
+        return tuple(
+            replace(line, warning=next((never[rule.text] for rule in line.rules if rule.text in never), None))
+            for line in lines
+        )
 
-    async def import_(self, path: Path, *, scope: RuleScope = RuleScope.ALWAYS, scope_id: str = "") -> tuple[PermissionRule, ...]:
+    async def import_(
+        self, path: Path, *, scope: RuleScope = RuleScope.ALWAYS, scope_id: str = ""
+    ) -> tuple[PermissionRule, ...]:
         """Store the rules of a file unless they conflict with existing ones; return the new ones."""
         known = {_place(rule): rule for rule in await self.rules()}
         new: dict[tuple[str, str, str], PermissionRule] = {}
@@ -259,7 +285,9 @@ class PermissionService:
             for rule in line.rules:
                 placed = rule.model_copy(update={"scope": scope, "scope_id": scope_id})
                 other = new.get(_place(placed))
-                if _place(placed) not in known and (other is None or other.action.strictness < placed.action.strictness):
+                if _place(placed) not in known and (
+                    other is None or other.action.strictness < placed.action.strictness
+                ):
                     new[_place(placed)] = placed
         return await self.add(*new.values())
 
@@ -291,21 +319,31 @@ class PermissionService:
         if rule.scope is RuleScope.FOLDER and not Path(rule.scope_id).is_absolute():
             raise UsageError(N_("A workspace folder must be an absolute path, not {path}."), path=rule.scope_id)
         if both := set(rule.match) & set(rule.not_match):
-            raise UsageError(N_("“{example}” cannot be both covered and not covered."), code="contradicts", example=min(both))
+            raise UsageError(
+                N_("“{example}” cannot be both covered and not covered."), code="contradicts", example=min(both)
+            )
         if read.argument is None:
             return
         for example, wanted in [*((each, True) for each in rule.match), *((each, False) for each in rule.not_match)]:
             if covers_example(read, example) is not wanted:
-                message = N_("The rule “{rule}” does not cover “{example}”.") if wanted else N_("The rule “{rule}” covers “{example}”.")
+                message = (
+                    N_("The rule “{rule}” does not cover “{example}”.")
+                    if wanted
+                    else N_("The rule “{rule}” covers “{example}”.")
+                )
                 raise UsageError(message, code="example", rule=rule.text, example=example)
 
-    async def _state(self, mode: ApprovalMode, workspace: Sequence[str], rules: tuple[PermissionRule, ...], agent_id: str = "") -> RunState:
+    async def _state(
+        self, mode: ApprovalMode, workspace: Sequence[str], rules: tuple[PermissionRule, ...], agent_id: str = ""
+    ) -> RunState:
         from atelier_desk.engine.run.reducer.state import RunState
 
         settings = await self._context.settings.get()
         policy = ApprovalPolicy(**{**settings.approvals.__dict__, "rules": rules}, mode=mode)
         nobody = AgentConfig(name="-", provider="-", model="-")
-        return RunState(run_id="", workflow_id="", agent_id=agent_id, agent=nobody, approvals=policy, workspace=tuple(workspace))
+        return RunState(
+            run_id="", workflow_id="", agent_id=agent_id, agent=nobody, approvals=policy, workspace=tuple(workspace)
+        )
 
 
 def _followed(rule: PermissionRule) -> PermissionRule:
@@ -346,7 +384,9 @@ def _place(rule: PermissionRule) -> tuple[str, str, str]:
     return rule.text, rule.scope.value, rule.scope_id
 
 
-def _intent(tool: str, section: str, described: Call, arguments: dict[str, object], *, server: str = "") -> ToolCallStarted:
+def _intent(
+    tool: str, section: str, described: Call, arguments: dict[str, object], *, server: str = ""
+) -> ToolCallStarted:
     from atelier_desk.domain.events.run import ToolCallStarted
 
     return ToolCallStarted(

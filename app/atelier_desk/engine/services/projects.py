@@ -174,7 +174,9 @@ class ProjectService:
         self._announce(project_id)
         return count
 
-    async def ingest(self, project_id: str, paths: Sequence[str] = (), *, force: bool = False, emptied: bool = False) -> None:
+    async def ingest(
+        self, project_id: str, paths: Sequence[str] = (), *, force: bool = False, emptied: bool = False
+    ) -> None:
         """Index a project in the background, or only these files and folders (relative to its root, or absolute).
 
         ``force`` reads unchanged files again; with ``emptied`` an empty folder is accepted, and its indexed files are
@@ -186,9 +188,13 @@ class ProjectService:
         self.waits = False
         await self._ingest(project_id, paths, force=force, emptied=emptied)
 
-    async def _ingest(self, project_id: str, paths: Sequence[str] = (), *, force: bool = False, emptied: bool = False) -> None:
+    async def _ingest(
+        self, project_id: str, paths: Sequence[str] = (), *, force: bool = False, emptied: bool = False
+    ) -> None:
         project = await self._repo.get(project_id)
-        await self._ingestions.start(project, [project_files.relative_path(project, path) for path in paths], force=force, emptied=emptied)
+        await self._ingestions.start(
+            project, [project_files.relative_path(project, path) for path in paths], force=force, emptied=emptied
+        )
         if project.watched:
             self._ingestions.watch(project)
 
@@ -207,7 +213,9 @@ class ProjectService:
         if yes:
             problem = await self._repo.problem(project_id, below)
             if below not in project.readable and (problem is None or not problem.secret):
-                raise UsageError(N_("{path} was not skipped as a secret, so it needs no permission."), path=below or project.root)
+                raise UsageError(
+                    N_("{path} was not skipped as a secret, so it needs no permission."), path=below or project.root
+                )
             known.append(below)
         elif len(known) == len(project.readable):
             raise UsageError(N_("Nobody allowed {path} to be indexed."), path=below or project.root)
@@ -241,7 +249,9 @@ class ProjectService:
             UsageError: no embedder is configured.
         """
         if self._embedder() is None:
-            raise UsageError(N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder")
+            raise UsageError(
+                N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder"
+            )
         self.waits = False
         await self._ingestions.embed(await self._repo.get(project_id), kinds, force=force)
 
@@ -288,7 +298,9 @@ class ProjectService:
                 and not self._is_own(each)
             ]
 
-        return [ProjectOffer(folder=str(each), name=free_name(each.name, known)) for each in await in_tool_thread(fresh)]
+        return [
+            ProjectOffer(folder=str(each), name=free_name(each.name, known)) for each in await in_tool_thread(fresh)
+        ]
 
     async def answer(self, folder: str, yes: bool) -> Project | None:
         """Store a person's answer about a folder; if yes, it becomes a project and is indexed in the background.
@@ -312,7 +324,9 @@ class ProjectService:
         """Resume unfinished work, and watch the watched projects."""
         await self._finish_deletions()
         for project in await self._repo.list():
-            if project.pending or (project.watched and project.loaded and project.ingested_at is not None and project.root):
+            if project.pending or (
+                project.watched and project.loaded and project.ingested_at is not None and project.root
+            ):
                 await self._read_on(project)
         if self.waits:
             for project in await self._repo.list():
@@ -342,7 +356,11 @@ class ProjectService:
         await self._repo.get(project_id)
         index = await self._indexes.get(project_id)
         folder = under.strip("/")
-        found = [each for each in await in_tool_thread(index.all) if each.kind in FILE_KINDS and project_files.is_inside(each.path, folder)]
+        found = [
+            each
+            for each in await in_tool_thread(index.all)
+            if each.kind in FILE_KINDS and project_files.is_inside(each.path, folder)
+        ]
         return [shown(each, project_id) for each in sorted(found, key=lambda each: each.path)[:limit]]
 
     async def entity(self, entity_id: str) -> Entity:
@@ -354,7 +372,9 @@ class ProjectService:
             NotFoundError: there is none.
         """
         project, index = await self._home(entity_id)
-        found = await self._repo.entities([entity_id], project.id, text=True) if index.get(entity_id) is not None else []
+        found = (
+            await self._repo.entities([entity_id], project.id, text=True) if index.get(entity_id) is not None else []
+        )
         if not found:
             raise NotFoundError(N_("There is no entity {id}."), id=entity_id[:80])
         entity = found[0]
@@ -364,18 +384,23 @@ class ProjectService:
                 lines = text.split("\n")[first - 1 : last]
                 return entity.model_copy(update={"text": "\n".join(lines)[:TEXT]})
         if entity.kind is EntityKind.DOCUMENT and entity.language in DOCUMENTS:
-            return entity.model_copy(update={"text": (await self._sections(index, project.id, entity.path))[:TEXT] or entity.text})
+            return entity.model_copy(
+                update={"text": (await self._sections(index, project.id, entity.path))[:TEXT] or entity.text}
+            )
         return entity
 
     async def _sections(self, index: ProjectIndex, project_id: str, path: str) -> str:
         """Return the indexed text of a non-text document, section by section."""
         found = [index.get(each) for each in index.of_file(file_key(project_id, path))]
         sections = sorted(
-            (each for each in found if each is not None and each.kind == EntityKind.SECTION), key=lambda each: each.start_line
+            (each for each in found if each is not None and each.kind == EntityKind.SECTION),
+            key=lambda each: each.start_line,
         )
         texts = await self._repo.texts([each.id for each in sections])
         parts = [(each.name, texts.get(each.id, "").strip()) for each in sections]
-        return "\n\n".join(text if " ".join(text.split()).startswith(name) else f"{name}\n{text}".strip() for name, text in parts)
+        return "\n\n".join(
+            text if " ".join(text.split()).startswith(name) else f"{name}\n{text}".strip() for name, text in parts
+        )
 
     async def find(
         self,
@@ -412,8 +437,8 @@ class ProjectService:
         *,
         reads: Callable[[str], bool] = lambda path: True,
     ) -> tuple[builtins.list[Entity], int]:
-        """Return entities of a kind that meet conditions, and their number; see ``knowledge.projects.query``. Unreadable
-        paths are excluded.
+        """Return entities of a kind that meet conditions, and their number; see ``knowledge.projects.query``.
+        Unreadable paths are excluded.
 
         Raises:
             UsageError: an unknown field or operator.
@@ -470,7 +495,14 @@ class ProjectService:
         if index.get(entity_id) is None:
             raise NotFoundError(N_("There is no entity {id}."), id=entity_id[:80])
         return await in_tool_thread(
-            around, index, project.id, entity_id, tuple(map(RelationKind, relations)), Direction(direction), depth, limit
+            around,
+            index,
+            project.id,
+            entity_id,
+            tuple(map(RelationKind, relations)),
+            Direction(direction),
+            depth,
+            limit,
         )
 
     async def among(self, entity_ids: Sequence[str], touching: Sequence[str] = ()) -> builtins.list[Relation]:
@@ -489,8 +521,8 @@ class ProjectService:
         return [relation(each) for each in await in_tool_thread(index.among, entity_ids, frozenset(touching))]
 
     async def source(self, entity_id: str) -> tuple[str, int, int]:
-        """Return the present text of an entity's file (for a notebook its joined cells), and the entity's first and last
-        line.
+        """Return the present text of an entity's file (for a notebook its joined cells), and the entity's first and
+        last line.
 
         0 for the whole file.
 

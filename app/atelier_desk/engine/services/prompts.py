@@ -72,10 +72,16 @@ class PromptService:
         if other is not None and other.id != id:
             raise ConflictError(NAME_IN_USE, name=draft.name)
         if old is None and len(await repo.list()) >= limits.PROMPTS:
-            raise LimitError(N_("There are already {most} prompts, the maximum. Delete one first."), most=limits.PROMPTS)
+            raise LimitError(
+                N_("There are already {most} prompts, the maximum. Delete one first."), most=limits.PROMPTS
+            )
         now = self._context.clock.now()
         # Pasted text may contain lone surrogates, which databases refuse.
-        values = {**{name: sanitized(text) for name, text in draft.model_dump().items()}, "tainted": tainted, "updated_at": now}
+        values = {
+            **{name: sanitized(text) for name, text in draft.model_dump().items()},
+            "tainted": tainted,
+            "updated_at": now,
+        }
         prompt = old.model_copy(update=values) if old is not None else Prompt(**values, created_at=now)
         return await self._save(prompt)
 
@@ -106,7 +112,8 @@ class PromptService:
         return prompt_file.write(await self.get(prompt_id))
 
     async def import_text(self, text: str, file: str, on_conflict: OnConflict | str = OnConflict.RENAME) -> Imported:
-        """Store the prompt of a file, Atelier's own or another program's; ``file`` is its path, the default for the name.
+        """Store the prompt of a file, Atelier's own or another program's; ``file`` is its path, the default for the
+        name.
 
         Text that an agent wrote to the file after reading outside content does not count as reviewed.
 
@@ -145,7 +152,9 @@ class PromptService:
         values = arguments.values_of(given, [each.name for each in arguments.variables(prompt.content)])
         use = SkillUse(name=prompt.name, digest=digest(prompt.content.encode()))
         read = next(iter(prompt.tainted), "")
-        return Invocation(kind="prompt", use=use, source="", text=_filled(prompt, values), arguments=given.strip(), read=read)
+        return Invocation(
+            kind="prompt", use=use, source="", text=_filled(prompt, values), arguments=given.strip(), read=read
+        )
 
     async def _free_name(self, name: str) -> str:
         names_in_use = {prompt.name.casefold() for prompt in await self.list()}
@@ -165,11 +174,17 @@ def _filled(prompt: Prompt, values: Mapping[str, str]) -> str:
     known = {each.name: each.default for each in arguments.variables(prompt.content)}
     if unknown := [name for name in values if name not in known]:
         raise UsageError(
-            UNKNOWN, code="unknown_variable", name=prompt.name, unknown=", ".join(unknown), names=", ".join(known) or _("none")
+            UNKNOWN,
+            code="unknown_variable",
+            name=prompt.name,
+            unknown=", ".join(unknown),
+            names=", ".join(known) or _("none"),
         )
     if missing := [name for name, default in known.items() if default is None and name not in values]:
         example = " ".join(f"{name}=…" for name in missing)
-        raise UsageError(MISSING, code="missing_variables", name=prompt.name, missing=", ".join(missing), example=example)
+        raise UsageError(
+            MISSING, code="missing_variables", name=prompt.name, missing=", ".join(missing), example=example
+        )
     length = arguments.length_with(prompt.content, values)
     if length > limits.MESSAGE:
         message = N_("The prompt has {length} characters with its variables filled in; at most {most} are allowed.")

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, StorageError, UsageError
 from atelier_desk.domain.imported_data import HeldGrant, HeldKind
-from atelier_desk.domain.provider import HEADER_NAME, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth, header_variable
+from atelier_desk.domain.provider import (
+    HEADER_NAME,
+    ModelInfo,
+    ProviderConfig,
+    ProviderDraft,
+    ProviderHealth,
+    header_variable,
+)
 from atelier_desk.domain.settings import MOST_FORMER_NAMES
 from atelier_desk.engine.importing.imported_grants import not_confirmed, of_provider, waits
 from atelier_desk.engine.services.common import checks
@@ -29,7 +36,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-OWN_HEADERS = frozenset({"accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding"})
+OWN_HEADERS = frozenset(
+    {"accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding"}
+)
 """Headers set by the program itself, not by the user."""
 
 
@@ -68,8 +77,11 @@ class ProviderService:
         if config.name not in known and not config.has_key:
             await self._delete_secrets(config)  # a kill or a full disk can have left secrets of a former one
         await self._context.repos.providers.save(config)
-        if config.name in (await self._context.settings.get()).provider_names:  # the former holder of the name is no longer found by it
-            await self._context.settings.update(provider_names=lambda names: {was: now for was, now in names.items() if was != config.name})
+        # the former holder of the name is no longer found by it
+        if config.name in (await self._context.settings.get()).provider_names:
+            await self._context.settings.update(
+                provider_names=lambda names: {was: now for was, now in names.items() if was != config.name}
+            )
         await self._release(config)
         if config.name in known:
             await self._delete_header_secrets(known[config.name], keep=config)
@@ -124,7 +136,9 @@ class ProviderService:
         name = config.name
         users = [agent.name for agent in await self._context.repos.agents.list() if agent.config.provider == name]
         if users:
-            raise ConflictError(N_("The provider {name} is used by: {agents}."), code="in_use", name=name, agents=", ".join(users))
+            raise ConflictError(
+                N_("The provider {name} is used by: {agents}."), code="in_use", name=name, agents=", ".join(users)
+            )
         await self._context.settings.update(
             last_model=lambda model: "" if model.startswith(f"{name}/") else model,
             # the next provider with this name is a different one
@@ -155,7 +169,10 @@ class ProviderService:
         offered = await (await self.provider(name)).list_models()
         stored = {info.name: info for info in await self._context.repos.models.list(config.name)}
         if not offered:
-            offered = [merge_profile(config.kind, ModelInfo(provider=config.name, name=model), own=is_own(config)) for model in stored]
+            offered = [
+                merge_profile(config.kind, ModelInfo(provider=config.name, name=model), own=is_own(config))
+                for model in stored
+            ]
         listed = await self._context.models.listed()
         return [with_learned(listed.applied(config, info), stored.get(info.name)) for info in offered]
 
@@ -208,7 +225,10 @@ class ProviderService:
         """
         config = await self.get(name)
         await self.save(config.model_copy(update={"headers": {**config.headers, **dict.fromkeys(values, "")}}))
-        kept = [await asyncio.to_thread(self._context.vault.set_header, config.name, header, value) for header, value in values.items()]
+        kept = [
+            await asyncio.to_thread(self._context.vault.set_header, config.name, header, value)
+            for header, value in values.items()
+        ]
         await self._close(config.name)
         return all(kept)
 
@@ -251,7 +271,9 @@ class ProviderService:
         async with self._lock:
             config = await self.confirmed(name)
             if not config.enabled:
-                raise UsageError(N_("The provider {name} is disabled; enable it in the settings."), code="disabled", name=name)
+                raise UsageError(
+                    N_("The provider {name} is disabled; enable it in the settings."), code="disabled", name=name
+                )
             if config.name not in self._open:
                 from atelier_desk.llm.factory import create_provider
 
@@ -351,18 +373,28 @@ def _renamed(old: str, new: str) -> dict[str, Callable[[Any], Any]]:
 
     def held(grants: tuple[HeldGrant, ...]) -> tuple[HeldGrant, ...]:
         mine = (HeldKind.PROVIDER, old)
-        return tuple(each.model_copy(update={"name": new}) if (each.kind, each.name) == mine else each for each in grants)
+        return tuple(
+            each.model_copy(update={"name": new}) if (each.kind, each.name) == mine else each for each in grants
+        )
 
     def models(known: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(map(model, known))
 
-    return {"provider_names": names, "favourite_models": models, "recent_models": models, "last_model": model, "held": held}
+    return {
+        "provider_names": names,
+        "favourite_models": models,
+        "recent_models": models,
+        "last_model": model,
+        "held": held,
+    }
 
 
 def _check(config: ProviderConfig) -> None:
     """Refuse invalid configurations: the built-in name for another kind, an invalid URL or variable name."""
     if (config.name == builtin_type().kind) != provider_type(config.kind).builtin:
-        raise UsageError(N_("The name local and the kind local belong together: there is one built-in provider."), code="builtin")
+        raise UsageError(
+            N_("The name local and the kind local belong together: there is one built-in provider."), code="builtin"
+        )
     checks.build(ProviderConfig, _("provider"), **config.model_dump())
     if config.base_url:
         from atelier_desk.llm.wire.transport import checked_base_url
@@ -382,7 +414,8 @@ def _check(config: ProviderConfig) -> None:
             )  # fmt: skip
         if form and not header_variable(form):
             raise UsageError(
-                N_("The value of the header {header} is kept in the keyring or named as $VARIABLE, never stored as text."),
+                N_("The value of the header {header} is kept in the keyring or named as $VARIABLE, never stored "
+                    "as text."),
                 code="invalid_header", header=header,
             )  # fmt: skip
     if len({header.lower() for header in config.headers}) < len(config.headers):

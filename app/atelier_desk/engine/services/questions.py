@@ -17,7 +17,11 @@ from atelier_desk.support.i18n import N_
 
 SEEN_STEP_MS = 60_000
 """Maximum milliseconds counted per ``seen`` report: screens report about once a second, so more means suspension."""
-ENDS = {QuestionStatus.ANSWERED: N_("answered"), QuestionStatus.SKIPPED: N_("skipped"), QuestionStatus.TIMEOUT: N_("timed out")}
+ENDS = {
+    QuestionStatus.ANSWERED: N_("answered"),
+    QuestionStatus.SKIPPED: N_("skipped"),
+    QuestionStatus.TIMEOUT: N_("timed out"),
+}
 """How a closed question ended, for people."""
 
 
@@ -69,14 +73,20 @@ class QuestionService:
                 ),
                 code="secret", server=asked.spec.asker.server if asked.spec.asker is not None else "",
             )  # fmt: skip
-        return await self._finish(asked, QuestionStatus.ANSWERED, answer.selected_options, answer.text_response, go_on=go_on)
+        return await self._finish(
+            asked, QuestionStatus.ANSWERED, answer.selected_options, answer.text_response, go_on=go_on
+        )
 
-    async def answer_with(self, question_id: str, options: Sequence[str] = (), text: str = "", *, go_on: bool = True) -> UserQuestion:
+    async def answer_with(
+        self, question_id: str, options: Sequence[str] = (), text: str = "", *, go_on: bool = True
+    ) -> UserQuestion:
         """Like ``answer`` with plain values: options by id, label or number from 1."""
         asked = await self._open(question_id)
         if len(text) > limits.QUESTION_TEXT_RESPONSE:
             raise LimitError(
-                N_("A text answer has at most {most} characters, not {length}."), most=limits.QUESTION_TEXT_RESPONSE, length=len(text)
+                N_("A text answer has at most {most} characters, not {length}."),
+                most=limits.QUESTION_TEXT_RESPONSE,
+                length=len(text),
             )
         try:
             answer = QuestionAnswer(selected_options=resolve_options(asked, options), text_response=text)
@@ -117,11 +127,21 @@ class QuestionService:
     async def _open(self, question_id: str) -> UserQuestion:
         asked = await self.get(question_id)
         if asked.status is not QuestionStatus.PENDING:
-            raise ConflictError(N_("The question is no longer open: {status}."), code="not_pending", status=UsageError(ENDS[asked.status]))
+            raise ConflictError(
+                N_("The question is no longer open: {status}."),
+                code="not_pending",
+                status=UsageError(ENDS[asked.status]),
+            )
         return asked
 
     async def _finish(
-        self, asked: UserQuestion, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "", *, go_on: bool = True
+        self,
+        asked: UserQuestion,
+        status: QuestionStatus,
+        selected: tuple[str, ...] = (),
+        text: str = "",
+        *,
+        go_on: bool = True,
     ) -> UserQuestion:
         await self._context.runs.answering.answer_question(asked.id, status, selected, text, go_on=go_on)
         self._context.bus.changed("question", asked.id)
@@ -146,5 +166,9 @@ def resolve_options(asked: UserQuestion, given: Sequence[str]) -> tuple[str, ...
     ids = {option.id: option.id for option in options}
     labels = {option.label.casefold(): option.id for option in options}
     numbers = {str(number): option.id for number, option in enumerate(options, 1)}
-    chosen = [ids.get(one) or labels.get(one.casefold()) or numbers.get(one) or one for one in (each.strip() for each in given) if one]
+    chosen = [
+        ids.get(one) or labels.get(one.casefold()) or numbers.get(one) or one
+        for one in (each.strip() for each in given)
+        if one
+    ]
     return tuple(dict.fromkeys(chosen))

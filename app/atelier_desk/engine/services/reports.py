@@ -55,14 +55,18 @@ class ReportService:
         size = len(text.encode("utf-8"))
         old = await self._existing(workflow_id, name)
         if old is None:
-            report = Report(workflow_id=workflow_id, name=name, size=size, author=_("You"), created_at=now, updated_at=now)
+            report = Report(
+                workflow_id=workflow_id, name=name, size=size, author=_("You"), created_at=now, updated_at=now
+            )
         else:
             report = old.model_copy(update={"size": size, "updated_at": now})
         stored = await self._context.repos.reports.save(report, text)
         self._context.bus.changed("report", workflow_id)
         return stored
 
-    async def check_all(self, progress: Callable[[int, int], None] | None = None) -> tuple[int, builtins.list[StorageError]]:
+    async def check_all(
+        self, progress: Callable[[int, int], None] | None = None
+    ) -> tuple[int, builtins.list[StorageError]]:
         """Read every report of every workflow. Returns their number, and an error for each missing or damaged one."""
         return await self._context.repos.reports.check_all(progress)
 
@@ -90,4 +94,6 @@ class ReportService:
 
 def _check_length(text: str) -> None:
     if len(text) > limits.REPORT:
-        raise LimitError(N_("A report has at most {most} characters, not {length}."), most=limits.REPORT, length=len(text))
+        raise LimitError(
+            N_("A report has at most {most} characters, not {length}."), most=limits.REPORT, length=len(text)
+        )

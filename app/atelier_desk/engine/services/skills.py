@@ -104,7 +104,9 @@ class SkillService:
         taken: dict[str, str] = {}
         rows = []
         for each in sorted(found, key=lambda each: order[each.kind]):
-            row = ListedSkill(each, trusted=decided.get(each.root) if each.scope == "project" else True, on=each.file not in off)
+            row = ListedSkill(
+                each, trusted=decided.get(each.root) if each.scope == "project" else True, on=each.file not in off
+            )
             if row.usable:
                 winner = taken.setdefault(each.name, each.file)
                 row = row if winner == each.file else ListedSkill(each, trusted=row.trusted, shadowed_by=winner)
@@ -113,7 +115,11 @@ class SkillService:
 
     async def callable(self, folders: Sequence[str]) -> builtins.list[ListedSkill]:
         """Return what a person can call with ``/``, by name."""
-        rows = [row for row in await self.list(folders) if row.usable and row.found.text is not None and row.found.text.by_person]
+        rows = [
+            row
+            for row in await self.list(folders)
+            if row.usable and row.found.text is not None and row.found.text.by_person
+        ]
         return sorted(rows, key=lambda row: row.name)
 
     async def files_by_name(self, folders: Sequence[str] | None = None) -> dict[str, str]:
@@ -136,7 +142,9 @@ class SkillService:
             log.warning("skills could not be listed", exc_info=True)
             return ()
         return tuple(
-            SkillFacts(name=row.name, description=_skill_text(row.found.text), folder=row.found.folder, scope=row.found.scope)
+            SkillFacts(
+                name=row.name, description=_skill_text(row.found.text), folder=row.found.folder, scope=row.found.scope
+            )
             for row in rows
             if row.usable and row.found.text is not None and row.found.kind == "skill" and row.found.text.by_model
         )
@@ -185,7 +193,9 @@ class SkillService:
         """Enable or disable a skill, by file."""
         if on is (file in (await self._context.settings.get()).skills_off):
             last = () if on else (file,)
-            await self._context.settings.update(skills_off=lambda off: (*(each for each in off if each != file), *last)[-OFF_MOST:])
+            await self._context.settings.update(
+                skills_off=lambda off: (*(each for each in off if each != file), *last)[-OFF_MOST:]
+            )
             self._context.bus.changed("file", "")
 
     async def add(self, folder: str) -> FoundSkill:
@@ -202,7 +212,9 @@ class SkillService:
     async def overview(self) -> builtins.list[SkillLocation]:
         """Return the user's own first, then those of each workflow folder; empty folders are omitted."""
         workflows = await self._context.repos.workflows.list()
-        folders = builtins.list(dict.fromkeys(folder for workflow in workflows for folder in workflow.workspace))[:MOST_FOLDERS]
+        folders = builtins.list(dict.fromkeys(folder for workflow in workflows for folder in workflow.workspace))[
+            :MOST_FOLDERS
+        ]
         decided = await self._context.files.trusted(folders)
         places = [SkillLocation("", tuple(await self.list()))]
         for folder in folders:
@@ -263,13 +275,21 @@ class SkillService:
 
         here = really(tuple(folders))
         await self._context.repos.settings.refuse_damaged()
-        held = [rule for rule in await self._context.repos.rules.list() if rule.scope is not RuleScope.FOLDER or rule.scope_id in here]
+        held = [
+            rule
+            for rule in await self._context.repos.rules.list()
+            if rule.scope is not RuleScope.FOLDER or rule.scope_id in here
+        ]
         denials = Denials(path_denials.bans(held), [*folders], home_folder())
         roots = [self._context.workspace_files.root(each) for each in where]
-        text = _bounded(await in_tool_thread(file_references.included, text, roots, is_secret_name, denials), found.file)
+        text = _bounded(
+            await in_tool_thread(file_references.included, text, roots, is_secret_name, denials), found.file
+        )
         use = SkillUse(name=row.name, folder=await _folder(found), digest=digest(said.body.encode()))
         read = await in_tool_thread(self._context.workspace_files.marks.of, found.file)
-        return Invocation(kind=found.kind, use=use, source=found.file, text=text, arguments=given.strip(), read=next(iter(read), ""))
+        return Invocation(
+            kind=found.kind, use=use, source=found.file, text=text, arguments=given.strip(), read=next(iter(read), "")
+        )
 
     async def activate(self, name: str, folders: Sequence[str]) -> OpenedSkill:
         """Return a skill's present instructions for a model.
@@ -279,7 +299,12 @@ class SkillService:
         """
         rows = [row for row in await self.list(folders) if row.found.kind == "skill"]
         row = next(
-            (row for row in rows if row.name == name and row.usable and row.found.text is not None and row.found.text.by_model), None
+            (
+                row
+                for row in rows
+                if row.name == name and row.usable and row.found.text is not None and row.found.text.by_model
+            ),
+            None,
         )
         if row is None:
             raise _refused(name, rows)
@@ -307,7 +332,9 @@ def _within(path: str, folders: Iterable[str]) -> bool:
 
 def _skill_text(said: Text) -> str:
     """Return the description for models, with the file patterns it is for."""
-    return f"{said.description} (Only for work on files like {', '.join(said.paths)}.)" if said.paths else said.description
+    return (
+        f"{said.description} (Only for work on files like {', '.join(said.paths)}.)" if said.paths else said.description
+    )
 
 
 async def _folder(found: FoundSkill) -> str:
@@ -328,7 +355,10 @@ def _bounded(text: str, file: str) -> str:
 
 def _refused(name: str, rows: Sequence[ListedSkill]) -> ToolError:
     row = next((row for row in rows if row.name == name), None)
-    names = ", ".join(row.name for row in rows if row.usable and row.found.text is not None and row.found.text.by_model) or "none"
+    names = (
+        ", ".join(row.name for row in rows if row.usable and row.found.text is not None and row.found.text.by_model)
+        or "none"
+    )
     if row is None:
         why, code = "There is no skill {name}.", "unknown_skill"
     elif row.found.text is None:
@@ -340,7 +370,9 @@ def _refused(name: str, rows: Sequence[ListedSkill]) -> ToolError:
     else:
         why, code = "Only the user can call the skill {name}.", "not_yours"
     problem = row.found.problem if row is not None else None
-    return ToolError(why + " Skills: {names}. Go on without it.", code=code, name=name, names=names, problem=str(problem or ""))
+    return ToolError(
+        why + " Skills: {names}. Go on without it.", code=code, name=name, names=names, problem=str(problem or "")
+    )
 
 
 def _add(source: Path) -> FoundSkill:

@@ -52,7 +52,9 @@ class SteppingService:
             state = await self._state(row.id)
             if state is None or state.pause is not PauseReason.STEP:
                 continue
-            tools = tuple(call.intent.tool if call.intent else call.call.name for call in state.calls if call.status == "planned")
+            tools = tuple(
+                call.intent.tool if call.intent else call.call.name for call in state.calls if call.status == "planned"
+            )
             known = [self._context.registry.get_tool(name) for name in tools]
             titles = tuple(tool.title if tool is not None else "" for tool in known)
             found.append(WaitingStep(row.id, row.correlation_id or row.id, row.agent_name, row.depth, tools, titles))

@@ -27,14 +27,20 @@ class TaskService:
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
-    async def list(self, workflow_id: str, status: TaskStatus | None = None, limit: int = limits.LIST_MAX) -> list[Task]:
+    async def list(
+        self, workflow_id: str, status: TaskStatus | None = None, limit: int = limits.LIST_MAX
+    ) -> list[Task]:
         """Return tasks in pane order with display status: one with open dependencies is blocked."""
         checks.page(limit)
         tasks = await self._context.repos.tasks.by_id(workflow_id)
-        shown = [task.model_copy(update={"status": todo_rules.displayed_status(task, tasks)}) for task in tasks.values()]
+        shown = [
+            task.model_copy(update={"status": todo_rules.displayed_status(task, tasks)}) for task in tasks.values()
+        ]
         return [task for task in sorted(shown, key=_place) if status is None or task.status is status][:limit]
 
-    async def across(self, status: TaskStatus | None = None, limit: int = limits.LIST_DEFAULT, offset: int = 0) -> builtins.list[Task]:
+    async def across(
+        self, status: TaskStatus | None = None, limit: int = limits.LIST_DEFAULT, offset: int = 0
+    ) -> builtins.list[Task]:
         """Return tasks of all workflows with display status, urgent ones first, then newest.
 
         Done ones only on request.
@@ -95,7 +101,8 @@ class TaskService:
         """Change name, description, priority, dependencies, assigned agent, or duration in milliseconds."""
         unknown = sorted(set(fields) - EDITABLE)
         if unknown:
-            raise UsageError(N_("A task's {names} cannot be changed here; allowed: {allowed}."), names=", ".join(unknown),
+            raise UsageError(N_("A task's {names} cannot be changed here; allowed: {allowed}."),
+            names=", ".join(unknown),
                              allowed=", ".join(sorted(EDITABLE)))  # fmt: skip
 
         def decide(tasks: dict[str, Task]) -> list[TaskChanged]:
@@ -114,7 +121,9 @@ class TaskService:
             wanted = TaskStatus(status)
         except ValueError:
             allowed = ", ".join(each.value for each in TaskStatus)
-            raise UsageError(N_("Unknown status {status}; allowed: {allowed}."), status=status, allowed=allowed) from None
+            raise UsageError(
+                N_("Unknown status {status}; allowed: {allowed}."), status=status, allowed=allowed
+            ) from None
         now = self._context.clock.now()
 
         def decide(tasks: dict[str, Task]) -> list[TaskChanged]:
@@ -168,7 +177,9 @@ class TaskService:
             ordered = [each for each in sorted(tasks.values(), key=_place) if each.id != task_id]
             ordered.insert(ordered.index(_find(tasks, after)) + 1 if after else 0, task)
             placed = [each.model_copy(update={"position": float(number)}) for number, each in enumerate(ordered, 1)]
-            return [todo_rules.change(tasks[each.id], each) for each in placed if each.position != tasks[each.id].position]
+            return [
+                todo_rules.change(tasks[each.id], each) for each in placed if each.position != tasks[each.id].position
+            ]
 
         await self._context.journal.change_tasks(workflow_id, decide)
         return await self.get(workflow_id, task_id)

@@ -63,7 +63,11 @@ class TeamService:
     async def turns(self, workflow_id: str) -> list[Turn]:
         """Return the turns of the displayed branch, oldest first."""
         at = (await self._context.repos.workflows.get(workflow_id)).head_run_id or ""
-        runs = {run.id: run for run in await self._context.repos.runs.list(workflow_id) if run.parent_run_id is None} if at else {}
+        runs = (
+            {run.id: run for run in await self._context.repos.runs.list(workflow_id) if run.parent_run_id is None}
+            if at
+            else {}
+        )
         chain: list[Run] = []
         while at in runs:
             chain.append(runs.pop(at))
@@ -84,7 +88,11 @@ class TeamService:
     async def replay(self, workflow_id: str) -> tuple[str, list[StreamEvent]]:
         """Return the newest displayed turn, and its team's stream events so far; empty if nothing has run."""
         root = (await self._context.repos.workflows.get(workflow_id)).head_run_id
-        return (root, [event async for event in history.replay(self._context.repos, workflow_id, root)]) if root else ("", [])
+        return (
+            (root, [event async for event in history.replay(self._context.repos, workflow_id, root)])
+            if root
+            else ("", [])
+        )
 
     async def lanes(self, run_id: str, call_id: str) -> list[AgentNode]:
         """Return the sub-agents a call started, in planned order.
@@ -95,7 +103,9 @@ class TeamService:
         node = await self._node(await self._run(run_id))
         return [child for child in node.children if child.parent_call_id == call_id]
 
-    async def transcript(self, run_id: str, *, before: int | None = None, limit: int = limits.LIST_MAX) -> list[TranscriptEntry]:
+    async def transcript(
+        self, run_id: str, *, before: int | None = None, limit: int = limits.LIST_MAX
+    ) -> list[TranscriptEntry]:
         """Return the newest ``limit`` messages of one run below stream number ``before`` (None: of all), oldest first.
 
         For a sub-agent: its prompt, messages and calls, and its report.
@@ -131,7 +141,9 @@ class TeamService:
             if tape is None or min(seq, last) > tape.until:
                 links = self._context.repos.runs.links(workflow_id)
                 events, tasks, runs = await asyncio.gather(self._events(row), self._task_events(workflow_id), links)
-                tape = self._tapes[root_run_id] = RecordedRun(workflow_id, root_run_id, events, tasks, branch_of(runs, row.id), until=last)
+                tape = self._tapes[root_run_id] = RecordedRun(
+                    workflow_id, root_run_id, events, tasks, branch_of(runs, row.id), until=last
+                )
             self._tapes.move_to_end(root_run_id)
             while len(self._tapes) > MAX_RECORDINGS:
                 self._tapes.popitem(last=False)
@@ -163,4 +175,6 @@ class TeamService:
 
     async def _task_events(self, workflow_id: str) -> list[RunEvent]:
         journal = self._context.repos.journal
-        return await all_rows(lambda offset, limit: journal.of_type(workflow_id, "task_changed", offset=offset, limit=limit))
+        return await all_rows(
+            lambda offset, limit: journal.of_type(workflow_id, "task_changed", offset=offset, limit=limit)
+        )

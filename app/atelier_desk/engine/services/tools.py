@@ -55,7 +55,11 @@ class ToolService:
         from atelier_desk.tools.base import ToolCategory
 
         registry = self._context.registry
-        found = [_info(tool, section.name) for section in registry.sections.all() for tool in registry.get_tools_by_section(section.id)]
+        found = [
+            _info(tool, section.name)
+            for section in registry.sections.all()
+            for tool in registry.get_tools_by_section(section.id)
+        ]
         return found + [_info(tool, "") for tool in registry.get_tools_by_category(ToolCategory.CONTROL)]
 
     async def check(self, tool: str, arguments: Mapping[str, object]) -> None:
@@ -75,9 +79,12 @@ def _info(tool: Tool, section: str) -> ToolInfo:
     schema = tool.definition().parameters
     required = schema.get("required", ())
     parameters = tuple(
-        ParameterInfo(name, _kind(each), name in required, str(each.get("description", ""))) for name, each in schema["properties"].items()
+        ParameterInfo(name, _kind(each), name in required, str(each.get("description", "")))
+        for name, each in schema["properties"].items()
     )
-    return ToolInfo(tool.name, section, tool.description.strip(), tool.risk.value, tool.title, tool.purpose, tool.icon, parameters)
+    return ToolInfo(
+        tool.name, section, tool.description.strip(), tool.risk.value, tool.title, tool.purpose, tool.icon, parameters
+    )
 
 
 def _kind(schema: dict[str, Any]) -> str:

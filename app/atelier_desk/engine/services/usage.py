@@ -28,10 +28,13 @@ class UsageService:
         since = None
         if days > 0:
             since = datetime.combine(now.date() - timedelta(days=days - 1), datetime.min.time(), now.tzinfo)
-            since = since if zone is not None else since.replace(tzinfo=None).astimezone()  # midnight may have another UTC offset than now
+            # midnight may have another UTC offset than now
+            since = since if zone is not None else since.replace(tzinfo=None).astimezone()
         used = self._context.repos.used
         sums = {
-            (each.day, each.workflow_id, each.agent_name, each.provider, each.model): UsageSum(each.usage, each.requests, each.duration_ms)
+            (each.day, each.workflow_id, each.agent_name, each.provider, each.model): UsageSum(
+                each.usage, each.requests, each.duration_ms
+            )
             for each in await self._context.repos.history.usage(since, zone)
         }
         for row in await used.used_since(since):
@@ -40,12 +43,22 @@ class UsageService:
         names = await used.names({key[1] for key in sums})
         outside = _("Outside workflows")
         return [
-            UsageRow(day, workflow, names.get(workflow) or (_("(deleted)") if workflow else outside), agent, provider, model, total)
+            UsageRow(
+                day,
+                workflow,
+                names.get(workflow) or (_("(deleted)") if workflow else outside),
+                agent,
+                provider,
+                model,
+                total,
+            )
             for (day, workflow, agent, provider, model), total in sorted(sums.items(), key=lambda item: item[0])
         ]
 
     async def reading(self) -> tuple[int, int] | None:
-        """How many of how many workflows were read, while ``rows`` first reads those that are new to the index; None when it has all."""
+        """How many of how many workflows were read, while ``rows`` first reads those that are new to the index; None
+        when it has all.
+        """
         return self._context.repos.history.reading
 
     async def cost_since(self, since: datetime) -> float:
@@ -69,7 +82,9 @@ class UsageService:
         self._context.bus.changed("usage", month)
 
     async def allow_unpriced(self, allowed: bool = True) -> None:
-        """Send requests whose price is not known, until the month ends, although the monthly limit cannot count them; or no more."""
+        """Send requests whose price is not known, until the month ends, although the monthly limit cannot count them;
+        or no more.
+        """
         await self._context.settings.update(monthly_unpriced=month_of(self._context.clock.now()) if allowed else "")
 
     async def raise_limit(self, amount: float) -> None:

@@ -100,7 +100,13 @@ class WorkflowService:
         return WorkflowExport(self._context)
 
     async def create(
-        self, name: str = "", agent_id: str = "", workspace: tuple[str, ...] = (), *, choices: Choices | None = None, id: str = ""
+        self,
+        name: str = "",
+        agent_id: str = "",
+        workspace: tuple[str, ...] = (),
+        *,
+        choices: Choices | None = None,
+        id: str = "",
     ) -> Workflow:
         """Create a workflow; without a name it gets one from its first message. ``id`` replaces the generated one."""
         by_person = bool(name.strip())
@@ -147,7 +153,9 @@ class WorkflowService:
         """
         checks.page(limit, offset, most=None)
         only = {"archived": archived, "filed": filed, "collection": collection}
-        found = await self._context.repos.workflows.list(limit=limit, offset=offset, search=search.strip(), deleted=deleted, **only)  # type: ignore[arg-type]
+        found = await self._context.repos.workflows.list(
+            limit=limit, offset=offset, search=search.strip(), deleted=deleted, **only
+        )  # type: ignore[arg-type]
         return found
 
     async def listing(self, limit: int = limits.LIST_DEFAULT, *, archive: bool = False) -> Listing:
@@ -178,7 +186,9 @@ class WorkflowService:
 
     async def rename(self, workflow_id: str, name: str) -> Workflow:
         """Set a name chosen by a person, which no model replaces."""
-        return await self._update(workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME), named_by="person")
+        return await self._update(
+            workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME), named_by="person"
+        )
 
     async def set_archived(self, workflow_id: str, archived: bool) -> Workflow:
         """Archive or unarchive a workflow."""
@@ -263,7 +273,8 @@ class WorkflowService:
             for part in parts:
                 await artefacts.copy(workflow_id, copy.workflow.id, part)
         except StorageError:
-            await artefacts.remove(copy.workflow.id, [part.sha256 for part in parts])  # otherwise they would belong to no workflow
+            # otherwise they would belong to no workflow
+            await artefacts.remove(copy.workflow.id, [part.sha256 for part in parts])
             raise
         return await self._write(copy, name=await self._free_name(copy.workflow.name))
 
@@ -297,7 +308,9 @@ class WorkflowService:
     async def _purge(self, workflow_id: str) -> dict[str, int]:
         await self._stop(workflow_id)
         repos = self._context.repos
-        removed = await repos.workflows.purge(workflow_id, await usage_of(repos, [run.id for run in await repos.runs.list(workflow_id)]))
+        removed = await repos.workflows.purge(
+            workflow_id, await usage_of(repos, [run.id for run in await repos.runs.list(workflow_id)])
+        )
         self._drop_caches(workflow_id)
         self._context.gate.forget(workflow_id)
         self._changed(workflow_id)
@@ -311,14 +324,17 @@ class WorkflowService:
         oldest = self._context.clock.now() - timedelta(days=limits.DELETED_DAYS)
         expired = (await self._context.repos.workflows.deleted_before(oldest))[:most]
         for expired_id in expired:
-            await self._purge(expired_id)  # its undo data stays for a while: after a restore another database may know it
+            # its undo data stays for a while: after a restore another database may know it
+            await self._purge(expired_id)
         for workflow_id in {run.workflow_id for run in await self._context.repos.runs.deleted_before(oldest)}:
             await self._context.journal.purge_branches(workflow_id, oldest)
             self._transcripts.invalidate(workflow_id)
             self._changed(workflow_id)
         return len(expired)
 
-    async def transcript(self, workflow_id: str, before: int | None = None, limit: int = 100) -> builtins.list[TranscriptEntry]:
+    async def transcript(
+        self, workflow_id: str, before: int | None = None, limit: int = 100
+    ) -> builtins.list[TranscriptEntry]:
         """Return the messages before stream number ``before`` (None: newest) of the displayed branch, oldest first."""
         return await self._transcripts.read(await self.get(workflow_id), before=before, limit=limit)
 
@@ -396,9 +412,13 @@ class WorkflowService:
         before = runs.get(wanted.previous_run_id or "")
         if before is not None and before.deleted_at is not None and before.deleted_at != wanted.deleted_at:
             raise UsageError(N_("The turn before this one was deleted too. Restore that one first."))
-        together = [each.id for each in runs.values() if wanted.deleted_at is not None and each.deleted_at == wanted.deleted_at]
+        together = [
+            each.id for each in runs.values() if wanted.deleted_at is not None and each.deleted_at == wanted.deleted_at
+        ]
         back = {*(link.id for link in await self._context.repos.runs.links(workflow_id)), *together}
-        links = [RunLink(each.id, each.previous_run_id, each.parent_run_id) for each in runs.values() if each.id in back]
+        links = [
+            RunLink(each.id, each.previous_run_id, each.parent_run_id) for each in runs.values() if each.id in back
+        ]
         return await self._show(workflow_id, newest_under(links, run_id), dict.fromkeys(together))
 
     async def _show(self, workflow_id: str, head: str | None, deleted_runs: dict[str, datetime | None]) -> Workflow:
@@ -440,7 +460,9 @@ class WorkflowService:
         try:
             await in_storage_thread(path.write_bytes, data)
         except OSError as error:
-            raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or error) from None
+            raise UsageError(
+                N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or error
+            ) from None
 
     async def import_(
         self,
@@ -453,7 +475,8 @@ class WorkflowService:
         All or nothing. A new workflow whose rows have ids of another one is imported as a copy.
 
         Raises:
-            ConflictError: ``existing_names``: it would be overwritten, and another workflow has rows with ids of the file.
+            ConflictError: ``existing_names``: it would be overwritten, and another workflow has rows with ids of the
+                file.
         """
         from atelier_desk.engine.services.workflow.importing import checked, with_new_ids
 

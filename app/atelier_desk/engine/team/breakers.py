@@ -39,7 +39,8 @@ class AgentBreakers:
         self._of(plan.agent_id, plan.agent).release()
 
     def record(self, state: RunState, status: ChildStatus) -> None:
-        """Record a sub-agent's end: an error counts, its own completion closes the breaker, being stopped is neutral."""
+        """Record a sub-agent's end: an error counts, its own completion closes the breaker, being stopped is
+        neutral."""
         if state.agent.provider == DIRECT_CALL:
             # A failed single call says nothing about any agent or model.
             return
@@ -61,6 +62,7 @@ class AgentBreakers:
 def _text(agent: AgentConfig, breaker: CircuitBreaker) -> str:
     seconds = max(1, math.ceil(breaker.retry_after_s or breaker.cooldown_s))
     return (
-        f"{agent.name} failed {breaker.failures} times in a row and is not asked for now. Retry in {seconds} seconds, use another agent, "
+        f"{agent.name} failed {breaker.failures} times in a row and is not asked for now. Retry in {seconds} "
+        f"seconds, use another agent, "
         "or do the work yourself."
     )

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from atelier_desk.engine.team.protocol import TeamPort
 
 DEFAULT_PROMPT = (
-    "You are a specialised sub-agent. You know only what your prompt says. Do exactly this task, then give your result as your final "
+    "You are a specialised sub-agent. You know only what your prompt says. Do exactly this task, then give your "
+    "result as your final "
     "answer: a Markdown report that begins with a short summary. Say what you could not do or had to assume."
 )
 
@@ -52,7 +53,11 @@ class TeamBroker:
         state = self._handle.current
         if state.depth >= state.max_depth:
             raise ToolError(
-                f"You are at depth {state.depth}, where no more agents can be started (limit {state.max_depth}). Do the work yourself.",
+                (
+                    f"You are at depth {state.depth}, where no more agents can be started (limit {state.max_depth}). "
+                    f"Do "
+                    f"the work yourself."
+                ),
                 code="depth",
             )
         first = min((request.stage for request in requests), default=0)
@@ -66,7 +71,12 @@ class TeamBroker:
         own = toolset(self._env.registry, state).usable
         named = any(request.agent_id and request.call is None for request in requests)
         stored = await self._env.repos.agents.list() if named else []
-        return tuple([await self._plan(state, own, stored, child_id(state.run_id, call_id, n), each) for n, each in enumerate(requests)])
+        return tuple(
+            [
+                await self._plan(state, own, stored, child_id(state.run_id, call_id, n), each)
+                for n, each in enumerate(requests)
+            ]
+        )
 
     async def children(self) -> list[ChildState]:
         """See ``Team.children``."""
@@ -90,7 +100,9 @@ class TeamBroker:
         """See ``Team.free_slots``."""
         return self._teams.free_slots(self._handle.current.root_run_id)
 
-    async def _plan(self, state: RunState, own: Sequence[str], stored: Sequence[Agent], run_id: str, request: ChildRequest) -> ChildPlan:
+    async def _plan(
+        self, state: RunState, own: Sequence[str], stored: Sequence[Agent], run_id: str, request: ChildRequest
+    ) -> ChildPlan:
         agent_id = ""
         prompt = request.prompt
         if request.call is not None:
@@ -177,7 +189,11 @@ class TeamBroker:
 
     def _configured(self, agent: AgentConfig) -> tuple[str, ...]:
         reaching = planners(self._env.registry) if agent.tool_mode is ToolMode.SECTIONS else ()
-        return tuple(dict.fromkeys((*self._env.registry.configured(agent.tools, agent.sections, servers=agent.mcp_servers), *reaching)))
+        return tuple(
+            dict.fromkeys(
+                (*self._env.registry.configured(agent.tools, agent.sections, servers=agent.mcp_servers), *reaching)
+            )
+        )
 
     async def _made_up(self, state: RunState, parent: AgentConfig, request: ChildRequest) -> AgentConfig:
         servers = request.mcp_servers
@@ -192,7 +208,11 @@ class TeamBroker:
             "provider": request.provider or parent.provider,
             "model": request.model or parent.model,
             # Named tools are the only ones.
-            "mcp_servers": servers if servers is not None else () if request.tools is not None or request.sections else parent.mcp_servers,
+            "mcp_servers": servers
+            if servers is not None
+            else ()
+            if request.tools is not None or request.sections
+            else parent.mcp_servers,
             "tool_mode": ToolMode.DIRECT if request.sections or request.tools is not None else parent.tool_mode,
             "max_tokens": min(parent.max_tokens, request.max_tokens or parent.max_tokens),
             # An agent's answer schema is its own.
@@ -203,7 +223,9 @@ class TeamBroker:
             try:
                 await self._env.gateway.open(config, state.language)
             except AtelierError as error:
-                raise ToolError(f"The model {config.provider}/{config.model} cannot be used: {error}", code="unknown_model") from error
+                raise ToolError(
+                    f"The model {config.provider}/{config.model} cannot be used: {error}", code="unknown_model"
+                ) from error
         return config
 
     def _requested_tools(self, request: ChildRequest, own: Sequence[str], usual: Sequence[str]) -> tuple[str, ...]:
@@ -227,7 +249,10 @@ class TeamBroker:
         if missing:
             valid = ", ".join(own) or "none"
             raise ToolError(
-                f"{', '.join(missing)} cannot be given to a sub-agent, because you do not have it. Your tools: {valid}.",
+                (
+                    f"{', '.join(missing)} cannot be given to a sub-agent, because you do not have it. Your tools: "
+                    f"{valid}."
+                ),
                 code="unknown_tool",
             )
 
@@ -243,7 +268,11 @@ class TeamBroker:
 
 def _colleagues(state: RunState, agents: Iterable[Agent]) -> list[Colleague]:
     """Return the stored agents to which a run can delegate work."""
-    return [Colleague(a.id, a.config) for a in agents if a.id != state.agent_id and a.config.lifecycle is Lifecycle.PERMANENT]
+    return [
+        Colleague(a.id, a.config)
+        for a in agents
+        if a.id != state.agent_id and a.config.lifecycle is Lifecycle.PERMANENT
+    ]
 
 
 def _named(state: RunState, agents: Sequence[Agent], wanted: str) -> Agent:
@@ -254,7 +283,9 @@ def _named(state: RunState, agents: Sequence[Agent], wanted: str) -> Agent:
     if found is None:
         raise ToolError(f"There is no agent {wanted}. Agents: {valid}.", code="unknown_agent")
     if found.id == state.agent_id:
-        raise ToolError(f"{found.name} is yourself; work cannot be delegated to oneself. Other agents: {valid}.", code="self")
+        raise ToolError(
+            f"{found.name} is yourself; work cannot be delegated to oneself. Other agents: {valid}.", code="self"
+        )
     if found.config.lifecycle is not Lifecycle.PERMANENT:
         raise ToolError(f"{found.name} is not a permanent agent. Agents: {valid}.", code="not_permanent")
     return found

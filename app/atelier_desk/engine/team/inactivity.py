@@ -43,8 +43,8 @@ ACTIVITY = frozenset(
 
 
 class InactivityWatch:
-    """Checks every ``check_s`` seconds while sub-agents are alive; a running one without activity for ``env.inactivity_s``
-    seconds is ended.
+    """Checks every ``check_s`` seconds while sub-agents are alive; a running one without activity for
+    ``env.inactivity_s`` seconds is ended.
 
     A run that waits for a person, its parent, its sub-agents or a running tool is not inactive: those have their own
     limits.
@@ -118,4 +118,6 @@ def _works(live: LiveRun) -> bool:
     """Whether the run itself should be active: it waits for nobody, no tool, and no slot."""
     started = live.at_work and live.driver is not None and not live.driver.waits_for_slot
     state = live.handle.current
-    return started and state.status is RunStatus.PROCESSING and not any(call.status == "started" for call in state.calls)
+    return (
+        started and state.status is RunStatus.PROCESSING and not any(call.status == "started" for call in state.calls)
+    )

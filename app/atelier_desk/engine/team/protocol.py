@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from atelier_desk.engine.run.reducer.state import RunState
     from atelier_desk.engine.team.breakers import AgentBreakers
 
-NO_ANSWER = "Your parent has ended its work and will not answer. Decide yourself, and say in your report what you assumed."
+NO_ANSWER = (
+    "Your parent has ended its work and will not answer. Decide yourself, and say in your report what you assumed."
+)
 
 
 class TeamPort(Protocol):
-    """The other runs as seen by one run's driver; implemented by ``Teams``. Every commit here affects a run and its parent
-    or child together.
+    """The other runs as seen by one run's driver; implemented by ``Teams``. Every commit here affects a run and its
+    parent or child together.
 
     Attributes:
         alive: by root run, the unfinished sub-agents below it, limited in number.
@@ -62,7 +64,9 @@ class TeamPort(Protocol):
         """Ask the parent of a run; its call waits for the answer."""
         ...
 
-    async def answer(self, handle: RunHandle, child_id: str, text: str, *, by: AnsweredBy, then: Sequence[EventBody] = ()) -> bool:
+    async def answer(
+        self, handle: RunHandle, child_id: str, text: str, *, by: AnsweredBy, then: Sequence[EventBody] = ()
+    ) -> bool:
         """Answer a waiting sub-agent; ``then`` is committed for the run itself too. False if it no longer waits."""
         ...
 

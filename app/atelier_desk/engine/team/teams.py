@@ -101,7 +101,9 @@ class Teams:
 
         They share tasks, memories and files. Ended ones have told their parent.
         """
-        team = (self._live.get(run_id) for run_id in (state.root_run_id, *sorted(self.alive.get(state.root_run_id, ()))))
+        team = (
+            self._live.get(run_id) for run_id in (state.root_run_id, *sorted(self.alive.get(state.root_run_id, ())))
+        )
         states = (live.handle.state for live in team if live is not None)
         return taint.merged(state.tainted, *(other.tainted for other in states if other is not None))
 
@@ -112,7 +114,9 @@ class Teams:
         begun: list[ChildPlan] = []
         with self._live.expect(*children):
             try:
-                await journal.append_together([handle, *children.values()], lambda: self._starting(handle, plans, children, begun))
+                await journal.append_together(
+                    [handle, *children.values()], lambda: self._starting(handle, plans, children, begun)
+                )
             finally:
                 for child in children.values():
                     if child.state is not None:
@@ -123,14 +127,18 @@ class Teams:
                         self.breakers.release(plans[child.run_id])
 
     async def _as_now(self, plan: ChildPlan) -> ChildPlan:
-        """Return a plan with a profile at least as strict as its stored agent's now, which may have changed since it was
-        planned.
+        """Return a plan with a profile at least as strict as its stored agent's now, which may have changed since it
+        was planned.
         """
         try:
             stored = await self._env.repos.agents.get(plan.agent_id) if plan.agent_id else None
         except NotFoundError:
             return plan
-        mode = plan.agent.approval if stored is None else approval_rules.stricter(plan.agent.approval, stored.config.approval)
+        mode = (
+            plan.agent.approval
+            if stored is None
+            else approval_rules.stricter(plan.agent.approval, stored.config.approval)
+        )
         return plan.model_copy(update={"agent": plan.agent.model_copy(update={"approval": mode})})
 
     def _starting(
@@ -149,19 +157,27 @@ class Teams:
             share = budget.share(now.agent, now.raised_limits, now.spent, divided, plan.agent.budget)
             problem = self._problem(free, plan, share)
             if problem is not None or not isinstance(share, Budget):
-                parts.append(Part(handle, [ChildFinished(child_id=child.id, status=ChildStatus.ERROR, error=problem or "")]))
+                parts.append(
+                    Part(handle, [ChildFinished(child_id=child.id, status=ChildStatus.ERROR, error=problem or "")])
+                )
                 continue
             free -= 1
             begun.append(plan)
             parts.append(Part(handle, [ChildStarted(child_id=child.id, share=share)]))
-            parts.append(Part(children[child.id], [_run_started(now, plan, share), UserMessage(content=_prompt(now, child, plan))]))
+            parts.append(
+                Part(
+                    children[child.id], [_run_started(now, plan, share), UserMessage(content=_prompt(now, child, plan))]
+                )
+            )
         return parts
 
     def _problem(self, free: int, plan: ChildPlan, share: Budget | LimitKind) -> str | None:
         if isinstance(share, LimitKind):
             return f"Nothing is left of the budget for {share.value} to give to this sub-agent."
         if free <= 0:
-            return f"{limits.CHILDREN} sub-agents are at work already, the most there may be. Try again when one is done."
+            return (
+                f"{limits.CHILDREN} sub-agents are at work already, the most there may be. Try again when one is done."
+            )
         return self.breakers.refusal(plan)
 
     async def ask_parent(self, handle: RunHandle, call_id: str, message: str) -> None:
@@ -183,7 +199,9 @@ class Teams:
             if parent is not None:
                 self._live.drive(parent)
 
-    async def answer(self, handle: RunHandle, child_id: str, text: str, *, by: AnsweredBy, then: Sequence[EventBody] = ()) -> bool:
+    async def answer(
+        self, handle: RunHandle, child_id: str, text: str, *, by: AnsweredBy, then: Sequence[EventBody] = ()
+    ) -> bool:
         child = await self._live.load(child_id)
         done = False
 
@@ -197,9 +215,14 @@ class Teams:
                 # An obsolete question must not block its parent.
                 return [Part(handle, [ChildAnswered(child_id=child_id, text=NEEDLESS, by="engine")])] if stale else []
             done = True
-            result = ToolResult.failure(text, "no_answer") if by == "engine" else ToolResult.ok(answer=text, answered_by=by)
+            result = (
+                ToolResult.failure(text, "no_answer") if by == "engine" else ToolResult.ok(answer=text, answered_by=by)
+            )
             tool = call.intent.tool if call.intent else call.call.name
-            answered: list[EventBody] = [ParentAnswered(call_id=call.call.id, text=text, by=by), call_finished(call.call.id, tool, result)]
+            answered: list[EventBody] = [
+                ParentAnswered(call_id=call.call.id, text=text, by=by),
+                call_finished(call.call.id, tool, result),
+            ]
             parts = [Part(child.handle, answered)]
             if not _ended(handle.current):
                 parts.append(Part(handle, [ChildAnswered(child_id=child_id, text=text, by=by), *then]))
@@ -332,7 +355,9 @@ def _run_started(parent: RunState, plan: ChildPlan, share: Budget) -> RunStarted
         trusted=parent.trusted,
         instructions=parent.instructions,
         skills=parent.skills,
-        attachments=tuple(each.model_copy(update={"text": ""}) for each in list(parent.attachments.values())[-limits.ATTACHED_FILES :]),
+        attachments=tuple(
+            each.model_copy(update={"text": ""}) for each in list(parent.attachments.values())[-limits.ATTACHED_FILES :]
+        ),
         tainted=parent.tainted,
     )
 

@@ -68,7 +68,9 @@ class Evaluator:
         if part.endswith("()[]"):
             given = self.name(path, scope, part[:-4], depth)
             return self._called(given, depth, "()[]") if given is not None else None
-        if (name in SELF or name in {"super", "parent", "base"}) and not (name == "super" and self.files[path].language == "rust"):
+        if (name in SELF or name in {"super", "parent", "base"}) and not (
+            name == "super" and self.files[path].language == "rust"
+        ):
             index = self.tables(path).owner(scope)
             if index < 0:
                 return None
@@ -203,7 +205,9 @@ class Evaluator:
                 if file.language in GLOBAL:
                     home = self._globals.setdefault(FAMILIES.get(file.language, file.language), {})
                     for index, symbol in enumerate(file.symbols):
-                        if symbol.parent < 0 or (file.symbols[symbol.parent].type in {"module", "namespace"} and symbol.type in CLASSES):
+                        if symbol.parent < 0 or (
+                            file.symbols[symbol.parent].type in {"module", "namespace"} and symbol.type in CLASSES
+                        ):
                             home.setdefault(symbol.name, []).append((path, index))
         return self._globals.get(family, {})
 
@@ -228,7 +232,12 @@ class Evaluator:
             if place is None and root is not None:
                 rest = module[len(name) :].lstrip("/")
                 place = next(
-                    (found for inner in ("src", "lib", "") if (found := self.places.script_at(posixpath.join(root, inner, rest)))), None
+                    (
+                        found
+                        for inner in ("src", "lib", "")
+                        if (found := self.places.script_at(posixpath.join(root, inner, rest)))
+                    ),
+                    None,
                 )
         else:
             place, name = locate_by_language.located(self, file, module)
@@ -241,7 +250,12 @@ class Evaluator:
     def imported(self, path: str, each: Imported, depth: int = DEPTH) -> Value | None:
         """Return what the alias of an import refers to."""
         file = self.files[path]
-        if file.language == "python" and not each.name and "." in each.module and each.alias == each.module.split(".", 1)[0]:
+        if (
+            file.language == "python"
+            and not each.name
+            and "." in each.module
+            and each.alias == each.module.split(".", 1)[0]
+        ):
             each = each._replace(module=each.alias)  # ``import a.b`` binds ``a``
         if file.language == "rust":
             return locate_by_language.rust(self, file, each, depth)

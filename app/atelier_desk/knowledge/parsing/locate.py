@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
 SCRIPTS = frozenset({"javascript", "typescript", "tsx", "vue", "svelte"})
-_TRIED = ("", ".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".json", "/index.ts", "/index.tsx", "/index.js",
+_TRIED = ("", ".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".json", "/index.ts", "/index.tsx",
+"/index.js",
           "/index.jsx", "/index.mjs", "/index.cjs", "/index.d.ts")  # fmt: skip
 _PYTHON = (".py", ".pyi", ".pyw")
 
@@ -84,7 +85,9 @@ class Places:
         for end in _PYTHON:
             if package + end in self.paths:
                 return package + end
-        return path + "/" if path in self.folders and any(each.endswith(_PYTHON) for each in self.folders[path]) else None
+        return (
+            path + "/" if path in self.folders and any(each.endswith(_PYTHON) for each in self.folders[path]) else None
+        )
 
     def script(self, module: str, importer: str) -> str | None:
         if module.startswith("."):
@@ -127,7 +130,10 @@ class Places:
         written = unquote(written.split("#", 1)[0].split("?", 1)[0])
         if not written:
             return None
-        tried = [posixpath.normpath(posixpath.join(posixpath.dirname(importer), written)), posixpath.normpath(written.lstrip("/"))]
+        tried = [
+            posixpath.normpath(posixpath.join(posixpath.dirname(importer), written)),
+            posixpath.normpath(written.lstrip("/")),
+        ]
         for end in ends:
             for path in tried:
                 if path + end in self.paths:
@@ -137,8 +143,14 @@ class Places:
     def ending(self, written: str, importer: str) -> str | None:
         """Return the file whose path ends with ``written`` and shares the longest prefix with the importer."""
         written = re.sub(r"^(\.\./|\./)+", "", written)
-        found = [path for path in self._by_stem.get(_stem(written), ()) if path == written or path.endswith("/" + written)]
-        return min(found, key=lambda path: (-len(posixpath.commonprefix([path, importer])), len(path), path)) if found else None
+        found = [
+            path for path in self._by_stem.get(_stem(written), ()) if path == written or path.endswith("/" + written)
+        ]
+        return (
+            min(found, key=lambda path: (-len(posixpath.commonprefix([path, importer])), len(path), path))
+            if found
+            else None
+        )
 
     def folder(self, written: str, importer: str) -> str | None:
         """Return the folder whose path ends with the most parts of ``written``."""

@@ -12,7 +12,9 @@ _ROOTS = ("lib.rs", "main.rs")
 
 
 def located(names: Names, file: FileSymbols, module: str) -> tuple[str | None, str]:
-    """Return the file, ``folder/`` or ``language:package`` of an import (None outside the project), and its package name."""
+    """Return the file, ``folder/`` or ``language:package`` of an import (None outside the project), and its package
+    name.
+    """
     places, path = names.places, file.path
     match file.language:
         case "go":
@@ -20,7 +22,11 @@ def located(names: Names, file: FileSymbols, module: str) -> tuple[str | None, s
         case "rust":
             found = rust_path(names, file, -1, module.split("::"), 12)
             first = module.split("::", 1)[0]
-            outside = "" if first in {"crate", "self", "super", ""} or (found is not None and found.kind == "scope") else first
+            outside = (
+                ""
+                if first in {"crate", "self", "super", ""} or (found is not None and found.kind == "scope")
+                else first
+            )
             return (found.path if found is not None and found.kind == "module" else None), outside
         case "java" | "csharp" | "php":
             package = f"{file.language}:{module}"
@@ -59,7 +65,9 @@ def elsewhere(names: Names, of: Value, type_: str, name: str) -> Value | None:
         found = [each for each in found if posixpath.dirname(each[0]) == posixpath.dirname(of.path)]
     if not found:
         return None
-    path, index = min(found, key=lambda each: (each[0] != of.path, -len(posixpath.commonprefix([each[0], of.path])), each))
+    path, index = min(
+        found, key=lambda each: (each[0] != of.path, -len(posixpath.commonprefix([each[0], of.path])), each)
+    )
     return of._replace(kind="scope", path=path, scope=index, sure=1.0 if len(found) == 1 or path == of.path else 0.8)
 
 
@@ -77,9 +85,15 @@ def rust_path(names: Names, file: FileSymbols, scope: int, parts: list[str], dep
     if first in {"crate", "self", "super"}:
         value = rust_root(names, file.path, scope, first)
     else:
-        folder = names.manifests.get("Cargo.toml:" + first.replace("_", "-"), names.manifests.get("Cargo.toml:" + first))
+        folder = names.manifests.get(
+            "Cargo.toml:" + first.replace("_", "-"), names.manifests.get("Cargo.toml:" + first)
+        )
         root = next(
-            (posixpath.join(folder or "", "src", name) for name in _ROOTS if posixpath.join(folder or "", "src", name) in names.files),
+            (
+                posixpath.join(folder or "", "src", name)
+                for name in _ROOTS
+                if posixpath.join(folder or "", "src", name) in names.files
+            ),
             None,
         )
         if folder is not None and root is not None:
@@ -94,7 +108,11 @@ def rust_path(names: Names, file: FileSymbols, scope: int, parts: list[str], dep
     for part in parts[1:]:
         if value is None:
             return None
-        value = rust_root(names, value.path, value.scope, "super") if part == "super" else names.member(value, part, depth - 1)
+        value = (
+            rust_root(names, value.path, value.scope, "super")
+            if part == "super"
+            else names.member(value, part, depth - 1)
+        )
     return value
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 GRAMMARS_VERSION = "2"
 """Change it whenever the same bytes would give another result, so that files are read again."""
 CODE_LIMIT = 1 << 20
-"""Maximum bytes of code to parse with a grammar: a syntax tree takes about 50 times as much memory, and nobody writes such
-files by hand.
+"""Maximum bytes of code to parse with a grammar: a syntax tree takes about 50 times as much memory, and nobody writes
+such files by hand.
 
 Larger files, and files with a mean line length of ``MEAN_LINE`` (minified), become one entity without scopes.
 """
@@ -49,18 +49,27 @@ _MANIFESTS = {
 }
 """Files that name the package of their folder."""
 _SIGNS = bytes(sign for sign in range(256) if sign not in b"()[]{}")
-_EXTENSIONS = {".md": "markdown", ".markdown": "markdown", ".mdx": "markdown", ".mkd": "markdown", ".ipynb": "notebook"}  # fmt: skip
+_EXTENSIONS = {".md": "markdown", ".markdown": "markdown", ".mdx": "markdown", ".mkd": "markdown",
+".ipynb": "notebook"}  # fmt: skip
 _TEXTS = frozenset((
-    ".txt", ".text", ".rst", ".adoc", ".asciidoc", ".org", ".log", ".csv", ".tsv", ".json", ".json5", ".jsonl", ".ndjson", ".yaml",
-    ".yml", ".toml", ".ini", ".cfg", ".conf", ".xml", ".xsd", ".xsl", ".svg", ".tex", ".bib", ".srt", ".vtt", ".po", ".pot",
-    ".properties", ".gradle", ".cmake", ".mk", ".mak", ".diff", ".patch", ".env", ".lock", ".proto", ".graphql", ".gql", ".lua", ".kt",
-    ".kts", ".swift", ".scala", ".dart", ".r", ".jl", ".pl", ".pm", ".hs", ".ml", ".mli", ".ex", ".exs", ".erl", ".clj", ".lisp",
-    ".el", ".vim", ".bat", ".cmd", ".ps1", ".tf", ".hcl", ".nix", ".zig", ".v", ".vhd", ".f90", ".f", ".asm", ".s", ".less", ".sass",
-    ".vue", ".svelte", ".astro", ".jinja", ".j2", ".tmpl", ".tpl", ".ejs", ".hbs", ".textile", ".wiki", ".mediawiki", ".ics", ".vcf",
+    ".txt", ".text", ".rst", ".adoc", ".asciidoc", ".org", ".log", ".csv", ".tsv", ".json", ".json5", ".jsonl",
+    ".ndjson", ".yaml",
+    ".yml", ".toml", ".ini", ".cfg", ".conf", ".xml", ".xsd", ".xsl", ".svg", ".tex", ".bib", ".srt", ".vtt", ".po",
+    ".pot",
+    ".properties", ".gradle", ".cmake", ".mk", ".mak", ".diff", ".patch", ".env", ".lock", ".proto", ".graphql", ".gql",
+    ".lua", ".kt",
+    ".kts", ".swift", ".scala", ".dart", ".r", ".jl", ".pl", ".pm", ".hs", ".ml", ".mli", ".ex", ".exs", ".erl", ".clj",
+    ".lisp",
+    ".el", ".vim", ".bat", ".cmd", ".ps1", ".tf", ".hcl", ".nix", ".zig", ".v", ".vhd", ".f90", ".f", ".asm", ".s",
+    ".less", ".sass",
+    ".vue", ".svelte", ".astro", ".jinja", ".j2", ".tmpl", ".tpl", ".ejs", ".hbs", ".textile", ".wiki", ".mediawiki",
+    ".ics", ".vcf",
 ))  # fmt: skip
 _NAMES = frozenset((
-    "readme", "license", "licence", "copying", "authors", "contributors", "changelog", "changes", "news", "todo", "install",
-    "makefile", "dockerfile", "containerfile", "procfile", "codeowners", "notice", "manifest", "jenkinsfile", "justfile",
+    "readme", "license", "licence", "copying", "authors", "contributors", "changelog", "changes", "news", "todo",
+    "install",
+    "makefile", "dockerfile", "containerfile", "procfile", "codeowners", "notice", "manifest", "jenkinsfile",
+    "justfile",
     "cmakelists.txt", ".gitignore", ".gitattributes", ".editorconfig", ".dockerignore",
 ))  # fmt: skip
 _START = attrgetter("start_byte")
@@ -80,7 +89,11 @@ def language_of(path: str, head: bytes) -> str | None:
     if extension in (".pdf", *ENDINGS) or is_binary(head):
         return None
     found = _EXTENSIONS.get(extension) or registry.by_extension().get(extension) or registry.by_name().get(name)
-    if found == "c" and extension == ".h" and re.search(rb"^\s*(class|namespace|template|public:|using)\b", head, re.MULTILINE):
+    if (
+        found == "c"
+        and extension == ".h"
+        and re.search(rb"^\s*(class|namespace|template|public:|using)\b", head, re.MULTILINE)
+    ):
         return "cpp"
     if found:
         return found
@@ -89,7 +102,9 @@ def language_of(path: str, head: bytes) -> str | None:
     match = _PROGRAM.match(head)
     if match is not None:
         program = (match[2] or match[1] if match[1] == b"env" else match[1]).decode()
-        return registry.by_program().get(re.sub(r"[\d.]+$", "", program)) or registry.by_program().get(program) or "text"
+        return (
+            registry.by_program().get(re.sub(r"[\d.]+$", "", program)) or registry.by_program().get(program) or "text"
+        )
     return "text"
 
 
@@ -104,7 +119,10 @@ def parse(path: str, data: bytes) -> Parsed:
         raise ParseError(N_("This is not a text file."), code="binary")
     if len(data) > TEXT_LIMIT:
         raise ParseError(
-            N_("The file has {size} MB; at most {most} MB are read."), code="too_large", size=len(data) >> 20, most=TEXT_LIMIT >> 20
+            N_("The file has {size} MB; at most {most} MB are read."),
+            code="too_large",
+            size=len(data) >> 20,
+            most=TEXT_LIMIT >> 20,
         )
     name = PurePosixPath(path).name
     if language == PDF:

@@ -22,13 +22,20 @@ from atelier_desk.knowledge.parsing.tables import CLASSES, FAMILIES, Value
 MOST_GUESSES = 3
 """Maximum candidates for a call on an unknown value; with more, none is used."""
 COMMON = frozenset((
-    "get", "set", "add", "append", "pop", "remove", "clear", "copy", "update", "items", "keys", "values", "index", "count", "insert",
-    "sort", "reverse", "extend", "join", "split", "strip", "replace", "find", "format", "encode", "decode", "read", "write", "close",
-    "open", "flush", "seek", "start", "stop", "run", "send", "put", "push", "next", "length", "map", "filter", "reduce", "forEach",
-    "slice", "concat", "then", "catch", "toString", "hasOwnProperty", "call", "apply", "bind", "test", "exec", "match", "log", "error",
-    "warn", "info", "debug", "exception", "print", "len", "size", "len", "is_empty", "equals", "hashCode", "iter", "into", "unwrap",
-    "clone", "from", "new", "default", "to_string", "as_str", "as_ref", "collect", "ok", "err", "expect", "Error", "String", "Close",
-    "Read", "Write", "Lock", "Unlock", "Len", "begin", "end", "first", "last", "each", "inspect", "to_s", "include", "name",
+    "get", "set", "add", "append", "pop", "remove", "clear", "copy", "update", "items", "keys", "values", "index",
+    "count", "insert",
+    "sort", "reverse", "extend", "join", "split", "strip", "replace", "find", "format", "encode", "decode", "read",
+    "write", "close",
+    "open", "flush", "seek", "start", "stop", "run", "send", "put", "push", "next", "length", "map", "filter", "reduce",
+    "forEach",
+    "slice", "concat", "then", "catch", "toString", "hasOwnProperty", "call", "apply", "bind", "test", "exec", "match",
+    "log", "error",
+    "warn", "info", "debug", "exception", "print", "len", "size", "len", "is_empty", "equals", "hashCode", "iter",
+    "into", "unwrap",
+    "clone", "from", "new", "default", "to_string", "as_str", "as_ref", "collect", "ok", "err", "expect", "Error",
+    "String", "Close",
+    "Read", "Write", "Lock", "Unlock", "Len", "begin", "end", "first", "last", "each", "inspect", "to_s", "include",
+    "name",
 ))  # fmt: skip
 """Names common in libraries: a call on an unknown value does not suggest the project's own function."""
 
@@ -149,7 +156,9 @@ class Resolver:
             outside = target.kind == "outside"
             if target.kind in {"folder", "package"}:
                 return
-            if (outside and not target.path) or (not outside and target.path == path and target.scope == source and kind != "calls"):
+            if (outside and not target.path) or (
+                not outside and target.path == path and target.scope == source and kind != "calls"
+            ):
                 return
             key = (kind, source, "" if outside else target.path, target.scope, target.path if outside else "")
             confidence = round(min(sure, target.sure), 2)

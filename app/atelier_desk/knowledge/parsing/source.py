@@ -105,7 +105,9 @@ def _flat(text: str) -> str:
             quote = sign
             if not opened:
                 out.append("'")
-        elif sign in "([{" or (sign == "<" and opened[-1:] == ["<"]) or (sign == "<" and out and out[-1][-1:].isalnum()):
+        elif (
+            sign in "([{" or (sign == "<" and opened[-1:] == ["<"]) or (sign == "<" and out and out[-1][-1:].isalnum())
+        ):
             if not opened:
                 # at the start of a name it is a group, not a call
                 out.append(sign)
@@ -173,7 +175,10 @@ class Source:
         return found
 
     def scopes(
-        self, definitions: Iterable[Definition], doc: Callable[[Definition], str] | None = None, members: frozenset[str] = MEMBERS
+        self,
+        definitions: Iterable[Definition],
+        doc: Callable[[Definition], str] | None = None,
+        members: frozenset[str] = MEMBERS,
     ) -> None:
         """Create scopes from definitions.
 
@@ -195,7 +200,11 @@ class Source:
             if each.owner:
                 if parent < 0 or scopes[parent].type not in {"impl", "class"}:
                     waiting.append((index, each.owner))
-                prefix = (prefix if parent >= 0 and scopes[parent].type in {"namespace", "module"} else "") + each.owner + "."
+                prefix = (
+                    (prefix if parent >= 0 and scopes[parent].type in {"namespace", "module"} else "")
+                    + each.owner
+                    + "."
+                )
                 if waiting and waiting[-1][0] == index:
                     waiting[-1] = (index, prefix[:-1])
                 if type_ == "function":
@@ -253,7 +262,9 @@ class Source:
     def comment_above(self, row: int, lowest: int = 0) -> str:
         """Return the comment that ends directly above a row (counted from 0), without comment signs."""
         if self._comments is None:
-            self._comments = {node.end_point[0] - (node.end_point[1] == 0): node for node in self.found.get("comment", ())}
+            self._comments = {
+                node.end_point[0] - (node.end_point[1] == 0): node for node in self.found.get("comment", ())
+            }
             self._skips = {node.end_point[0]: node.start_point[0] for node in self.found.get("skip", ())}
         lines: list[str] = []
         row -= 1

@@ -77,7 +77,10 @@ class FileSymbols:
     @property
     def refers(self) -> list[Reference]:
         """Return its references."""
-        return [Reference(kind, tuple(chain), scope, line) for kind, chain, scope, line in marshal.loads(self.references)]  # noqa: S302 - its own
+        return [
+            Reference(kind, tuple(chain), scope, line)
+            for kind, chain, scope, line in marshal.loads(self.references)  # noqa: S302
+        ]
 
 
 def symbols(path: str, parsed: Parsed) -> FileSymbols:
@@ -85,7 +88,8 @@ def symbols(path: str, parsed: Parsed) -> FileSymbols:
 
     ``path`` is relative to the project with ``/``, or a page's address.
     """
-    code = parsed.kind == "code"  # indexes in a document are those of its sections, so references of its code belong to the file
+    # indexes in a document are those of its sections, so references of its code belong to the file
+    code = parsed.kind == "code"
     references: dict[tuple[str, tuple[str, ...], int], int] = {}
     for reference in parsed.references:
         references.setdefault((reference.kind, reference.chain, reference.scope if code else -1), reference.line)

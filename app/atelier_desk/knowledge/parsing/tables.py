@@ -75,7 +75,9 @@ class Tables:
                 owned = name.startswith("self.")
                 home = self.owner(scope) if owned else scope
                 if home >= 0 and (owned or self.file.symbols[home].type in CLASSES):
-                    self._attributes.setdefault(home, {}).setdefault(name.removeprefix("self."), []).append((chain, scope))
+                    self._attributes.setdefault(home, {}).setdefault(name.removeprefix("self."), []).append(
+                        (chain, scope)
+                    )
         return self._attributes.get(index, {})
 
     def owner(self, scope: int) -> int:
@@ -94,7 +96,10 @@ class Tables:
         if self.file.symbols[index].type != "impl":
             return index
         wanted = self.file.symbols[index].name.rpartition(" ")[2]
-        return next((at for at, symbol in enumerate(self.file.symbols) if symbol.name == wanted and symbol.type in CLASSES), index)
+        return next(
+            (at for at, symbol in enumerate(self.file.symbols) if symbol.name == wanted and symbol.type in CLASSES),
+            index,
+        )
 
 
 class Names(Protocol):

@@ -38,7 +38,9 @@ class Edges:
     def add(self, columns: dict[str, np.ndarray]) -> None:
         import numpy as np
 
-        self.columns = {name: np.concatenate([own, columns[name].astype(COLUMNS[name])]) for name, own in self.columns.items()}
+        self.columns = {
+            name: np.concatenate([own, columns[name].astype(COLUMNS[name])]) for name, own in self.columns.items()
+        }
         self._order = {}
 
     def drop(self, which: np.ndarray) -> None:
@@ -50,7 +52,11 @@ class Edges:
         """Return the columns with renumbered rows, without edges of rows mapped to -1."""
         source, target = new_row[self.columns["source"]], new_row[self.columns["target"]]
         valid = (source >= 0) & (target >= 0)
-        return {**{name: own[valid] for name, own in self.columns.items()}, "source": source[valid], "target": target[valid]}
+        return {
+            **{name: own[valid] for name, own in self.columns.items()},
+            "source": source[valid],
+            "target": target[valid],
+        }
 
     def prepare(self, rows: int) -> None:
         """Sort the edges for ``of``; ``rows`` is the number of rows."""
@@ -112,7 +118,10 @@ class Edges:
             first.sort()
             left = limit - len(found)
             selected = first[:left]
-            found += [Step(*each) for each in zip(row[selected].tolist(), [far] * len(selected), edge[selected].tolist(), strict=True)]
+            found += [
+                Step(*each)
+                for each in zip(row[selected].tolist(), [far] * len(selected), edge[selected].tolist(), strict=True)
+            ]
             if len(first) > left:
                 return found, True
             frontier = row[first].astype(np.int64)

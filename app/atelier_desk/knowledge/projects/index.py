@@ -44,7 +44,9 @@ MEANT = 0.25
 Questions about things not in the project matched fifty places by vectors alone, few of them above this value; the same
 meaning in other words or another language is above.
 """
-SEARCHED = frozenset({EntityKind.FILE, EntityKind.SCOPE, EntityKind.DOCUMENT, EntityKind.SECTION, EntityKind.PAGE, EntityKind.IMAGE})
+SEARCHED = frozenset(
+    {EntityKind.FILE, EntityKind.SCOPE, EntityKind.DOCUMENT, EntityKind.SECTION, EntityKind.PAGE, EntityKind.IMAGE}
+)
 """Kinds searched by default: imports and packages are only names."""
 _NAMED = 0.15
 """Bonus when the query equals the name."""
@@ -117,7 +119,11 @@ class ProjectIndex:
         with self.lock:
             before = {each.id: self.row_of[each.id] for each in entities if each.id in self.row_of}
             texts = {each: entry[_DIGEST] for each, row in before.items() if (entry := self.entries[row]) is not None}
-            vectors = {each: self.vectors.matrix[row] for each, row in before.items() if self.vectors is not None and self._has(row)}
+            vectors = {
+                each: self.vectors.matrix[row]
+                for each, row in before.items()
+                if self.vectors is not None and self._has(row)
+            }
             self._remove_rows(list(before), edges=False)
             self._add(entities)
             if before and len(self.edges):
@@ -176,11 +182,18 @@ class ProjectIndex:
             if self.vectors is not None:
                 has = self.vectors.has(len(self.entries))
                 for row, entry in enumerate(self.entries):
-                    if entry is not None and entry[_DIGEST] and (also_with or not has[row]) and (not kinds or entry[_KIND] in kinds):
+                    if (
+                        entry is not None
+                        and entry[_DIGEST]
+                        and (also_with or not has[row])
+                        and (not kinds or entry[_KIND] in kinds)
+                    ):
                         found.setdefault(entry[_DIGEST], []).append(row)
             return found
 
-    def set_vectors(self, embedder: str, rows: Sequence[Sequence[int]], digests: Sequence[str], matrix: np.ndarray) -> None:
+    def set_vectors(
+        self, embedder: str, rows: Sequence[Sequence[int]], digests: Sequence[str], matrix: np.ndarray
+    ) -> None:
         """Store an embedder's vectors in the rows returned by ``without_vector``; rows whose text changed are skipped.
 
         Ignored if the embedder is no longer in use.
@@ -237,7 +250,13 @@ class ProjectIndex:
             return len(rows), int(has[rows].sum()) if has is not None and rows else 0
 
     def search(
-        self, query: Stems, vector: np.ndarray | None, kinds: Iterable[EntityKind], limit: int, threshold: float, words: str = ""
+        self,
+        query: Stems,
+        vector: np.ndarray | None,
+        kinds: Iterable[EntityKind],
+        limit: int,
+        threshold: float,
+        words: str = "",
     ) -> list[Ranked]:
         """Return the ``limit`` best results, best first; ``words`` is the query as typed, for exact names."""
         with self.lock:
@@ -288,7 +307,9 @@ class ProjectIndex:
             if entry.terms:
                 self.postings.add(row, entry.terms)
         self.live = np.concatenate([self.live, np.ones(len(entities), dtype=bool)])
-        self._kind = np.concatenate([self._kind, np.array([_KIND_CODE[each.kind] for each in entities], dtype=np.uint8)])
+        self._kind = np.concatenate(
+            [self._kind, np.array([_KIND_CODE[each.kind] for each in entities], dtype=np.uint8)]
+        )
         lengths = [int.from_bytes(each.terms[:4], "little") & ~CURRENT for each in entities]
         self.length = np.concatenate([self.length, np.array(lengths, dtype=np.float32)])
 
@@ -301,7 +322,9 @@ class ProjectIndex:
         return self.vectors is not None and row < len(self.vectors.there) and bool(self.vectors.there[row])
 
     def _contain(self, entities: Sequence[LightRow]) -> None:
-        self._add_edges([Edge(each.parent, each.id, "contains", 1.0, each.start_line) for each in entities if each.parent])
+        self._add_edges(
+            [Edge(each.parent, each.id, "contains", 1.0, each.start_line) for each in entities if each.parent]
+        )
 
     def _add_edges(self, edges: Sequence[Edge]) -> None:
         import numpy as np
@@ -338,14 +361,22 @@ class ProjectIndex:
         return str(entry[0]) if entry is not None else ""
 
     def _edges(self, places: Sequence[int] | np.ndarray) -> list[Edge]:
-        columns = [self.edges.columns[name][places].tolist() for name in ("source", "target", "kind", "confidence", "line")]
+        columns = [
+            self.edges.columns[name][places].tolist() for name in ("source", "target", "kind", "confidence", "line")
+        ]
         return [
             Edge(self._id(source), self._id(target), NAMES[kind], confidence, line)
             for source, target, kind, confidence, line in zip(*columns, strict=True)
         ]
 
     def _search(
-        self, query: Stems, vector: np.ndarray | None, kinds: Iterable[EntityKind], limit: int, threshold: float, words: str
+        self,
+        query: Stems,
+        vector: np.ndarray | None,
+        kinds: Iterable[EntityKind],
+        limit: int,
+        threshold: float,
+        words: str,
     ) -> list[Ranked]:
         import numpy as np
 

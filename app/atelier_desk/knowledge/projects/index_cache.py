@@ -88,13 +88,17 @@ class ProjectIndexes:
 
     def _same_embedder(self, index: ProjectIndex) -> bool:
         embedder = self._embedder()
-        return (index.vectors.embedder if index.vectors is not None else None) == (embedder.id if embedder is not None else None)
+        return (index.vectors.embedder if index.vectors is not None else None) == (
+            embedder.id if embedder is not None else None
+        )
 
     async def _from_file(self, project_id: str) -> ProjectIndex | None:
         stamp = await self._repo.stamp(project_id)
         if not stamp:
             return None
-        index = await in_tool_thread(index_file.read_parts, self._path(project_id), stamp, lambda head: head.get("form") == FORM, _index)
+        index = await in_tool_thread(
+            index_file.read_parts, self._path(project_id), stamp, lambda head: head.get("form") == FORM, _index
+        )
         if index is None:
             return None
         self._saved_states[project_id] = stamp
@@ -138,7 +142,9 @@ class ProjectIndexes:
             found = await self._repo.vectors(embedder, digests)
             if found:
                 matrix = np.frombuffer(b"".join(found.values()), dtype="<f2").reshape(len(found), -1)
-                await in_tool_thread(index.set_vectors, embedder, [missing[each] for each in found], list(found), matrix)
+                await in_tool_thread(
+                    index.set_vectors, embedder, [missing[each] for each in found], list(found), matrix
+                )
 
 
 def _parts(index: ProjectIndex) -> index_file.Parts:
@@ -153,7 +159,10 @@ def _parts(index: ProjectIndex) -> index_file.Parts:
         entries = json.dumps([entry[:-1] for entry in index.entries if entry is not None], ensure_ascii=False)
         parts: dict[str, Any] = {f"edge.{name}": column for name, column in index.edges.renumbered(new_row).items()}
         parts |= {"keys": words.keys, "starts": words.starts, "rows": new_row[words.rows], "counts": words.counts}
-        parts |= {"entries": np.frombuffer(entries.encode("utf-8", "surrogatepass"), dtype=np.uint8), "length": index.length[live]}
+        parts |= {
+            "entries": np.frombuffer(entries.encode("utf-8", "surrogatepass"), dtype=np.uint8),
+            "length": index.length[live],
+        }
         head: dict[str, Any] = {"form": FORM, "embedder": None}
         if index.vectors is not None and len(index.vectors):
             head["embedder"] = [index.vectors.embedder, index.vectors.dimension]

@@ -61,7 +61,9 @@ def _flat(where: Mapping[str, object]) -> list[tuple[str, tuple[str, object]]]:
     for name, wanted in where.items():
         if wanted == {}:
             raise UsageError(NO_VALUE, name=name[:60], operator="eq", value="{}")
-        for operator, value in (wanted if isinstance(wanted, Mapping) else {"in" if isinstance(wanted, list) else "eq": wanted}).items():
+        for operator, value in (
+            wanted if isinstance(wanted, Mapping) else {"in" if isinstance(wanted, list) else "eq": wanted}
+        ).items():
             flat.append((name, (str(operator), value)))
     if len(flat) > _MOST:  # ignoring some would return results that do not match
         raise UsageError(TOO_MANY, count=len(flat), most=_MOST)
@@ -82,7 +84,9 @@ def _condition(name: str, wanted: tuple[str, object]) -> Callable[[LightRow], bo
     if operator == "in" and not isinstance(given, list):
         raise UsageError(NO_LIST, name=name, operator=operator, value=repr(given)[:60])
     if not fits:
-        raise UsageError(NO_NUMBER if name in _NUMBERS else NO_TEXT, name=name, operator=operator, value=repr(given)[:60])
+        raise UsageError(
+            NO_NUMBER if name in _NUMBERS else NO_TEXT, name=name, operator=operator, value=repr(given)[:60]
+        )
     return lambda each: test(value_of(each, name), given)
 
 

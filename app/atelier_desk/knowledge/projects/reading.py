@@ -93,7 +93,11 @@ def _rows(key: str, path: str, found: Parsed, data: bytes, *, page: str = "") ->
     scopes = [entity_id(key, EntityKind.SCOPE, scope.qualified) for scope in found.scopes]
     sections = list(_section_ids(key, found))
     plain = (found.source or decode(data)).encode("utf-8", "replace")
-    rows = [_file(key, path, found, page), *_scopes(key, path, found, plain, scopes), *_sections(key, path, found, sections)]
+    rows = [
+        _file(key, path, found, page),
+        *_scopes(key, path, found, plain, scopes),
+        *_sections(key, path, found, sections),
+    ]
     rows += _imports(key, path, found, scopes)
     unique = {row.id: row for row in rows[:MOST]}
     return {
@@ -114,10 +118,13 @@ def packed(ids: list[str], file: FileSymbols) -> str:
 
 def unpacked(text: str) -> StoredFile:
     """Inverse of ``packed``."""
-    ids, path, kind, language, package, *lists, references, names = marshal.loads(zlib.decompress(base64.b64decode(text)))  # noqa: S302
+    ids, path, kind, language, package, *lists, references, names = marshal.loads(  # noqa: S302
+        zlib.decompress(base64.b64decode(text))
+    )
     symbols_, imports, bindings, links = lists
     made = FileSymbols(
-        path, kind, language, package, tuple(Symbol(*each) for each in symbols_), tuple(Imported(*each) for each in imports),
+        path, kind, language, package, tuple(Symbol(*each) for each in symbols_),
+        tuple(Imported(*each) for each in imports),
         tuple(Bound(*each) for each in bindings), tuple(Target(*each) for each in links), references, names,
     )  # fmt: skip
     return StoredFile(ids, made)
@@ -137,7 +144,9 @@ def _file(key: str, path: str, found: Parsed, page: str) -> EntityRow:
         kind = EntityKind.PAGE
     text = found.text[:SECTION] if found.kind == "image" else ""
     lines = 0 if found.kind == "image" else found.lines
-    outline = " ".join(scope.name for scope in found.scopes if scope.parent < 0) or " ".join(section.title for section in found.sections)
+    outline = " ".join(scope.name for scope in found.scopes if scope.parent < 0) or " ".join(
+        section.title for section in found.sections
+    )
     text_or_outline = text or outline[:2_000]
     vector = digest(kind, name, "", "", text_or_outline) if text_or_outline else ""
     return EntityRow(
@@ -157,8 +166,10 @@ def _scopes(key: str, path: str, found: Parsed, data: bytes, ids: list[str]) -> 
         parent = ids[scope.parent] if scope.parent >= 0 else file_entity(key)
         vector = digest("scope", scope.qualified, scope.signature, scope.docstring, text)
         yield EntityRow(
-            own, EntityKind.SCOPE, scope.type, scope.name, scope.qualified, path, found.language, scope.start_line, scope.end_line,
-            scope.signature, scope.docstring, text, parent, vector, terms(scope.name, path, scope.docstring, body, scope.qualified),
+            own, EntityKind.SCOPE, scope.type, scope.name, scope.qualified, path, found.language, scope.start_line,
+            scope.end_line,
+            scope.signature, scope.docstring, text, parent, vector,
+            terms(scope.name, path, scope.docstring, body, scope.qualified),
         )  # fmt: skip
 
 
@@ -199,7 +210,8 @@ def _sections(key: str, path: str, found: Parsed, ids: list[str]) -> Iterator[En
         vector = digest("section", name, "", "", text) if text or section.title else ""
         yield EntityRow(
             own, EntityKind.SECTION, f"level {section.level}", name[:500], name[:500], path, found.language,
-            section.start_line, section.end_line, "", "", text, parent, vector, terms(name, path, "", words(section.text[:BODY])),
+            section.start_line, section.end_line, "", "", text, parent, vector,
+            terms(name, path, "", words(section.text[:BODY])),
         )  # fmt: skip
 
 
@@ -212,6 +224,7 @@ def _imports(key: str, path: str, found: Parsed, scopes: list[str]) -> Iterator[
         parent = scopes[each.scope] if 0 <= each.scope < len(scopes) else file_entity(key)
         statement = f"{full} as {each.alias}" if each.alias and each.alias != (each.name or each.module) else full
         yield EntityRow(
-            own, EntityKind.IMPORT, "", each.alias or each.name or each.module, full, path, found.language, each.line, each.line,
+            own, EntityKind.IMPORT, "", each.alias or each.name or each.module, full, path, found.language, each.line,
+            each.line,
             statement[:500], "", "", parent, "", b"",
         )  # fmt: skip

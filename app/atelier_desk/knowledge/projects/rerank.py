@@ -20,7 +20,8 @@ _TESTS = re.compile(
     r"(?:^|/)(?:tests?|testing|__tests__|specs?|benches|benchmarks?|examples?|docs?)/"
     r"|(?:^|/)(?:test_[^/]*|conftest\.py|[^/]*(?:_test|_spec|\.test|\.spec)\.\w+|[^/]*Tests?\.(?:java|cs|php))$"
 )
-_ASKED = frozenset({"test", "tests", "tested", "testing", "spec", "specs", "fixture", "fixtures", "example", "examples", "exemple",
+_ASKED = frozenset({"test", "tests", "tested", "testing", "spec", "specs", "fixture", "fixtures", "example", "examples",
+"exemple",
                     "exemples", "bench", "benchmark", "benchmarks"})  # fmt: skip
 
 

@@ -22,7 +22,9 @@ def entity_row(values: list[Any]) -> EntityRow:
 
 def package_row(package: str, name: str) -> EntityRow:
     """Return the row of a package, which belongs to no file."""
-    return EntityRow(package, EntityKind.PACKAGE, "", name, name, "", "", 0, 0, "", "", "", "", "", terms(name, "", "", ()))
+    return EntityRow(
+        package, EntityKind.PACKAGE, "", name, name, "", "", 0, 0, "", "", "", "", "", terms(name, "", "", ())
+    )
 
 
 def light(row: EntityRow) -> LightRow:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.project import Direction, Entity, EntityKind, Exploration, Neighbour, Project, ProjectHit, Relation, RelationKind
+from atelier_desk.domain.project import (
+    Direction,
+    Entity,
+    EntityKind,
+    Exploration,
+    Neighbour,
+    Project,
+    ProjectHit,
+    Relation,
+    RelationKind,
+)
 from atelier_desk.knowledge.projects.texts import query_stems
 from atelier_desk.knowledge.query_vector import query_vector
 from atelier_desk.storage.search_terms import excerpt
@@ -90,7 +100,9 @@ def around(
         found = index.get(each.id)
         if found is not None:
             neighbours.append(Neighbour(entity=shown(found, project_id), depth=each.depth, by=made[each.by]))
-    return Exploration(start=shown(start, project_id), neighbours=tuple(neighbours), relations=tuple(made.values()), cut=cut)
+    return Exploration(
+        start=shown(start, project_id), neighbours=tuple(neighbours), relations=tuple(made.values()), cut=cut
+    )
 
 
 def shown(light: LightRow, project_id: str) -> Entity:
@@ -113,5 +125,9 @@ def shown(light: LightRow, project_id: str) -> Entity:
 def relation(edge: Edge) -> Relation:
     """Return an edge of an index as a domain object."""
     return Relation(
-        source=edge.source, target=edge.target, kind=RelationKind(edge.kind), confidence=min(1.0, edge.confidence), line=edge.line
+        source=edge.source,
+        target=edge.target,
+        kind=RelationKind(edge.kind),
+        confidence=min(1.0, edge.confidence),
+        line=edge.line,
     )

@@ -48,7 +48,12 @@ def terms(name: str, place: str, said: str, body: Sequence[str], within: str = "
     ``body`` is a list of words, ``within`` the name with its containing scope.
     """
     often = Counter(body[:WORDS])
-    for found, weight in ((words(name), NAME), (words(within), WITHIN), (words(place), PLACE), (words(said[:4_000]), DOCSTRING)):
+    for found, weight in (
+        (words(name), NAME),
+        (words(within), WITHIN),
+        (words(place), PLACE),
+        (words(said[:4_000]), DOCSTRING),
+    ):
         for word in found:
             often[word] += weight
     counts: dict[int, int] = {}

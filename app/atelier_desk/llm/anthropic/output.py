@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 _UNKNOWN = frozenset(
-    {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "maxItems", "uniqueItems"}
+    {
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "maxItems",
+        "uniqueItems",
+    }
 )
 """Constraints that the API neither enforces nor accepts (platform.claude.com/docs, "Structured outputs")."""
 
@@ -19,7 +29,11 @@ def closed(schema: Any) -> Any:
         return [closed(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    out = {key: value if key in ("enum", "const", "default") else closed(value) for key, value in schema.items() if key not in _UNKNOWN}
+    out = {
+        key: value if key in ("enum", "const", "default") else closed(value)
+        for key, value in schema.items()
+        if key not in _UNKNOWN
+    }
     properties = schema.get("properties")
     if isinstance(properties, dict):  # field names are not keywords
         out["properties"] = {name: closed(value) for name, value in properties.items()}

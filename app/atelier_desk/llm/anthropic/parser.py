@@ -19,7 +19,12 @@ _REASONS = {
     "pause_turn": FinishReason.LENGTH,  # a server-side tool took long: the model continues when asked to
     "refusal": FinishReason.CONTENT_FILTER,
 }
-_TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature", "input_json_delta": "partial_json"}
+_TEXTS = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+    "input_json_delta": "partial_json",
+}
 """The field of each kind of delta; a signature follows its reasoning."""
 
 
@@ -37,7 +42,9 @@ class MessageParser(EventStreamParser):
         data = self.decode(event.data)
         kind = data.get("type") or event.name
         index = count(data.get("index"))
-        failure = payload_error(self.where, data) or (payload_error(self.where, {"error": data}) if kind == "error" else None)
+        failure = payload_error(self.where, data) or (
+            payload_error(self.where, {"error": data}) if kind == "error" else None
+        )
         if failure is not None:
             raise failure
         if kind == "message_start":

@@ -13,7 +13,16 @@ from atelier_desk.domain.provider import KeyStyle, ModelInfo
 from atelier_desk.llm.anthropic import turns
 from atelier_desk.llm.anthropic.output import closed
 from atelier_desk.llm.anthropic.parser import MessageParser
-from atelier_desk.llm.anthropic.thinking import ADAPTIVE, DISABLED, ENABLED, Takes, is_on, thinking, thinking_support, with_capabilities
+from atelier_desk.llm.anthropic.thinking import (
+    ADAPTIVE,
+    DISABLED,
+    ENABLED,
+    Takes,
+    is_on,
+    thinking,
+    thinking_support,
+    with_capabilities,
+)
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.profiles import merge_profile, profile
 from atelier_desk.llm.provider import REFUSAL_STATUSES, HttpProvider
@@ -50,7 +59,18 @@ class AnthropicProvider(HttpProvider):
     chat_path = "/messages"
     headers: ClassVar[Mapping[str, str]] = {"anthropic-version": VERSION}
     droppable: ClassVar[frozenset[str]] = frozenset(
-        {"temperature", "stop_sequences", "effort", "format", "display", "cache_control", "thinking", ADAPTIVE, ENABLED, DISABLED}
+        {
+            "temperature",
+            "stop_sequences",
+            "effort",
+            "format",
+            "display",
+            "cache_control",
+            "thinking",
+            ADAPTIVE,
+            ENABLED,
+            DISABLED,
+        }
     )
 
     def __init__(self, *given: Any, **options: Any) -> None:
@@ -93,8 +113,8 @@ class AnthropicProvider(HttpProvider):
         return body
 
     def refused_fields(self, payload: dict[str, Any], error: ProviderError) -> set[str]:
-        """Also return the kind of reasoning, parts of ``output_config`` and cache marks by name, and ``max_tokens`` with
-        its maximum.
+        """Also return the kind of reasoning, parts of ``output_config`` and cache marks by name, and ``max_tokens``
+        with its maximum.
         """
         if error.status not in REFUSAL_STATUSES or needs_provider_data(error):
             return set()
@@ -104,7 +124,9 @@ class AnthropicProvider(HttpProvider):
             return {f"max_tokens {most[1]}"}
         thought = payload.get("thinking", {})
         kind = thought.get("type", "")
-        named = super().refused_fields({**payload, **payload.get("output_config", {}), **thought, kind: None, "cache_control": None}, error)
+        named = super().refused_fields(
+            {**payload, **payload.get("output_config", {}), **thought, kind: None, "cache_control": None}, error
+        )
         if "display" in named:
             return {"display"}
         if named & {kind, "thinking"}:  # then other fields are only mentioned as advice
@@ -121,7 +143,9 @@ class AnthropicProvider(HttpProvider):
         for _page in range(MOST_PAGES):
             query = urlencode({"limit": PAGE, **({"after_id": after} if after else {})})
             answer = await get("GET", f"/models?{query}")
-            items = [item for item in self.items(answer, "data", "id") if isinstance(item.get("id"), str) and item["id"]]
+            items = [
+                item for item in self.items(answer, "data", "id") if isinstance(item.get("id"), str) and item["id"]
+            ]
             fresh = [item for item in items if item["id"] not in found]
             found |= {item["id"]: self._info(item) for item in fresh if item.get("lifecycle") != "retired"}
             more = isinstance(answer, dict) and answer.get("has_more") is True

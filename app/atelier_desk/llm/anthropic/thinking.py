@@ -81,7 +81,9 @@ def is_on(field: dict[str, Any] | None, known: Takes, refused: Collection[str]) 
     return field["type"] != DISABLED if field is not None else not known.off or DISABLED in refused
 
 
-def thinking(request: ChatRequest, known: Takes, refused: Collection[str], max_tokens: int, *, begun: bool) -> dict[str, Any] | None:
+def thinking(
+    request: ChatRequest, known: Takes, refused: Collection[str], max_tokens: int, *, begun: bool
+) -> dict[str, Any] | None:
     """Return the field ``thinking`` of a request, None to omit it.
 
     Args:

@@ -59,7 +59,10 @@ def thinks(turn: list[dict[str, Any]]) -> bool:
 
 def without_thoughts(conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the turns without reasoning, for a request without it."""
-    return [{**turn, "content": [block for block in turn["content"] if block["type"] not in THOUGHTS]} for turn in conversation]
+    return [
+        {**turn, "content": [block for block in turn["content"] if block["type"] not in THOUGHTS]}
+        for turn in conversation
+    ]
 
 
 def tools(request: ChatRequest, conversation: list[dict[str, Any]]) -> dict[str, Any]:
@@ -68,12 +71,20 @@ def tools(request: ChatRequest, conversation: list[dict[str, Any]]) -> dict[str,
     A conversation with calls must include their tools, even if none is offered any more.
     """
     if request.tools:
-        return {"tools": [{"name": each.name, "description": each.description, "input_schema": each.parameters} for each in request.tools]}
+        return {
+            "tools": [
+                {"name": each.name, "description": each.description, "input_schema": each.parameters}
+                for each in request.tools
+            ]
+        }
     blocks = itertools.chain.from_iterable(turn["content"] for turn in conversation)
     names = dict.fromkeys(block["name"] for block in blocks if block["type"] == "tool_use")
     if not names:
         return {}
-    return {"tools": [{"name": name, "input_schema": {"type": "object"}} for name in names], "tool_choice": {"type": "none"}}
+    return {
+        "tools": [{"name": name, "input_schema": {"type": "object"}} for name in names],
+        "tool_choice": {"type": "none"},
+    }
 
 
 def mark(body: dict[str, Any]) -> None:

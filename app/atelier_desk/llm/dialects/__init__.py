@@ -40,7 +40,10 @@ def with_dialect(
         return XmlModel(model, grammar=grammar)
     if dialect is ToolDialect.GUIDED and embedder is not None:
         return _guided(model, embedder, language)
-    raise ValueError(f"no model can speak the dialect {dialect.value!r} as asked; guided needs an embedder, auto must be decided before")
+    raise ValueError(
+        f"no model can speak the dialect {dialect.value!r} as asked; guided needs an embedder, auto must be decided "
+        f"before"
+    )
 
 
 def _guided(model: ChatModel, embedder: Embedder, language: str) -> GuidedModel:

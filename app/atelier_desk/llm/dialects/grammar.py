@@ -125,7 +125,9 @@ class SchemaGrammar:
             return _either(_json_literal(value) for value in schema["enum"])
         for union in ("anyOf", "oneOf"):
             if union in schema:
-                return _either(self._expression(option, f"{name}-{number}") for number, option in enumerate(schema[union]))
+                return _either(
+                    self._expression(option, f"{name}-{number}") for number, option in enumerate(schema[union])
+                )
         if len(schema.get("allOf", ())) == 1:
             return self._expression(schema["allOf"][0], name)
         kind = schema.get("type")
@@ -166,13 +168,19 @@ class SchemaGrammar:
         # Constants are required and come first: the operation decides which other members make sense.
         required = [key for key in properties if key in fixed or key in schema.get("required", ())]
         required.sort(key=lambda key: key not in fixed)
-        member = {key: f"{literal(json.dumps(key) + ': ')} {self._expression(value, f'{name}-{key}')}" for key, value in properties.items()}
+        member = {
+            key: f"{literal(json.dumps(key) + ': ')} {self._expression(value, f'{name}-{key}')}"
+            for key, value in properties.items()
+        }
         optional = [member[key] for key in properties if key not in required]
         if required:
             body = ' ", " '.join(member[key] for key in required) + "".join(f' (", " {one})?' for one in optional)
             return f'"{{" {body} "}}"'
         # No required member carries the commas: one alternative for each possible first member.
-        tails = [one + "".join(f' (", " {later})?' for later in optional[number + 1 :]) for number, one in enumerate(optional)]
+        tails = [
+            one + "".join(f' (", " {later})?' for later in optional[number + 1 :])
+            for number, one in enumerate(optional)
+        ]
         return f'"{{" {_either(f"({tail})" for tail in tails)}? "}}"'
 
     def _map(self, schema: dict[str, Any], name: str) -> str:
@@ -240,6 +248,11 @@ def tools_grammar(
     if require_call:
         head = {"root": "call", "call": call}
     else:
-        head = {"root": "text calls? | calls", "calls": f'call ("\\n"? call){{0,{max_calls - 1}}}', "call": call, **_text_rules()}
+        head = {
+            "root": "text calls? | calls",
+            "calls": f'call ("\\n"? call){{0,{max_calls - 1}}}',
+            "call": call,
+            **_text_rules(),
+        }
     lines = [f"{name} ::= {body}" for name, body in {**head, **rules.rules}.items()]
     return "\n".join([*lines, _BASICS]) + "\n"

@@ -11,7 +11,9 @@ from atelier_desk.llm.dialects.bounds import CALLS, REPAIR_BYTES
 from atelier_desk.llm.dialects.call_ids import CallIds
 from atelier_desk.llm.dialects.repair import parse_arguments
 
-TOO_MANY = f"One reply may make at most {CALLS} calls. This call and those after it were not run; make them in the next reply."
+TOO_MANY = (
+    f"One reply may make at most {CALLS} calls. This call and those after it were not run; make them in the next reply."
+)
 
 
 class NativeModel:

@@ -82,8 +82,8 @@ def integer_rule(schema: dict[str, object]) -> str:
 
 
 def number_rule(schema: dict[str, object]) -> str:
-    """Return the expression for a JSON schema of type ``number``: whole numbers in range, with decimals where they stay in
-    range.
+    """Return the expression for a JSON schema of type ``number``: whole numbers in range, with decimals where they stay
+    in range.
 
     Between a fractional limit and the next whole number some valid values are omitted; nothing invalid is accepted.
     """
@@ -97,7 +97,11 @@ def number_rule(schema: dict[str, object]) -> str:
     if max(least, 0) <= most - 1:
         whole = natural_range(max(least, 0), most - 1)
         # An excluded lower limit may only be followed by non-zero decimals.
-        options.append(f'{whole} ("." [0-9]{{0,6}} [1-9])?' if not (low_out and least == low and least >= 0) else _above(least, most - 1))
+        options.append(
+            f'{whole} ("." [0-9]{{0,6}} [1-9])?'
+            if not (low_out and least == low and least >= 0)
+            else _above(least, most - 1)
+        )
     if least < 0 and -least - 1 >= max(-most, 0):
         options.append(f'"-" {natural_range(max(-most, 0), -least - 1)} "." [0-9]{{0,6}} [1-9]')
     options.append(_integers(least + (low_out and least == low), most - (high_out and most == high)))

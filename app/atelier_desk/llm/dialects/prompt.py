@@ -15,11 +15,13 @@ RESULT_STOP = "<tool_result"
 
 _RULES = f"""# Tools
 
-You can use the tools below. To call one, write exactly this, with the tool's name and one JSON object with its parameters:
+You can use the tools below. To call one, write exactly this, with the tool's name and one JSON object with its \
+parameters:
 <tool_call name="ToolName">{{"parameter": "value"}}</tool_call>
 
 Rules:
-- The content of the tag is strict JSON that fits the tool's schema: double quotes, no comments, line breaks in strings as \\n.
+- The content of the tag is strict JSON that fits the tool's schema: double quotes, no comments, line breaks in \
+strings as \\n.
 - You may say something before a call. Several calls may follow each other, at most {CALLS} in one reply.
 - After your last call stop writing. The results come in the next message:
 <tool_result name="ToolName" success="true">{{"key": "value"}}</tool_result>
@@ -41,7 +43,10 @@ def compact_json(value: Any) -> str:
 def tools_section(tools: Sequence[ToolSpec]) -> str:
     """Return the part of the system prompt that lists the tools and explains how to call them."""
     definitions = [
-        f'<tool name="{escape(tool.name)}">\n{tool.description.strip()}\nParameters (JSON schema): {compact_json(tool.parameters)}\n</tool>'
+        (
+            f'<tool name="{escape(tool.name)}">\n{tool.description.strip()}\nParameters (JSON schema): '
+            f"{compact_json(tool.parameters)}\n</tool>"
+        )
         for tool in tools
     ]
     return "\n\n".join([_RULES, *definitions])
@@ -56,7 +61,10 @@ def render_call(call: ToolCall) -> str:
 def render_result(message: ChatMessage) -> str:
     """Return the result of a call; ``content`` is its JSON text, possibly cut."""
     success = "false" if message.success is False else "true"
-    return f'<tool_result name="{escape(message.name or "")}" success="{success}">{_guarded(message.content)}</tool_result>'
+    return (
+        f'<tool_result name="{escape(message.name or "")}" '
+        f'success="{success}">{_guarded(message.content)}</tool_result>'
+    )
 
 
 def _with_section(messages: Sequence[ChatMessage], section: str) -> list[ChatMessage]:
@@ -82,7 +90,9 @@ def _as_text(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
             text = render_result(message) if message.role is Role.TOOL else message.content
             if after_result:
                 last = out[-1]
-                out[-1] = last.model_copy(update={"content": f"{last.content}\n{text}", "images": last.images + message.images})
+                out[-1] = last.model_copy(
+                    update={"content": f"{last.content}\n{text}", "images": last.images + message.images}
+                )
             else:
                 out.append(ChatMessage(role=Role.USER, content=text, images=message.images))
         else:

@@ -30,7 +30,8 @@ UNCLOSED = (
     "Make the call again with whole arguments; if they are long, split the work over several calls."
 )
 MORE = (
-    "There is more text after the arguments, so the call was not run: write one JSON object a call, and make another call for each "
+    "There is more text after the arguments, so the call was not run: write one JSON object a call, and make another "
+    "call for each "
     "further one."
 )
 _TRAILING = re.compile(r"[\s}\]`]*")
@@ -182,7 +183,9 @@ async def parse_arguments(text: str, *, truncated: bool = False) -> ParsedArgume
         truncated: the token limit cut the reply inside this text, so it is not repaired.
     """
     if len(text) > CALL_CHARACTERS:
-        return ParsedArguments(error=f"The arguments are {len(text)} characters long; at most {CALL_CHARACTERS} are allowed.")
+        return ParsedArguments(
+            error=f"The arguments are {len(text)} characters long; at most {CALL_CHARACTERS} are allowed."
+        )
     try:
         return ParsedArguments(parse_strict(text))
     except _Refused as error:
@@ -197,4 +200,6 @@ async def parse_arguments(text: str, *, truncated: bool = False) -> ParsedArgume
         mended = await asyncio.to_thread(_repair, text)
         if mended is not None:
             return ParsedArguments(mended, repaired=True)
-    return ParsedArguments(error=f"The arguments are not valid JSON ({problem}). Write one JSON object that fits the tool's schema.")
+    return ParsedArguments(
+        error=f"The arguments are not valid JSON ({problem}). Write one JSON object that fits the tool's schema."
+    )

@@ -20,7 +20,9 @@ from atelier_desk.llm.dialects.repair import valid_unicode
 _ATTRIBUTE = r"""[A-Za-z_][\w-]*\s*=\s*(?:"[^"<>]*"|'[^'<>]*')"""
 _OPEN = re.compile(rf"<tool_call(?P<attributes>(?:\s+{_ATTRIBUTE})*)\s*>")
 _NAME = re.compile(r"""(?<![\w-])name\s*=\s*(?:"([^"]+)"|'([^']+)')""")
-_OPEN_BEGUN = re.compile(rf"""<tool_call(?:\s+{_ATTRIBUTE})*(?:\s+(?:[A-Za-z_][\w-]*\s*(?:=\s*(?:"[^"<>]*|'[^'<>]*)?)?)?)?""")
+_OPEN_BEGUN = re.compile(
+    rf"""<tool_call(?:\s+{_ATTRIBUTE})*(?:\s+(?:[A-Za-z_][\w-]*\s*(?:=\s*(?:"[^"<>]*|'[^'<>]*)?)?)?)?"""
+)
 _HEADER_CHARACTERS = 512
 _CLOSE = re.compile(r"</tool_call\s{0,8}>")
 _CLOSE_BEGUN = re.compile(r"</tool_call\s{0,8}")
@@ -353,7 +355,13 @@ class CallScanner:
             self._give_back()
             return
         raw = "".join(self._fragments)
-        may_be_hidden = self._in_string and not cut and not self._dropped and self._size <= CALL_CHARACTERS and self._rescans < CALLS
+        may_be_hidden = (
+            self._in_string
+            and not cut
+            and not self._dropped
+            and self._size <= CALL_CHARACTERS
+            and self._rescans < CALLS
+        )
         hidden = _CLOSE.search(raw) if may_be_hidden else None
         if hidden is None:
             self._end(Flaw.UNCLOSED)

@@ -31,11 +31,15 @@ NAMELESS = "call_without_name"
 """Name for a call without one; no tool has this name, and the call carries an error."""
 
 _REFUSED = {
-    Flaw.TOO_LONG: f"The arguments are longer than {CALL_CHARACTERS} characters, the most one call may have. Split the work over calls.",
+    Flaw.TOO_LONG: (
+        f"The arguments are longer than {CALL_CHARACTERS} characters, the most one call may have. Split the work "
+        f"over calls."
+    ),
     Flaw.TOO_DEEP: f"The arguments are nested more than {CALL_DEPTH} levels deep. Flatten them.",
     Flaw.TOO_MANY: TOO_MANY,
     Flaw.NESTED: (
-        "Another <tool_call> began inside this call before its JSON object was complete. Write calls one after the other and close each "
+        "Another <tool_call> began inside this call before its JSON object was complete. Write calls one after the "
+        "other and close each "
         "with </tool_call>."
     ),
 }
@@ -109,7 +113,10 @@ class _ReplyReader:
 
     async def _built(self, reply: ChatReply) -> ChatReply:
         cut = reply.finish_reason is FinishReason.LENGTH
-        calls = [await _call(scanned, self._ids.at(position), cut=cut) for position, scanned in enumerate(self._scanner.calls)]
+        calls = [
+            await _call(scanned, self._ids.at(position), cut=cut)
+            for position, scanned in enumerate(self._scanner.calls)
+        ]
         # Calls that the server recognised itself come after those in the text.
         calls += await settle_calls(reply, self._ids, first=len(calls))
         text = "".join(self._text)
@@ -125,7 +132,9 @@ class _ReplyReader:
         if isinstance(piece, TextPiece):
             self._text.append(piece.text)
             return TextDelta(content=piece.text)
-        return ToolCallDelta(index=piece.position, id=self._ids.at(piece.position), name=piece.name, arguments=piece.fragment)
+        return ToolCallDelta(
+            index=piece.position, id=self._ids.at(piece.position), name=piece.name, arguments=piece.fragment
+        )
 
 
 async def _call(scanned: ScannedCall, identifier: str, *, cut: bool) -> ToolCall:
@@ -161,5 +170,9 @@ def _named(call: dict[str, object]) -> tuple[str, dict[str, object], str | None]
     name = call.get("name")
     arguments = call.get("arguments", call.get("parameters", {}))
     if not isinstance(name, str) or not name.strip() or not isinstance(arguments, dict):
-        return NAMELESS, {}, 'The call has no tool name. Write <tool_call name="ToolName">{"parameter": "value"}</tool_call>.'
+        return (
+            NAMELESS,
+            {},
+            'The call has no tool name. Write <tool_call name="ToolName">{"parameter": "value"}</tool_call>.',
+        )
     return name.strip(), arguments, None

@@ -37,18 +37,30 @@ STOP_TIMEOUT_S = 10.0
 _PACKAGE_FOLDER = Path(__file__).resolve().parents[2]
 _FAILURES = (
     ("No space left|Errno 28|quota exceeded", N_("The disk is full. Free some space and install again.")),
-    ("ProxyError|Cannot connect to proxy|Tunnel connection failed", N_("The proxy did not answer or refused. Check HTTPS_PROXY.")),
-    ("CERTIFICATE_VERIFY_FAILED", N_("The certificate of the package index is not trusted. Type: pip config set global.cert FILE")),
+    (
+        "ProxyError|Cannot connect to proxy|Tunnel connection failed",
+        N_("The proxy did not answer or refused. Check HTTPS_PROXY."),
+    ),
+    (
+        "CERTIFICATE_VERIFY_FAILED",
+        N_("The certificate of the package index is not trusted. Type: pip config set global.cert FILE"),
+    ),
     ("40[137] (Client )?Error", N_("The package index requires a login. Check index-url in `pip config list`.")),
     (
-        "NewConnectionError|NameResolutionError|ConnectTimeout|ReadTimeout|timed out|Connection (broken|refused|reset)|IncompleteRead|HASH",
+        (
+            "NewConnectionError|NameResolutionError|ConnectTimeout|ReadTimeout|timed out|Connection "
+            "(broken|refused|reset)|IncompleteRead|HASH"
+        ),
         N_("The package index could not be reached, or a download broke off. Check the network, then install again."),
     ),
     (
         "externally-managed-environment|Permission denied|Read-only file system|Errno (13|30)",
         N_("This Python does not accept packages. Run Atelier in a virtual environment (python -m venv)."),
     ),
-    ("Could not find a version|No matching distribution", N_("This system or Python has no such package. Choose another embedder.")),
+    (
+        "Could not find a version|No matching distribution",
+        N_("This system or Python has no such package. Choose another embedder."),
+    ),
 )
 """Output of pip, and the message for it.
 
@@ -72,7 +84,11 @@ def can_install() -> bool:
 
     Installed bundles have no pip, and a read-only environment would only fail after the download.
     """
-    return not getattr(sys, "frozen", False) and util.find_spec("pip") is not None and os.access(sysconfig.get_path("purelib"), os.W_OK)
+    return (
+        not getattr(sys, "frozen", False)
+        and util.find_spec("pip") is not None
+        and os.access(sysconfig.get_path("purelib"), os.W_OK)
+    )
 
 
 def missing() -> ProviderError:
@@ -80,7 +96,8 @@ def missing() -> ProviderError:
     if not can_install():
         return ProviderError(
             N_(
-                "sentence-transformers is not installed, and this program cannot add packages. Choose the built-in embedder or one of a "
+                "sentence-transformers is not installed, and this program cannot add packages. Choose the built-in "
+                "embedder or one of a "
                 "provider, such as Ollama, or run Atelier from its source: {command}"
             ),
             code="embedder_missing",
@@ -88,7 +105,8 @@ def missing() -> ProviderError:
         )
     return ProviderError(
         N_(
-            "sentence-transformers is not installed (a download of {size} MB). Install it in the settings, under Memory, or type: {command}"
+            "sentence-transformers is not installed (a download of {size} MB). Install it in the settings, under "
+            "Memory, or type: {command}"
         ),
         code="embedder_missing",
         size=DOWNLOAD_MB,
@@ -109,7 +127,15 @@ def pip_command() -> list[str]:
 
     Wheels only, so that no compiler is needed, and no prompts.
     """
-    words = ["--disable-pip-version-check", "--no-input", "--no-user", "--progress-bar", "off", "--only-binary", ":all:"]
+    words = [
+        "--disable-pip-version-check",
+        "--no-input",
+        "--no-user",
+        "--progress-bar",
+        "off",
+        "--only-binary",
+        ":all:",
+    ]
     return [sys.executable, "-m", "pip", "install", *words, "-c", str(_constraints()), REQUIREMENT]
 
 
@@ -126,13 +152,17 @@ async def install(told: Callable[[str], None]) -> None:
     free = shutil.disk_usage(sys.prefix).free // 1_000_000
     if free < DISK_MB:
         raise UsageError(
-            N_("Installing it takes about {needed} MB of disk space, and there are {free} MB. Free some space and install again."),
+            N_(
+                "Installing it takes about {needed} MB of disk space, and there are {free} MB. Free some space and "
+                "install again."
+            ),
             code="disk_full",
             needed=DISK_MB,
             free=free,
         )
     process = await asyncio.create_subprocess_exec(
-        *pip_command(), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        *pip_command(), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
         env=_environment(), limit=1 << 20,
     )  # fmt: skip
     lines: list[str] = []
@@ -166,7 +196,9 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 def _failed(lines: list[str]) -> ProviderError:
     output = "\n".join(lines)
     problems = [line for line in lines if line.startswith("ERROR")] or lines
-    advice = next((text for pattern, text in _FAILURES if re.search(pattern, output)), N_("Try it in a terminal: {command}"))
+    advice = next(
+        (text for pattern, text in _FAILURES if re.search(pattern, output)), N_("Try it in a terminal: {command}")
+    )
     return ProviderError(
         N_("pip could not install it ({detail}). {advice}"),
         code="install_failed",
@@ -205,4 +237,11 @@ def _constraints() -> Path:
 def _environment() -> dict[str, str]:
     """Return pip's environment: ignores packages from elsewhere, and makes the progress parsable."""
     variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
-    return {**variables, "PIP_QUIET": "0", "PIP_DRY_RUN": "0", "PIP_NO_DEPS": "0", "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
+    return {
+        **variables,
+        "PIP_QUIET": "0",
+        "PIP_DRY_RUN": "0",
+        "PIP_NO_DEPS": "0",
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONUTF8": "1",
+    }

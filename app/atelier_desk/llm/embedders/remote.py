@@ -89,7 +89,8 @@ class RemoteEmbedder:
         dimension: int | None = None,
         meter: Meter | None = None,
     ) -> RemoteEmbedder:
-        """An embedder of this dimension, or of the dimension the model has, which one request finds out. ``meter`` counts its requests.
+        """An embedder of this dimension, or of the dimension the model has, which one request finds out. ``meter``
+        counts its requests.
 
         Raises:
             UsageError: the provider's base URL cannot be one, or its kind has no embedders.
@@ -158,7 +159,9 @@ class RemoteEmbedder:
         return unit
 
 
-async def _request(provider: HttpProvider, model: str, texts: list[str], dimension: int | None, meter: Meter) -> list[Any]:
+async def _request(
+    provider: HttpProvider, model: str, texts: list[str], dimension: int | None, meter: Meter
+) -> list[Any]:
     """Return the vectors of one batch in order: lists of numbers or arrays."""
     payload: dict[str, Any] = {"model": model, "input": texts}
     parameter, native = _SHORTENED.get(bare_name(model), ("", 0))
@@ -168,7 +171,11 @@ async def _request(provider: HttpProvider, model: str, texts: list[str], dimensi
         given, tokens = await provider.embeddings(payload, model)
         use.tokens = use.tokens if tokens is None else tokens
     vectors = [_decoded(vector) for vector in given] if isinstance(given, list) else None
-    if not isinstance(vectors, list) or len(vectors) != len(texts) or any(vector is None or not len(vector) for vector in vectors):
+    if (
+        not isinstance(vectors, list)
+        or len(vectors) != len(texts)
+        or any(vector is None or not len(vector) for vector in vectors)
+    ):
         raise provider_error(ErrorLocation(provider.name, model), "bad_response", f"no {len(texts)} vectors")
     return vectors
 
@@ -180,7 +187,11 @@ def _decoded(embedding: Any) -> Any:
     if isinstance(embedding, list):
         return embedding
     try:
-        return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4") if isinstance(embedding, str) else None
+        return (
+            np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4")
+            if isinstance(embedding, str)
+            else None
+        )
     except (binascii.Error, ValueError):
         return None
 

@@ -31,7 +31,9 @@ class _Embedding:
         # Unit vectors; models with a query prompt use it.
         prompts = request["query"] and "query" in (getattr(self._model, "prompts", None) or {})
         more = {"prompt_name": "query"} if prompts else {}
-        vectors = self._model.encode(request["texts"], normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False, **more)
+        vectors = self._model.encode(
+            request["texts"], normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False, **more
+        )
         return Reply(None, vectors.astype("<f4").tobytes())
 
 

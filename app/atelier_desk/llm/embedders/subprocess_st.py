@@ -24,7 +24,8 @@ _MODULE = "atelier_desk.llm.embedders.st_process"
 
 
 class SentenceTransformersEmbedder:
-    """Vectors from a sentence-transformers model: a name on the hub or a folder. The library respects ``HF_HUB_OFFLINE``.
+    """Vectors from a sentence-transformers model: a name on the hub or a folder. The library respects
+    ``HF_HUB_OFFLINE``.
 
     Attributes:
         dimension: 0 until the first ``embed`` loads the model.
@@ -103,5 +104,7 @@ class SentenceTransformersEmbedder:
 
 def _gone() -> ProviderError:
     return ProviderError(
-        N_("The process of the embedder ended. It is started again at the next use."), code="embedder_gone", recoverable=True
+        N_("The process of the embedder ended. It is started again at the next use."),
+        code="embedder_gone",
+        recoverable=True,
     )

@@ -71,7 +71,9 @@ class ContentParser(EventStreamParser):
         self._layout.append({"type": CALL})
         self._calls += 1
         name = string_of(call, "name")
-        return self.assembler.call(self._calls, string_of(call, "id"), self._names.get(name, name), call.get("args"), signed)
+        return self.assembler.call(
+            self._calls, string_of(call, "id"), self._names.get(name, name), call.get("args"), signed
+        )
 
     def _text(self, text: str, signed: Block) -> list[ChatDelta]:
         """Append to the previous text, unless one of the two is signed: such parts are never merged."""

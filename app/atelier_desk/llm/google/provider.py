@@ -31,7 +31,9 @@ MOST_PAGES, PAGE = 20, 1000
 _VERSION_PATH = re.compile(r"/v\d+(alpha|beta)?\d*$")
 _TAIL = re.compile(r"(/openai)?(/chat/completions)?(/models(/[^/]*)?)?$")
 """Endings that people leave on an address, including Google's OpenAI-compatible one."""
-_TOO_LONG = re.compile(r"maxOutputTokens value of (\d+) but the supported range is from 1 \(inclusive\) to (\d+) \(exclusive\)")
+_TOO_LONG = re.compile(
+    r"maxOutputTokens value of (\d+) but the supported range is from 1 \(inclusive\) to (\d+) \(exclusive\)"
+)
 _LEVEL = re.compile(r"thinking level (minimal|low|medium|high) is not supported", re.IGNORECASE)
 _NO_TEXT = re.compile(r"-(tts|image|live|native-audio)(-|$)")
 """Models that answer only in audio or images."""
@@ -102,7 +104,9 @@ class GoogleProvider(HttpProvider):
             "contents": conversation,
             **({"systemInstruction": {"parts": [{"text": system}]}} if system.strip() else {}),
             **({"tools": declared} if (declared := turns.tools(request)) else {}),
-            "generationConfig": {field: value for field, value in generation.items() if value is not None and field not in refused},
+            "generationConfig": {
+                field: value for field, value in generation.items() if value is not None and field not in refused
+            },
         }
 
     def refused_fields(self, payload: dict[str, Any], error: ProviderError) -> set[str]:
@@ -123,7 +127,10 @@ class GoogleProvider(HttpProvider):
         if thought.get("thinkingBudget") == 0 and "budget" in detail.lower():
             return {"budget 0"}
         sent = {*payload, *generation, *thought}
-        return next(({field} for said, field in _KNOWN_REFUSALS if field in sent and re.search(said, detail, re.IGNORECASE)), set())
+        return next(
+            ({field} for said, field in _KNOWN_REFUSALS if field in sent and re.search(said, detail, re.IGNORECASE)),
+            set(),
+        )
 
     def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
         return ContentParser(request, where)

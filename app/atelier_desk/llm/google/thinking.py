@@ -76,7 +76,9 @@ def thinking(request: ChatRequest, known: Takes, refused: Collection[str], max_t
             config["thinkingLevel"] = _nearest(wanted, levels).upper()
     elif known.budget is not None:
         if "thinkingBudget" not in refused and (request.effort is not None or not request.enable_thinking):
-            config["thinkingBudget"] = _budget(request, known.budget, max_tokens, off=known.off and "budget 0" not in refused)
+            config["thinkingBudget"] = _budget(
+                request, known.budget, max_tokens, off=known.off and "budget 0" not in refused
+            )
     else:
         return None
     if request.enable_thinking and "includeThoughts" not in refused:

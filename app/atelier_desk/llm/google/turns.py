@@ -60,7 +60,8 @@ def contents(messages: Sequence[ChatMessage], *, signed: bool) -> tuple[str, lis
 def tools(request: ChatRequest) -> list[dict[str, Any]]:
     """Tool definitions."""
     declared = [
-        {"name": wire_name(each.name), "description": each.description, "parametersJsonSchema": each.parameters} for each in request.tools
+        {"name": wire_name(each.name), "description": each.description, "parametersJsonSchema": each.parameters}
+        for each in request.tools
     ]
     return [{"functionDeclarations": declared}] if declared else []
 

@@ -26,7 +26,9 @@ def answer(call: ToolCall, result: ChatMessage, language: Language, action: Acti
         return language.text("error", error=data.get("error") or result.content)
     if action is CALCULATE:
         expression = str(data.get("expression", call.arguments.get("expression", "")))
-        return language.text("calculate", expression=spoken(expression, language), result=number(data.get("result"), language))
+        return language.text(
+            "calculate", expression=spoken(expression, language), result=number(data.get("result"), language)
+        )
     if action is ADD:
         return language.text("add", text=call.arguments.get("name", ""))
     if action is DONE:
@@ -107,7 +109,11 @@ def _same_stem(first: str, second: str) -> bool:
 
 def _asked(call: ToolCall, data: dict[str, Any], language: Language) -> str:
     if not data.get("success"):
-        return language.text("skipped") if data.get("code") in ("skipped", None) else language.text("error", error=data.get("error", ""))
+        return (
+            language.text("skipped")
+            if data.get("code") in ("skipped", None)
+            else language.text("error", error=data.get("error", ""))
+        )
     parts = chosen(call, data)
     if text := data.get("textResponse") or data.get("response"):
         parts.append(str(text))

@@ -106,8 +106,8 @@ def question_for_user(text: str, language: Language) -> tuple[str, tuple[str, ..
 
 
 def _options(text: str, language: Language) -> tuple[str, tuple[str, ...]]:
-    """Split ``which colour I prefer, red or blue`` into question and options; without a list of words, everything is the
-    question.
+    """Split ``which colour I prefer, red or blue`` into question and options; without a list of words, everything is
+    the question.
 
     The list ends the message. It begins after a colon, or extends back over parts of one or two words.
     """

@@ -75,7 +75,9 @@ def _digits(text: str, language: Language) -> str:
 
 
 def _value(parts: list[int]) -> int:
-    """Combine number words: a larger part multiplies the preceding ones (``two hundred``, ``quatre-vingt``), others add."""
+    """Combine number words: a larger part multiplies the preceding ones (``two hundred``, ``quatre-vingt``), others
+    add.
+    """
     total = current = 0
     for part in parts:
         if part == 1000:

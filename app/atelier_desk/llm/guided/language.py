@@ -22,7 +22,9 @@ class Language:
         self._macros: dict[str, str] = data["macros"]
         self.examples: dict[str, list[str]] = data["examples"]
         self.fill: dict[str, list[list[str]]] = data["fill"]
-        self.frames = {action: [self.compile(pattern) for pattern in patterns] for action, patterns in data["frames"].items()}
+        self.frames = {
+            action: [self.compile(pattern) for pattern in patterns] for action, patterns in data["frames"].items()
+        }
         self.explicit = {action: self.compile(pattern) for action, pattern in data["explicit"].items()}
         self.lead = self.compile(data["lead"])
         self.trail = self.compile(data["trail"])
@@ -49,7 +51,9 @@ class Language:
     def help(self, actions: list[str]) -> str:
         """Return a sentence about what the starter can do with these actions."""
         abilities = [self.data["abilities"][action] for action in actions]
-        joined = self.text("abilities_join").join([", ".join(abilities[:-1]), abilities[-1]] if len(abilities) > 1 else abilities)
+        joined = self.text("abilities_join").join(
+            [", ".join(abilities[:-1]), abilities[-1]] if len(abilities) > 1 else abilities
+        )
         return self.text("help", abilities=joined)
 
 

@@ -26,7 +26,19 @@ from atelier_desk.domain.model_messages import (
     Usage,
 )
 from atelier_desk.llm.guided import answers, arguments, replies
-from atelier_desk.llm.guided.actions import ADD, ASK, CALCULATE, CHAT, DONE, LIST, RECALL, REMEMBER, Action, action_of, offered
+from atelier_desk.llm.guided.actions import (
+    ADD,
+    ASK,
+    CALCULATE,
+    CHAT,
+    DONE,
+    LIST,
+    RECALL,
+    REMEMBER,
+    Action,
+    action_of,
+    offered,
+)
 from atelier_desk.llm.guided.arithmetic import find
 from atelier_desk.llm.guided.grammar import one_of
 from atelier_desk.llm.guided.language import LANGUAGES, detect, language, plain
@@ -78,7 +90,9 @@ class GuidedModel:
         Raises:
             ProviderError: as the model's; ``no_message`` if the request has no user message.
         """
-        asked = next((index for index in reversed(range(len(request.messages))) if _from_person(request.messages[index])), None)
+        asked = next(
+            (index for index in reversed(range(len(request.messages))) if _from_person(request.messages[index])), None
+        )
         if asked is None:
             raise ProviderError(N_("The request contains no message of the user."), code="no_message")
         said = request.messages[asked].content
@@ -132,7 +146,9 @@ class GuidedModel:
             return
         if not candidates:
             return
-        prompt = fill_prompt(turn.text, turn.language.fill.get(action.name, []), turn.language.data["fill_label"].get(action.name, ""))
+        prompt = fill_prompt(
+            turn.text, turn.language.fill.get(action.name, []), turn.language.data["fill_label"].get(action.name, "")
+        )
         async with aclosing(self._choose(turn, prompt, candidates)) as waits:
             async for waiting in waits:
                 yield waiting
@@ -172,7 +188,11 @@ class GuidedModel:
             async for delta in _as_stream(replies.text(turn, notice), turn):
                 yield delta
             return
-        spoken = [message for message in turn.request.messages if message.role in (Role.USER, Role.ASSISTANT) and message.content]
+        spoken = [
+            message
+            for message in turn.request.messages
+            if message.role in (Role.USER, Role.ASSISTANT) and message.content
+        ]
         system = ChatMessage(role=Role.SYSTEM, content=turn.language.text("system"))
         request = turn.request.model_copy(
             update={
@@ -193,7 +213,11 @@ class GuidedModel:
     def _after(self, turn: Turn, call: ToolCall, result: ChatMessage) -> ChatReply:
         """Return the reply to a result: complete the task found, perform the confirmed write, or answer."""
         data = answers.parse(result.content)
-        finished = arguments.framed(turn.text, DONE.name, turn.language) if action_of(call, turn.request.tools) is LIST else None
+        finished = (
+            arguments.framed(turn.text, DONE.name, turn.language)
+            if action_of(call, turn.request.tools) is LIST
+            else None
+        )
         if finished is not None and data.get("success") and DONE.name in turn.actions and _by_pattern(turn) is DONE:
             return replies.completing(turn, finished, answers.open_task(data, finished))
         pending = replies.confirmed(turn, call)
@@ -202,7 +226,8 @@ class GuidedModel:
         action, argument = pending
         yes = turn.language.text("yes")
         agreed = (
-            yes in answers.chosen(call, data) or str(data.get("textResponse") or data.get("response") or "").strip().lower() == yes.lower()
+            yes in answers.chosen(call, data)
+            or str(data.get("textResponse") or data.get("response") or "").strip().lower() == yes.lower()
         )
         if data.get("success") and agreed and action.name in turn.actions:
             return replies.writing(turn, action, argument)

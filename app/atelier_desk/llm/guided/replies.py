@@ -11,7 +11,19 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, FinishReason, ToolCall, Usage
 from atelier_desk.llm.guided import arguments as fill
-from atelier_desk.llm.guided.actions import ADD, ASK, CALCULATE, CHAT, DONE, LIST, RECALL, REMEMBER, Action, action_of, doing
+from atelier_desk.llm.guided.actions import (
+    ADD,
+    ASK,
+    CALCULATE,
+    CHAT,
+    DONE,
+    LIST,
+    RECALL,
+    REMEMBER,
+    Action,
+    action_of,
+    doing,
+)
 from atelier_desk.llm.guided.arithmetic import Arithmetic
 from atelier_desk.llm.guided.language import Language
 
@@ -62,7 +74,9 @@ def calling(turn: Turn, action: Action, arguments: Mapping[str, Any] = MappingPr
     """Return the reply with one call to the tool that performs the action."""
     name, operation = doing(action, turn.request.tools)
     call = ToolCall(id=f"call_{new_id()}", name=name, arguments={"operation": operation, **arguments})
-    return ChatReply(tool_calls=(call,), usage=turn.usage, finish_reason=FinishReason.TOOL_CALLS, model=turn.request.model)
+    return ChatReply(
+        tool_calls=(call,), usage=turn.usage, finish_reason=FinishReason.TOOL_CALLS, model=turn.request.model
+    )
 
 
 def writing(turn: Turn, action: Action, argument: str) -> ChatReply:

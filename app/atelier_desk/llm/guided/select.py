@@ -54,7 +54,9 @@ class Examples:
             self._examples[language.code] = found
         return self._examples[language.code]
 
-    async def nearest(self, text: str, language: Language, allowed: Collection[str], count: int = NEAREST) -> list[Example]:
+    async def nearest(
+        self, text: str, language: Language, allowed: Collection[str], count: int = NEAREST
+    ) -> list[Example]:
         """Return the examples most similar to the message among the allowed actions, nearest first.
 
         Without an embedder, similarity is the fraction of common words.
@@ -68,7 +70,9 @@ class Examples:
             query = await self._embedder.embed([text], query=True)
             scores = [float(score) for score in self._vectors[language.code] @ query[0]]
         ranked = sorted(zip(scores, examples, strict=True), key=lambda pair: -pair[0])
-        return [Example(example.request, example.action, score) for score, example in ranked if example.action in allowed][:count]
+        return [
+            Example(example.request, example.action, score) for score, example in ranked if example.action in allowed
+        ][:count]
 
 
 def selection_prompt(text: str, nearest: Sequence[Example]) -> str:

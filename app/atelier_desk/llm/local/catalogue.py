@@ -115,7 +115,9 @@ CATALOGUE = (
         id="gemma-3-4b",
         label="Gemma 3 4B Instruct (Q4_K_M)",
         file="gemma-3-4b-it-Q4_K_M.gguf",
-        url=_hub("ggml-org/gemma-3-4b-it-GGUF", "gemma-3-4b-it-Q4_K_M.gguf", "d0976223747697cb51e056d85c532013931fe52e"),
+        url=_hub(
+            "ggml-org/gemma-3-4b-it-GGUF", "gemma-3-4b-it-Q4_K_M.gguf", "d0976223747697cb51e056d85c532013931fe52e"
+        ),
         size_bytes=2_489_757_856,
         sha256="882e8d2db44dc554fb0ea5077cb7e4bc49e7342a1f0da57901c0802ea21a0863",
         licence="Gemma Terms of Use",

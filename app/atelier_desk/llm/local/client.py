@@ -58,6 +58,7 @@ class _CompletionParser(ChatCompletionParser):
         choices = chunk.get("choices")
         if isinstance(choices, list):
             chunk["choices"] = [
-                {**choice, "delta": {"content": choice.get("text")}} if isinstance(choice, dict) else choice for choice in choices
+                {**choice, "delta": {"content": choice.get("text")}} if isinstance(choice, dict) else choice
+                for choice in choices
             ]
         return super()._chunk(chunk, event)

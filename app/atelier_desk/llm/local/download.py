@@ -169,7 +169,10 @@ class Downloads:
             self._fail(entry, error)
         except OSError as error:
             self._fail(
-                entry, ProviderError(N_("The download could not be written: {reason}"), code="unwritable", reason=error.strerror or error)
+                entry,
+                ProviderError(
+                    N_("The download could not be written: {reason}"), code="unwritable", reason=error.strerror or error
+                ),
             )
         except Exception as error:  # it must not seem to run after its task has ended
             log.exception("the download of %s failed", entry.id)
@@ -189,14 +192,18 @@ class Downloads:
             headers["range"] = f"bytes={received}-"
         try:
             async with (
-                httpx.AsyncClient(transport=routed_transport(httpx), follow_redirects=True, timeout=_TIMEOUT_S) as client,
+                httpx.AsyncClient(
+                    transport=routed_transport(httpx), follow_redirects=True, timeout=_TIMEOUT_S
+                ) as client,
                 client.stream("GET", entry.url, headers=headers) as response,
             ):
                 received = self._resume_at(entry, response, received)
                 await self._receive(entry, response, part, received)
         except httpx.TimeoutException as error:
             raise ProviderError(
-                N_("The server stopped sending. Start the download again to continue."), code="timeout", recoverable=True
+                N_("The server stopped sending. Start the download again to continue."),
+                code="timeout",
+                recoverable=True,
             ) from error
         except httpx.HTTPError as error:
             raise ProviderError(
@@ -206,11 +213,15 @@ class Downloads:
                 reason=type(error).__name__,
             ) from error
         if _size(part) < entry.size_bytes:
-            raise ProviderError(N_("The download ended too early. Start it again to continue."), code="truncated", recoverable=True)
+            raise ProviderError(
+                N_("The download ended too early. Start it again to continue."), code="truncated", recoverable=True
+            )
 
     def _resume_at(self, entry: CatalogueEntry, response: httpx.Response, received: int) -> int:
         """Return where the body begins: after the existing data (206), or at the beginning (200)."""
-        if response.status_code == _HTTP_PARTIAL and response.headers.get("content-range", "").startswith(f"bytes {received}-"):
+        if response.status_code == _HTTP_PARTIAL and response.headers.get("content-range", "").startswith(
+            f"bytes {received}-"
+        ):
             return received
         if response.status_code == _HTTP_OK:
             return 0
@@ -234,11 +245,15 @@ class Downloads:
                 await _written(file, chunk)
                 received += len(chunk)
                 if received > entry.size_bytes:
-                    raise ProviderError(N_("The server sent another file than the catalogue names."), code="model_damaged")
+                    raise ProviderError(
+                        N_("The server sent another file than the catalogue names."), code="model_damaged"
+                    )
                 now = self._clock.monotonic()
                 if now - announced >= ANNOUNCE_S:
                     announced = now
-                    self._set(entry, DownloadStatus.RUNNING, received, (received - first) / max(now - began, ANNOUNCE_S))
+                    self._set(
+                        entry, DownloadStatus.RUNNING, received, (received - first) / max(now - began, ANNOUNCE_S)
+                    )
         finally:
             file.close()
 
@@ -295,14 +310,22 @@ class Downloads:
 
     def _on_disk(self, entry: CatalogueEntry) -> DownloadState | None:
         if _size(self._target(entry)) == entry.size_bytes:
-            return DownloadState(id=entry.id, status=DownloadStatus.DONE, received_bytes=entry.size_bytes, size_bytes=entry.size_bytes)
+            return DownloadState(
+                id=entry.id, status=DownloadStatus.DONE, received_bytes=entry.size_bytes, size_bytes=entry.size_bytes
+            )
         received = _size(self._part(entry))
         if not received:
             return None
-        return DownloadState(id=entry.id, status=DownloadStatus.PAUSED, received_bytes=received, size_bytes=entry.size_bytes)
+        return DownloadState(
+            id=entry.id, status=DownloadStatus.PAUSED, received_bytes=received, size_bytes=entry.size_bytes
+        )
 
-    def _set(self, entry: CatalogueEntry, status: DownloadStatus, received: int = 0, speed: float = 0.0) -> DownloadState:
-        state = DownloadState(id=entry.id, status=status, received_bytes=received, size_bytes=entry.size_bytes, bytes_per_s=speed)
+    def _set(
+        self, entry: CatalogueEntry, status: DownloadStatus, received: int = 0, speed: float = 0.0
+    ) -> DownloadState:
+        state = DownloadState(
+            id=entry.id, status=status, received_bytes=received, size_bytes=entry.size_bytes, bytes_per_s=speed
+        )
         self._states[entry.id] = state
         self._changed(entry.id)
         return state
@@ -321,7 +344,9 @@ class Downloads:
 
     def _entry(self, id: str) -> CatalogueEntry:
         if id not in self._entries:
-            raise NotFoundError(N_("The catalogue has no model {id}. It has: {known}"), id=id, known=", ".join(self._entries))
+            raise NotFoundError(
+                N_("The catalogue has no model {id}. It has: {known}"), id=id, known=", ".join(self._entries)
+            )
         return self._entries[id]
 
     def _target(self, entry: CatalogueEntry) -> Path:

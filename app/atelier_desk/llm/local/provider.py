@@ -92,7 +92,9 @@ class LocalProvider:
         try:
             models = await self.list_models()
             if not models:
-                return ProviderHealth(ok=False, code="model_missing", message=_("No model is installed. Download one in the settings."))
+                return ProviderHealth(
+                    ok=False, code="model_missing", message=_("No model is installed. Download one in the settings.")
+                )
             if self._server is None or not self._server.alive:
                 config = await self._config(models[0].name, None)
                 if load:
@@ -112,7 +114,8 @@ class LocalProvider:
         """
         if any(message.images for message in request.messages):
             raise ProviderError(
-                N_("The built-in model server does not read images. Choose a vision model of another provider."), code="images"
+                N_("The built-in model server does not read images. Choose a vision model of another provider."),
+                code="images",
             )
         config = await self._config(request.model, request.context_window)
         for attempt in range(1, _RESTARTS + 2):
@@ -141,7 +144,9 @@ class LocalProvider:
         """
         if importlib.util.find_spec("xllamacpp") is None:
             raise ProviderError(
-                N_("The built-in model engine is not installed. Install the package {package}."), code="engine_missing", package="xllamacpp"
+                N_("The built-in model engine is not installed. Install the package {package}."),
+                code="engine_missing",
+                package="xllamacpp",
             )
 
         def check() -> tuple[LocalModel, int | None]:

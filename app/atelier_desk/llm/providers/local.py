@@ -22,5 +22,14 @@ def create(config: ProviderConfig, vault: KeyVault, clock: Clock, models_dir: Pa
 
 
 register(
-    ProviderType(kind="local", title=N_("Built in"), name="local", create=create, order=90, icon="hard-drive", builtin=True, free=True)
+    ProviderType(
+        kind="local",
+        title=N_("Built in"),
+        name="local",
+        create=create,
+        order=90,
+        icon="hard-drive",
+        builtin=True,
+        free=True,
+    )
 )

@@ -34,7 +34,9 @@ def recognise(answers: Mapping[str, dict[str, object]]) -> RecognisedKey | None:
     if not isinstance(items := answers[MODELS].get("data"), list):
         return None
     props = answers[LLAMA_CPP]
-    if "default_generation_settings" in props or any(isinstance(item, dict) and item.get("owned_by") == "llamacpp" for item in items):
+    if "default_generation_settings" in props or any(
+        isinstance(item, dict) and item.get("owned_by") == "llamacpp" for item in items
+    ):
         return RecognisedKey("llama.cpp", "/v1", _names(items), str(props.get("build_info", "")))
     return RecognisedKey("OpenAI-compatible", "/v1", _names(items))
 

@@ -113,7 +113,12 @@ class ReplyAssembler:
         return [ReasoningDelta(content=content)]
 
     def call(
-        self, index: int | None, id: str = "", name: str = "", arguments: Any = None, extra: dict[str, Any] | None = None
+        self,
+        index: int | None,
+        id: str = "",
+        name: str = "",
+        arguments: Any = None,
+        extra: dict[str, Any] | None = None,
     ) -> list[ChatDelta]:
         """Add a piece of a call, or a complete one.
 

@@ -50,7 +50,9 @@ class ChatCompletionParser(EventStreamParser):
         return self._parts.value()
 
     def _chunk(self, chunk: dict[str, Any], event: str) -> list[ChatDelta]:
-        failure = payload_error(self.where, chunk) or (payload_error(self.where, {"error": chunk}) if event == "error" else None)
+        failure = payload_error(self.where, chunk) or (
+            payload_error(self.where, {"error": chunk}) if event == "error" else None
+        )
         if failure is not None:
             raise failure
         usage = usage_of(chunk)
@@ -125,7 +127,9 @@ def usage_of(chunk: dict[str, Any]) -> Usage | None:
     usage = chunk.get("usage")
     if isinstance(usage, dict) and all(is_count(usage.get(key)) for key in ("prompt_tokens", "completion_tokens")):
         prompt = usage["prompt_tokens_details"] if isinstance(usage.get("prompt_tokens_details"), dict) else {}
-        completion = usage["completion_tokens_details"] if isinstance(usage.get("completion_tokens_details"), dict) else {}
+        completion = (
+            usage["completion_tokens_details"] if isinstance(usage.get("completion_tokens_details"), dict) else {}
+        )
         return Usage(
             tokens_input=count(usage.get("prompt_tokens")),
             tokens_output=count(usage.get("completion_tokens")),
@@ -137,7 +141,9 @@ def usage_of(chunk: dict[str, Any]) -> Usage | None:
     if isinstance(timings, dict) and is_count(timings.get("predicted_n")):
         cached = count(timings.get("cache_n"))
         return Usage(
-            tokens_input=count(timings.get("prompt_n")) + cached, tokens_output=count(timings["predicted_n"]), tokens_cached=cached
+            tokens_input=count(timings.get("prompt_n")) + cached,
+            tokens_output=count(timings["predicted_n"]),
+            tokens_cached=cached,
         )
     return None
 

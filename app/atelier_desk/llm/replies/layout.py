@@ -39,7 +39,11 @@ def laid_out(
     layout = blocks_of(kept)
     lengths = [block.get(field, 0) for block in layout for field in ("gap", "length") if block.get("type") == TEXT]
     came = sum(1 for block in layout if block.get("type") == CALL)
-    if came != len(calls) or not all(isinstance(length, int) and length >= 0 for length in lengths) or sum(lengths) != len(content):
+    if (
+        came != len(calls)
+        or not all(isinstance(length, int) and length >= 0 for length in lengths)
+        or sum(lengths) != len(content)
+    ):
         return None
     out: list[Block] = []
     at, waiting = 0, iter(calls)

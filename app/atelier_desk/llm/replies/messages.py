@@ -157,7 +157,12 @@ def _append(out: list[ChatMessage], message: ChatMessage) -> None:
         return
     joined = "\n\n".join(text for text in (last.content, message.content) if text)
     reasoning = "\n\n".join(text for text in (last.reasoning, message.reasoning) if text)
-    update = {"content": joined, "reasoning": reasoning, "images": last.images + message.images, "tool_calls": message.tool_calls}
+    update = {
+        "content": joined,
+        "reasoning": reasoning,
+        "images": last.images + message.images,
+        "tool_calls": message.tool_calls,
+    }
     out[-1] = last.model_copy(update=update)
 
 

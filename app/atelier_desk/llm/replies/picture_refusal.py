@@ -9,8 +9,8 @@ from atelier_desk.domain.errors import ProviderError
 _CODES = frozenset({"bad_request", "not_found", "server_error"})
 _WHAT = r"\b(?:input[_ ])?(images?|image[_ -]?(url|input|part|content)s?|pictures?|vision|multi-?modal)\b"
 _WORDS = re.compile(
-    # llama.cpp: 'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj'; Mistral: 'Image input
-    # is not enabled for this model'; Google: 'Image input modality is not enabled for models/…'
+    # llama.cpp: 'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj';
+    # Mistral: 'Image input is not enabled for this model'; Google: 'Image input modality is not enabled for models/…'
     rf"{_WHAT}[^.]{{0,30}} (is|are|was|were) (not|un)[ -]?(supported|available|enabled|allowed|permitted)"
     # OpenAI: 'Invalid content type. image_url is only supported by certain models.'
     rf"|{_WHAT} (is|are) only (supported|available)"
@@ -27,7 +27,10 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 _OTHER = re.compile(
-    r"\b(too (large|big|many)|larger than|exceed|in size|uploaded|format|media[_ ]type|mime|decode|corrupt|damaged|base64|download)",
+    (
+        r"\b(too (large|big|many)|larger than|exceed|in size|uploaded|format|media[_ "
+        r"]type|mime|decode|corrupt|damaged|base64|download)"
+    ),
     re.IGNORECASE,
 )
 """Messages about one image rather than images in general."""

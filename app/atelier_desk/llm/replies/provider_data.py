@@ -18,12 +18,14 @@ from atelier_desk.llm.secrets import redact
 _THINKING = r"(redacted_)?thinking(?![ _](budget|level|config))"
 _NAMES = rf"thought[_ ]?signatures?|reasoning_content|reasoning_details|encrypted_content|signature|{_THINKING}"
 _WANTED = re.compile(
-    # Gemini: 'Function call is missing a thought_signature in functionCall parts'; DeepSeek: 'Missing `reasoning_content` field in the
-    # assistant message'; Anthropic: 'Invalid `signature` in `thinking` block', 'Expected `thinking` or `redacted_thinking`, but found'
+    # Gemini: 'Function call is missing a thought_signature in functionCall parts'; DeepSeek: 'Missing
+    # `reasoning_content` field in the assistant message'; Anthropic: 'Invalid `signature` in `thinking` block',
+    # 'Expected `thinking` or `redacted_thinking`, but found'
     rf"(missing|invalid|corrupted|expected|could not be (decrypted|verified))\b[^.]{{0,40}}?[\s`'\"]({_NAMES})\b"
-    # DeepSeek: 'The `reasoning_content` in the thinking mode must be passed back to the API'; Kimi: 'reasoning_content is missing in'
-    # OpenAI: 'The encrypted content gAAA… could not be verified. Reason: …', 'Item with id 'rs_1' not found. Items are not persisted when
-    # `store` is set to false.', 'Item 'rs_1' of type 'reasoning' was provided without its required following item.'
+    # DeepSeek: 'The `reasoning_content` in the thinking mode must be passed back to the API'; Kimi: 'reasoning_content
+    # is missing in' OpenAI: 'The encrypted content gAAA… could not be verified. Reason: …', 'Item with id 'rs_1' not
+    # found. Items are not persisted when `store` is set to false.', 'Item 'rs_1' of type 'reasoning' was provided
+    # without its required following item.'
     r"|encrypted content\b.{0,300}?\bcould not be|\bitem with id '\w+' not found|\bwithout its required\b"
     # Anthropic: '`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified'
     rf"|\b({_NAMES})\b[^.]{{0,60}}\b(must be|is missing|is required|is invalid|could not be|cannot be modified)\b",
@@ -62,7 +64,10 @@ def for_server(request: ChatRequest, provider: str, *, signed_only: bool = False
         signed_only: send calls without data of this provider and model as text.
         none: drop its own data too, and send every call that had some as text.
     """
-    messages = tuple(_for_server(message, provider, request.model, signed_only=signed_only, none=none) for message in request.messages)
+    messages = tuple(
+        _for_server(message, provider, request.model, signed_only=signed_only, none=none)
+        for message in request.messages
+    )
     return request.model_copy(update={"messages": messages})
 
 
@@ -86,4 +91,6 @@ def _as_text(call: ToolCall) -> str:
 
 def needs_provider_data(error: ProviderError) -> bool:
     """Whether a server refused a request because expected data was missing or altered."""
-    return error.code in ("bad_request", "not_found") and _WANTED.search(str(error.params.get("detail", ""))) is not None
+    return (
+        error.code in ("bad_request", "not_found") and _WANTED.search(str(error.params.get("detail", ""))) is not None
+    )

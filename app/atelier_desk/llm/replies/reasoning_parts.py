@@ -35,7 +35,11 @@ class ReasoningParts:
     def thinking(self, part: dict[str, Any]) -> None:
         """Add a Mistral chunk: texts are concatenated, other fields taken from the newest that has them."""
         pieces = part.get("thinking")
-        if not self._thinking or not isinstance(pieces, list) or not isinstance(self._thinking[-1].get("thinking"), list):
+        if (
+            not self._thinking
+            or not isinstance(pieces, list)
+            or not isinstance(self._thinking[-1].get("thinking"), list)
+        ):
             self._thinking.append({**part, "thinking": _joined([], pieces) if isinstance(pieces, list) else pieces})
             return
         last = self._thinking[-1]

@@ -6,8 +6,8 @@ import re
 from enum import Enum
 
 PAIRS = {"<think>": "</think>", "<thinking>": "</thinking>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
-"""Opening and closing tags: DeepSeek R1 and Qwen write the first, Gemini and Gemma behind a gateway the third, Magistral
-the last.
+"""Opening and closing tags: DeepSeek R1 and Qwen write the first, Gemini and Gemma behind a gateway the third,
+Magistral the last.
 """
 
 ALL_BEFORE = (True, "")

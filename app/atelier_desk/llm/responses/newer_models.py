@@ -90,4 +90,6 @@ def _about(error: ProviderError, model: str) -> tuple[bool, bool]:
     detail = str(error.params.get("detail", ""))
     path = urlsplit(str(error.params.get("url", ""))).path
     rest = detail.replace(path, "") if path else detail
-    return _ABOUT_MODEL.search(rest) is not None or model in rest, error.status != 404 or _ABOUT_PAGE.search(detail) is not None
+    return _ABOUT_MODEL.search(rest) is not None or model in rest, error.status != 404 or _ABOUT_PAGE.search(
+        detail
+    ) is not None

@@ -34,7 +34,9 @@ class ResponseParser(EventStreamParser):
     def event(self, event: Event) -> list[ChatDelta]:
         data = self.decode(event.data)
         kind = string_of(data, "type") or event.name
-        failure = payload_error(self.where, data) or (payload_error(self.where, {"error": data}) if kind == "error" else None)
+        failure = payload_error(self.where, data) or (
+            payload_error(self.where, {"error": data}) if kind == "error" else None
+        )
         if failure is not None:
             raise failure
         index, piece = count(data.get("output_index")), string_of(data, "delta")
@@ -108,7 +110,11 @@ class ResponseParser(EventStreamParser):
         kind = item.get("type")
         if kind == "function_call":
             deltas = self._open(index, item)
-            return deltas if index in self._argued else [*deltas, *self.assembler.call(index, arguments=item.get("arguments"))]
+            return (
+                deltas
+                if index in self._argued
+                else [*deltas, *self.assembler.call(index, arguments=item.get("arguments"))]
+            )
         if kind == "message":
             parts = objects_of(item, "content")
             text = "".join(string_of(part, "text") or string_of(part, "refusal") for part in parts)
@@ -118,10 +124,15 @@ class ResponseParser(EventStreamParser):
             return deltas
         if kind == REASONING:
             if item.get("encrypted_content") or item.get("content"):  # the server could not find any other
-                self._blocks[index] = {"type": REASONING, **{field: item[field] for field in _STORED_FIELDS if item.get(field) is not None}}
+                self._blocks[index] = {
+                    "type": REASONING,
+                    **{field: item[field] for field in _STORED_FIELDS if item.get(field) is not None},
+                }
                 self._blocks[index].setdefault("summary", [])
             told = objects_of(item, "summary") or objects_of(item, "content")
-            return [] if index in self._thought else self._think(index, GAP.join(string_of(part, "text") for part in told))
+            return (
+                [] if index in self._thought else self._think(index, GAP.join(string_of(part, "text") for part in told))
+            )
         return []
 
     def _text(self, index: int, piece: str) -> list[ChatDelta]:

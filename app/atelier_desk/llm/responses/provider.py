@@ -20,7 +20,9 @@ from atelier_desk.llm.responses.reasoning import reasoning, reasoning_support
 LEAST_TOKENS = 16
 """Minimum reply length of the API, in tokens."""
 _EFFORT = re.compile(r"unsupported value[^.]*?'(none|minimal|low|medium|high)'", re.IGNORECASE)
-"""'Unsupported value: 'none' is not supported with the 'gpt-5' model. Supported values are: 'minimal', 'low', 'medium', and 'high'.'"""
+"""'Unsupported value: 'none' is not supported with the 'gpt-5' model. Supported values are: 'minimal', 'low', 'medium',
+and 'high'.'
+"""
 
 
 class ResponsesProvider(OpenAICompatibleProvider):
@@ -34,7 +36,18 @@ class ResponsesProvider(OpenAICompatibleProvider):
     kind = "responses"
     chat_path = "/responses"
     droppable: ClassVar[frozenset[str]] = frozenset(
-        {"temperature", "reasoning", "summary", "effort", "include", "text", "store", "prompt_cache_key", "stream", "max_output_tokens"}
+        {
+            "temperature",
+            "reasoning",
+            "summary",
+            "effort",
+            "include",
+            "text",
+            "store",
+            "prompt_cache_key",
+            "stream",
+            "max_output_tokens",
+        }
     )
 
     @staticmethod

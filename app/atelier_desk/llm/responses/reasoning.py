@@ -63,7 +63,9 @@ def reasoning(request: ChatRequest, known: Takes, refused: Collection[str]) -> d
         return None
     least = EFFORTS[0] if known.known else None
     wanted = request.effort if request.enable_thinking else least
-    field: dict[str, Any] = {"effort": _nearest(wanted, efforts)} if wanted is not None and "effort" not in refused else {}
+    field: dict[str, Any] = (
+        {"effort": _nearest(wanted, efforts)} if wanted is not None and "effort" not in refused else {}
+    )
     if request.enable_thinking and "summary" not in refused:
         field["summary"] = "auto"
     return field or None

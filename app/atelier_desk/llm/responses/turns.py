@@ -45,7 +45,13 @@ def items(messages: Sequence[ChatMessage]) -> tuple[str, list[Block]]:
 def tools(request: ChatRequest) -> list[dict[str, Any]]:
     """Return tool definitions. Explicitly not strict: strict is the default, and allows few schemas."""
     return [
-        {"type": "function", "name": each.name, "description": each.description, "parameters": each.parameters, "strict": False}
+        {
+            "type": "function",
+            "name": each.name,
+            "description": each.description,
+            "parameters": each.parameters,
+            "strict": False,
+        }
         for each in request.tools
     ]
 
@@ -63,7 +69,11 @@ def _output_items(message: ChatMessage, ids: list[str]) -> list[Block]:
     kept = returned(message.provider_data).get(ITEMS)
     found = laid_out(kept, message.content, calls, text=_text)
     if found is None:
-        found = [*(block for block in blocks_of(kept) if block.get("type") == REASONING), *_text(message.content, {}), *calls]
+        found = [
+            *(block for block in blocks_of(kept) if block.get("type") == REASONING),
+            *_text(message.content, {}),
+            *calls,
+        ]
     while found and found[-1]["type"] == REASONING:
         found.pop()
     return found or _text(message.content, {})

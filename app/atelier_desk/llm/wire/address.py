@@ -104,7 +104,11 @@ def candidates(tried: EndpointAddress) -> list[EndpointAddress]:
     places = [EndpointAddress(chat, parts._replace(path=each).geturl()) for each in paths]
     places += [EndpointAddress(chat, parts._replace(scheme=other, path=each).geturl()) for each in (path, f"{stem}/v1")]
     kinds = [entry.kind for entry in provider_types() if entry.at_root]
-    roots = [EndpointAddress(kind, parts._replace(scheme=each, path=stem).geturl()) for kind in kinds for each in (parts.scheme, other)]
+    roots = [
+        EndpointAddress(kind, parts._replace(scheme=each, path=stem).geturl())
+        for kind in kinds
+        for each in (parts.scheme, other)
+    ]
     ordered = [*roots, *places] if at_root else [*places, *roots]
     return [place for place in dict.fromkeys(ordered) if place != tried]
 

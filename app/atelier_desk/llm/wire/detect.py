@@ -32,7 +32,9 @@ class DetectedServer:
     version: str = ""
 
 
-async def detect(clock: Clock | None = None, *, ports: Sequence[int] | None = None, timeout_s: float = TIMEOUT_S) -> list[DetectedServer]:
+async def detect(
+    clock: Clock | None = None, *, ports: Sequence[int] | None = None, timeout_s: float = TIMEOUT_S
+) -> list[DetectedServer]:
     """Probe all ports concurrently (those of the kinds, in order, unless given), each for ``timeout_s`` of silence.
 
     Results are in port order; server faults never raise.

@@ -261,7 +261,13 @@ class HttpClient:
             return self._client
 
     async def _send(
-        self, client: httpx.AsyncClient, watchdog: Watchdog, method: str, payload: object, where: ErrorLocation, opened: _Opened
+        self,
+        client: httpx.AsyncClient,
+        watchdog: Watchdog,
+        method: str,
+        payload: object,
+        where: ErrorLocation,
+        opened: _Opened,
     ) -> httpx.Response:
         try:
             body = payload.data if isinstance(payload, RawBody) else None if payload is None else _json(payload)
@@ -301,9 +307,14 @@ class HttpClient:
         except ProviderError:
             body += b""  # data before the cut is better than none
         if response.is_redirect:
-            location, detail = _redirected(where.url, response.headers.get("location", "")), f"HTTP {response.status_code}"
+            location, detail = (
+                _redirected(where.url, response.headers.get("location", "")),
+                f"HTTP {response.status_code}",
+            )
             say = "redirect" if location else ""
-            return provider_error(where, "bad_response", detail, say=say, status=response.status_code, location=location)
+            return provider_error(
+                where, "bad_response", detail, say=say, status=response.status_code, location=location
+            )
         if response.status_code == 407 and self._proxy is not None:
             return proxy_refusal(where, self._proxy, response.status_code)
         return response_error(where, response.status_code, response.headers, body, self._clock.now())

@@ -78,7 +78,9 @@ RUN = RetryPolicy(
 """How a run itself retries a request."""
 
 
-def run_delay(error: ProviderError, attempt: int, *, child: bool, begun: bool, rng: Callable[[], float]) -> float | None:
+def run_delay(
+    error: ProviderError, attempt: int, *, child: bool, begun: bool, rng: Callable[[], float]
+) -> float | None:
     """Return the seconds before a run makes attempt ``attempt`` (2 is the first retry), None if it does not.
 
     Nobody else would retry for a sub-agent (``child``). For a root run the provider retries until the reply has
@@ -115,7 +117,11 @@ class _Failed:
 
 
 async def stream_with_retries(
-    attempt: Callable[[], AsyncGenerator[ChatDelta, None]], *, clock: Clock, policy: RetryPolicy, rng: Callable[[], float] = random.random
+    attempt: Callable[[], AsyncGenerator[ChatDelta, None]],
+    *,
+    clock: Clock,
+    policy: RetryPolicy,
+    rng: Callable[[], float] = random.random,
 ) -> AsyncGenerator[ChatDelta, None]:
     """Run attempts until one succeeds, yielding a ``RetryDelta`` before each wait.
 

@@ -14,7 +14,14 @@ from typing import Any
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.errors import ErrorLocation
-from atelier_desk.llm.wire.transport import ProxyUse, Suspension, find_proxy, proxy_failure, proxy_refusal, unusable_certificates
+from atelier_desk.llm.wire.transport import (
+    ProxyUse,
+    Suspension,
+    find_proxy,
+    proxy_failure,
+    proxy_refusal,
+    unusable_certificates,
+)
 
 _PROXY_WANTS_LOGIN = 407
 
@@ -65,7 +72,11 @@ def routed_transport(library: ModuleType) -> Any:
             if key not in self._made:
                 tls = self._tls if secure else False
                 try:
-                    through = library.Proxy(url, ssl_context=self._tls if url[:6].lower() == "https:" else None) if url else None
+                    through = (
+                        library.Proxy(url, ssl_context=self._tls if url[:6].lower() == "https:" else None)
+                        if url
+                        else None
+                    )
                 except (library.InvalidURL, ValueError) as error:
                     assert proxy is not None
                     raise proxy_failure(where, error, proxy) from None

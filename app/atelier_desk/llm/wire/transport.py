@@ -39,7 +39,9 @@ PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 _UNTRUSTED = frozenset({18, 19, 20, 21})
 """OpenSSL's verification codes for a chain without a trusted root (openssl-verification-options, "DIAGNOSTICS")."""
 _NO_NETWORK = frozenset({errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EHOSTDOWN})
-_NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"})
+_NOT_TLS = frozenset(
+    {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,9 @@ def _without_proxy(host: str, port: int | None) -> bool:
         number = ipaddress.ip_address(host)
     except ValueError:
         domains = [entry[1:].lower().partition(":") for entry in entries if entry.startswith("*.")]
-        return any(host.lower().endswith(domain) and wanted in ("", str(port or "")) for domain, _colon, wanted in domains)
+        return any(
+            host.lower().endswith(domain) and wanted in ("", str(port or "")) for domain, _colon, wanted in domains
+        )
     for text in entries:
         wanted = ""
         if text.startswith("["):
@@ -183,7 +187,9 @@ def find_proxy(where: ErrorLocation, base_url: str) -> ProxyUse | None:
     return ProxyUse(url, shown.rstrip("/"), variable)
 
 
-def make_client(where: ErrorLocation, base_url: str, ca_file: str, connect_s: float) -> tuple[httpx.AsyncClient, ProxyUse | None]:
+def make_client(
+    where: ErrorLocation, base_url: str, ca_file: str, connect_s: float
+) -> tuple[httpx.AsyncClient, ProxyUse | None]:
     """Return a client for one server, and its proxy. Blocks while reading certificates.
 
     Redirects are disabled: they could send the key elsewhere.
@@ -194,17 +200,29 @@ def make_client(where: ErrorLocation, base_url: str, ca_file: str, connect_s: fl
     import httpx
 
     proxy = find_proxy(where, base_url)
-    tls = _tls(where, ca_file) if "https" in (urlsplit(base_url).scheme, urlsplit(proxy.url).scheme if proxy else "") else _no_tls()
+    tls = (
+        _tls(where, ca_file)
+        if "https" in (urlsplit(base_url).scheme, urlsplit(proxy.url).scheme if proxy else "")
+        else _no_tls()
+    )
     try:
-        through = None if proxy is None else httpx.Proxy(proxy.url, ssl_context=tls if proxy.url.lower().startswith("https:") else None)
+        through = (
+            None
+            if proxy is None
+            else httpx.Proxy(proxy.url, ssl_context=tls if proxy.url.lower().startswith("https:") else None)
+        )
     except (httpx.InvalidURL, ValueError):
         assert proxy is not None
-        raise _proxy_error(where, proxy, say="proxy_value", recoverable=False, host=urlsplit(base_url).hostname) from None
+        raise _proxy_error(
+            where, proxy, say="proxy_value", recoverable=False, host=urlsplit(base_url).hostname
+        ) from None
     client = httpx.AsyncClient(
         verify=tls,
         proxy=through,
         timeout=httpx.Timeout(None, connect=connect_s),
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=MAX_IDLE_CONNECTIONS, keepalive_expiry=30.0),
+        limits=httpx.Limits(
+            max_connections=None, max_keepalive_connections=MAX_IDLE_CONNECTIONS, keepalive_expiry=30.0
+        ),
         follow_redirects=False,
         trust_env=False,
         headers={"user-agent": "Atelier"},
@@ -221,7 +239,9 @@ def check_ca_file(provider: str, file: str) -> None:
     _load(_no_tls(), ErrorLocation(provider), file, "ca_file")
 
 
-def transport_error(where: ErrorLocation, error: Exception, *, answered: bool, proxy: ProxyUse | None = None) -> ProviderError:
+def transport_error(
+    where: ErrorLocation, error: Exception, *, answered: bool, proxy: ProxyUse | None = None
+) -> ProviderError:
     """Return the error for a failure below HTTP; anything else is a programming error and re-raised."""
     import httpx
     from socksio.exceptions import SOCKSError
@@ -236,7 +256,9 @@ def transport_error(where: ErrorLocation, error: Exception, *, answered: bool, p
     certificate = _cause(error, ssl.SSLCertVerificationError)
     if certificate is not None:
         say = "certificate" if certificate.verify_code in _UNTRUSTED else "certificate_wrong"
-        return provider_error(where, "certificate", certificate.verify_message, say=say, host=urlsplit(where.url).netloc)
+        return provider_error(
+            where, "certificate", certificate.verify_message, say=say, host=urlsplit(where.url).netloc
+        )
     tls = _cause(error, ssl.SSLError)
     if tls is not None and tls.reason in _NOT_TLS:
         return provider_error(where, "unreachable", tls.reason, say="tls", recoverable=False)
@@ -261,7 +283,9 @@ def no_answer(where: ErrorLocation, seconds: float, proxy: ProxyUse | None) -> P
     """Return the error for silence before an answer."""
     if proxy is None:
         return provider_error(where, "timeout", f"{seconds:g} s")
-    return provider_error(where, "timeout", f"{seconds:g} s", say="proxy_timeout", proxy=proxy.shown, variable=proxy.source)
+    return provider_error(
+        where, "timeout", f"{seconds:g} s", say="proxy_timeout", proxy=proxy.shown, variable=proxy.source
+    )
 
 
 def proxy_refusal(where: ErrorLocation, proxy: ProxyUse, status: int) -> ProviderError:
@@ -269,7 +293,9 @@ def proxy_refusal(where: ErrorLocation, proxy: ProxyUse, status: int) -> Provide
     return _proxy_error(where, proxy, f"HTTP {status}: user name and password", recoverable=False)
 
 
-def _proxy_error(where: ErrorLocation, proxy: ProxyUse, detail: str = "", *, recoverable: bool = True, **named: Any) -> ProviderError:
+def _proxy_error(
+    where: ErrorLocation, proxy: ProxyUse, detail: str = "", *, recoverable: bool = True, **named: Any
+) -> ProviderError:
     known: dict[str, Any] = {"proxy": proxy.shown, "variable": proxy.source, "recoverable": recoverable}
     return provider_error(where, "proxy", detail, **known, **named)
 
@@ -320,7 +346,9 @@ def _unreadable(where: ErrorLocation, file: str, detail: str, say: str, **named:
 
 def unusable_certificates(where: ErrorLocation, error: Exception) -> ProviderError:
     """Return the error for unreadable authorities from a variable, for a connection without its own CA file."""
-    variable = next((name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), _("the system settings"))
+    variable = next(
+        (name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), _("the system settings")
+    )
     return _unreadable(where, os.environ.get(variable, ""), _reason(error), "ca_variable_alone", variable=variable)
 
 

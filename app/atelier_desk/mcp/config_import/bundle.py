@@ -40,7 +40,9 @@ def read(path: Path, folder: Path) -> FoundServer:
     except KeyError:
         raise UsageError(N_("{file} is not a bundle: it has no manifest.json."), file=path.name) from None
     except (zipfile.BadZipFile, OSError, ValueError, RecursionError, NotImplementedError, RuntimeError) as error:
-        raise UsageError(N_("{file} is not a readable bundle: {detail}"), file=path.name, detail=str(error)[:200]) from None
+        raise UsageError(
+            N_("{file} is not a readable bundle: {detail}"), file=path.name, detail=str(error)[:200]
+        ) from None
     return of_manifest(manifest, folder, path.name)
 
 
@@ -123,14 +125,18 @@ def unpack(path: Path, folder: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, UsageError):
             raise
-        raise UsageError(N_("{file} is not a readable bundle: {detail}"), file=path.name, detail=str(error)[:200]) from None
+        raise UsageError(
+            N_("{file} is not a readable bundle: {detail}"), file=path.name, detail=str(error)[:200]
+        ) from None
 
 
 def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) -> None:
     name = PurePosixPath(member.filename.replace("\\", "/"))
     kind = stat.S_IFMT(member.external_attr >> 16)
     if name.is_absolute() or ".." in name.parts or ":" in (name.parts or ("",))[0] or kind == stat.S_IFLNK:
-        raise UsageError(N_("The bundle has a file that would be outside its folder: {name}"), name=member.filename[:200])
+        raise UsageError(
+            N_("The bundle has a file that would be outside its folder: {name}"), name=member.filename[:200]
+        )
     target = folder.joinpath(*name.parts)
     if member.is_dir():
         target.mkdir(parents=True, exist_ok=True)
@@ -141,7 +147,9 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) -> 
         while data := source.read(1024 * 1024):
             left -= len(data)
             if left < 0:
-                raise UsageError(N_("The bundle has a file that is longer than it says: {name}"), name=member.filename[:200])
+                raise UsageError(
+                    N_("The bundle has a file that is longer than it says: {name}"), name=member.filename[:200]
+                )
             out.write(data)
     if member.external_attr >> 16 & 0o100:
         target.chmod(0o700)

@@ -34,7 +34,8 @@ MOST_VALUES = 200_000
 MOST = 200
 """Servers of one text."""
 NO_SERVER = N_(
-    "No MCP server was found in this text. It may be the file of another program, its “mcpServers”, one server's entry, a server.json, an "
+    "No MCP server was found in this text. It may be the file of another program, its “mcpServers”, one server's "
+    "entry, a server.json, an "
     "install link, an address or a command."
 )
 _KEYS = ("mcpServers", "mcp_servers", "context_servers", "servers", "mcp", "extensions")
@@ -51,7 +52,9 @@ def servers(text: str, source: str = "") -> list[FoundServer]:
     """
     text = text.removeprefix("\ufeff").strip()
     if len(text) > LONGEST:
-        raise UsageError(N_("The text is too long: {length} characters; at most {most} are read."), length=len(text), most=LONGEST)
+        raise UsageError(
+            N_("The text is too long: {length} characters; at most {most} are read."), length=len(text), most=LONGEST
+        )
     if not text:
         raise UsageError(NO_SERVER)
     if text.startswith(_LINKS) or "/mcp/install?" in text.split("\n", 1)[0]:
@@ -86,7 +89,11 @@ def of_value(value: Any, source: str = "") -> list[FoundServer]:
     for key in _KEYS:
         inner = value.get(key)
         if key == "servers" and isinstance(inner, list):
-            return [each for item in inner for each in of_value(item.get("server", item) if isinstance(item, Mapping) else item, source)]
+            return [
+                each
+                for item in inner
+                for each in of_value(item.get("server", item) if isinstance(item, Mapping) else item, source)
+            ]
         if isinstance(inner, list):
             listed = [each for each in inner if isinstance(each, Mapping) and "name" in each]
             return [entry(str(each["name"]), each, source) for each in listed]
@@ -126,7 +133,9 @@ def link(text: str) -> FoundServer:
         UsageError: it is not such a link or cannot be read.
     """
     parts = urlsplit(text.strip())
-    query = {key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True, max_num_fields=100).items()}
+    query = {
+        key: values[0] for key, values in parse_qs(parts.query, keep_blank_values=True, max_num_fields=100).items()
+    }
     if parts.scheme.startswith("vscode") or (parts.query.startswith("%7B") and "config" not in query):
         value = _json(unquote(parts.query))
     elif parts.scheme == "goose":
@@ -142,7 +151,9 @@ def link(text: str) -> FoundServer:
         inner := of_value(value if "name" in value or "name" not in query else {**value, "name": query["name"]})
     ):
         found = inner[0]
-        warning = UsageError(N_("It comes from a link: somebody else wrote the command. Read it to its end before you start it."))
+        warning = UsageError(
+            N_("It comes from a link: somebody else wrote the command. Read it to its end before you start it.")
+        )
         return FoundServer(found.name, found.config, found.asks, (*found.warnings, warning), found.told, found.problem)
     raise UsageError(N_("This link has no MCP server that can be read."))
 
@@ -176,13 +187,19 @@ def _parsed(text: str) -> Any:
         try:
             return yaml.safe_load(text)
         except (yaml.YAMLError, RecursionError, ValueError) as error:
-            raise UsageError(N_("The text looks like YAML but is not valid: {detail}"), detail=str(error)[:300]) from None
+            raise UsageError(
+                N_("The text looks like YAML but is not valid: {detail}"), detail=str(error)[:300]
+            ) from None
     return None
 
 
 def _check_slow(text: str) -> None:
     if len(text) > LONGEST_SLOW:
-        raise UsageError(N_("The text is too long: {length} characters; at most {most} are read."), length=len(text), most=LONGEST_SLOW)
+        raise UsageError(
+            N_("The text is too long: {length} characters; at most {most} are read."),
+            length=len(text),
+            most=LONGEST_SLOW,
+        )
     if re.search(rf"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{_DOTS}}}""", text):
         raise UsageError(N_("The text holds a name with more than {most} dots, which is not read."), most=_DOTS)
 
@@ -213,7 +230,9 @@ def _base64(text: str) -> str:
 
 
 def _is_entry(value: Any) -> bool:
-    return isinstance(value, Mapping) and any(key in value for key in ("command", "cmd", "url", "httpUrl", "serverUrl", "uri"))
+    return isinstance(value, Mapping) and any(
+        key in value for key in ("command", "cmd", "url", "httpUrl", "serverUrl", "uri")
+    )
 
 
 def _guess(value: Mapping[str, Any]) -> str:

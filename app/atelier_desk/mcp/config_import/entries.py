@@ -8,7 +8,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from atelier_desk.domain.errors import AtelierError, UsageError
-from atelier_desk.mcp.config_import.found_server import Ask, FoundServer, build, is_secret, mapping, rows, text_of, texts
+from atelier_desk.mcp.config_import.found_server import (
+    Ask,
+    FoundServer,
+    build,
+    is_secret,
+    mapping,
+    rows,
+    text_of,
+    texts,
+)
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.text import shorten
 
@@ -28,15 +37,20 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, o
     url = text_of(said.get("httpUrl") or said.get("url") or said.get("serverUrl") or said.get("uri") or "")
     warnings: list[AtelierError] = []
     if kind == "sse" or ("url" in said and "httpUrl" not in said and source in ("Gemini", "Qwen")):
-        warnings.append(UsageError(N_("It speaks an older transport (SSE): its address is tried as one of streamable HTTP.")))
+        warnings.append(
+            UsageError(N_("It speaks an older transport (SSE): its address is tried as one of streamable HTTP."))
+        )
     if kind in ("ws", "websocket"):
-        return FoundServer(name, problem=UsageError(N_("It uses {kind}, which is not a transport of the protocol."), kind=kind))
+        return FoundServer(
+            name, problem=UsageError(N_("It uses {kind}, which is not a transport of the protocol."), kind=kind)
+        )
     if kind and kind not in _HTTP and not _STARTED.fullmatch(kind):
         warnings.append(UsageError(N_("Its type {kind} is unknown and was ignored."), kind=shorten(kind, 40)))
     if only := _only(said):
         warnings.append(
             UsageError(
-                N_("It allows only these tools: {names}. Disable the others after the server's first start."), names=shorten(only, 200)
+                N_("It allows only these tools: {names}. Disable the others after the server's first start."),
+                names=shorten(only, 200),
             )
         )
     asked = _Inputs(inputs or {})
@@ -60,7 +74,10 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, o
     words = said.get("command", said.get("cmd", ""))
     arguments = said.get("args", [])
     if isinstance(words, list):
-        words, arguments = (words[0] if words else ""), [*words[1:], *(arguments if isinstance(arguments, list) else [])]
+        words, arguments = (
+            (words[0] if words else ""),
+            [*words[1:], *(arguments if isinstance(arguments, list) else [])],
+        )
     words = text_of(words).strip()
     if isinstance(arguments, str):
         arguments = _split(arguments)
@@ -72,10 +89,16 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, o
         if isinstance(variable, str):
             env.setdefault(variable, f"${{{variable}}}")
     env = {key: asked.env(key, _reference(text)) for key, text in env.items()}
-    arguments = [asked.argument(_reference(text_of(each))) for each in rows(arguments) if isinstance(each, str | int | float)]
+    arguments = [
+        asked.argument(_reference(text_of(each))) for each in rows(arguments) if isinstance(each, str | int | float)
+    ]
     folder = text_of(said.get("cwd") or said.get("workingDirectory") or "")
     if "${workspaceFolder}" in " ".join((*arguments, folder, words)):
-        warnings.append(UsageError(N_("It names ${workspaceFolder}, the folder of its program's window. Give a folder in its place.")))
+        warnings.append(
+            UsageError(
+                N_("It names ${workspaceFolder}, the folder of its program's window. Give a folder in its place.")
+            )
+        )
     env |= asked.variables
     return build(
         name, source, told, asks=asked.asks, warnings=warnings,
@@ -115,7 +138,9 @@ class _Inputs:
             said = self._inputs.get(found[1], {})
             secret = bool(said.get("password")) or is_secret(name, "x")
             default = text_of(said.get("default") or "")
-            self._asks.setdefault(f"env:{name}", Ask(f"env:{name}", text_of(said.get("description") or ""), secret, value=default))
+            self._asks.setdefault(
+                f"env:{name}", Ask(f"env:{name}", text_of(said.get("description") or ""), secret, value=default)
+            )
             self.variables[name] = "" if secret else default
             return f"${{{name}}}"
 

@@ -17,7 +17,9 @@ from atelier_desk.mcp.variable_resolution import REFERENCE as _REFERENCE
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.text import shorten
 
-SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|cookie|private|bearer|pwd|(?:^|_)pat(?:$|_)", re.IGNORECASE)
+SECRET_NAME = re.compile(
+    r"key|token|secret|passw|credential|auth|cookie|private|bearer|pwd|(?:^|_)pat(?:$|_)", re.IGNORECASE
+)
 _KEY_LIKE = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_\-]{24,}")
 _KEY_FORMS = re.compile(r"\b(?:sk|pk|ghp|gho|github_pat|glpat|xox[abp]|AKIA)[-_A-Za-z0-9]{12,}")
 _PLACEHOLDER = re.compile(
@@ -98,7 +100,13 @@ def is_secret(name: str, text: str) -> bool:
 
 
 def build(
-    name: str, source: str, told: str = "", *, asks: Iterable[Ask] = (), warnings: Iterable[AtelierError] = (), **fields: Any
+    name: str,
+    source: str,
+    told: str = "",
+    *,
+    asks: Iterable[Ask] = (),
+    warnings: Iterable[AtelierError] = (),
+    **fields: Any,
 ) -> FoundServer:
     """Create a server from its fields.
 
@@ -129,19 +137,27 @@ def build(
             headers[key] = ""
     env = _with_unset(env, headers, fields, found, notes)
     if any(_KEY_FORMS.search(text) for text in fields.get("args", ())):
-        notes.append(UsageError(N_("An argument looks like a secret. Write ${NAME} in its place, and give NAME as a variable.")))
+        notes.append(
+            UsageError(N_("An argument looks like a secret. Write ${NAME} in its place, and give NAME as a variable."))
+        )
     try:
         config = McpServer(name=name_of(name), env=env, headers=headers, source=source, **fields)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
-        problem = UsageError(N_("It cannot be used: {detail}"), detail=f"{where}: {first['msg']}" if where else first["msg"])
+        problem = UsageError(
+            N_("It cannot be used: {detail}"), detail=f"{where}: {first['msg']}" if where else first["msg"]
+        )
         return FoundServer(name_of(name), told=told, problem=problem)
     return FoundServer(config.name, config, tuple(found.values()), tuple(notes), shorten(told, 500))
 
 
 def _with_unset(
-    env: dict[str, str], headers: dict[str, str], fields: Mapping[str, Any], found: dict[str, Ask], notes: list[AtelierError]
+    env: dict[str, str],
+    headers: dict[str, str],
+    fields: Mapping[str, Any],
+    found: dict[str, Ask],
+    notes: list[AtelierError],
 ) -> dict[str, str]:
     """Add variables that are named but not set; their values are asked for.
 
@@ -165,7 +181,11 @@ def _with_unset(
             headers[key] = ""
     missing |= dict.fromkeys(_unset(str(fields.get("url", "")), {}))
     if missing:
-        notes.append(UsageError(N_("Variables that are not set on this machine: {names}. Give their values."), names=", ".join(missing)))
+        notes.append(
+            UsageError(
+                N_("Variables that are not set on this machine: {names}. Give their values."), names=", ".join(missing)
+            )
+        )
     return {**added, **env}
 
 

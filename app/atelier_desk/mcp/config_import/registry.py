@@ -10,13 +10,20 @@ from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.mcp.config_import.found_server import Ask, FoundServer, build, is_secret, name_of, rows, text_of
 from atelier_desk.support.i18n import N_
 
-_RUNNERS = {"npm": ("npx", ("-y",)), "pypi": ("uvx", ()), "oci": ("docker", ("run", "-i", "--rm")), "nuget": ("dnx", ("--yes",))}
+_RUNNERS = {
+    "npm": ("npx", ("-y",)),
+    "pypi": ("uvx", ()),
+    "oci": ("docker", ("run", "-i", "--rm")),
+    "nuget": ("dnx", ("--yes",)),
+}
 _VARIABLE = re.compile(r"\{([A-Za-z_][\w-]*)\}")
 
 
 def is_server(value: Mapping[str, Any]) -> bool:
     """Whether a JSON object is a ``server.json``."""
-    return isinstance(value.get("name"), str) and (isinstance(value.get("packages"), list) or isinstance(value.get("remotes"), list))
+    return isinstance(value.get("name"), str) and (
+        isinstance(value.get("packages"), list) or isinstance(value.get("remotes"), list)
+    )
 
 
 def servers(value: Mapping[str, Any]) -> list[FoundServer]:
@@ -29,25 +36,36 @@ def servers(value: Mapping[str, Any]) -> list[FoundServer]:
 def _package(name: str, told: str, package: Mapping[str, object]) -> FoundServer:
     kind = text_of(package.get("registryType") or package.get("registry_name") or "")
     if kind not in _RUNNERS:
-        said = N_("Its package is of the kind {kind}. Kinds that can be run: {known}; a bundle (.mcpb) is opened as a file.")
-        return FoundServer(name_of(name), told=told, problem=UsageError(said, kind=kind or "-", known=", ".join(_RUNNERS)))
+        said = N_(
+            "Its package is of the kind {kind}. Kinds that can be run: {known}; a bundle (.mcpb) is opened as a file."
+        )
+        return FoundServer(
+            name_of(name), told=told, problem=UsageError(said, kind=kind or "-", known=", ".join(_RUNNERS))
+        )
     values = _Values()
     command, usual = _RUNNERS[kind]
     command = text_of(package.get("runtimeHint") or "") or command
     before = values.arguments(package.get("runtimeArguments")) or list(usual)
-    identifier, version = text_of(package.get("identifier") or package.get("name") or ""), text_of(package.get("version") or "")
+    identifier, version = (
+        text_of(package.get("identifier") or package.get("name") or ""),
+        text_of(package.get("version") or ""),
+    )
     env = {}
     for each in rows(package.get("environmentVariables")):
         if isinstance(each, Mapping) and isinstance(each.get("name"), str):
             env[each["name"]] = values.value(f"env:{each['name']}", each)
     between = [word for key in env for word in ("-e", key)] if kind == "oci" else []
     mark = {"npm": "@", "pypi": "==", "oci": ":", "nuget": "@"}[kind]
-    exact = f"{identifier}{mark}{version}" if version and version != "latest" and mark not in identifier[1:] else identifier
+    exact = (
+        f"{identifier}{mark}{version}" if version and version != "latest" and mark not in identifier[1:] else identifier
+    )
     after = values.arguments(package.get("packageArguments"))
     notes: list[AtelierError] = []
     transport = package.get("transport")
     if isinstance(transport, Mapping) and text_of(transport.get("type") or "stdio") != "stdio":
-        notes.append(UsageError(N_("It must be started before it answers at its address: you may have to start it yourself.")))
+        notes.append(
+            UsageError(N_("It must be started before it answers at its address: you may have to start it yourself."))
+        )
     return build(
         name, "server.json", told, asks=values.asks, warnings=notes,
         transport="stdio", command=command, args=(*before, *between, exact, *after), env={**env, **values.variables},
@@ -72,7 +90,9 @@ def _remote(name: str, told: str, remote: Mapping[str, object]) -> FoundServer:
         notes.append(UsageError(N_("Its address has a gap to fill in: {url}"), url=url))
     if text_of(remote.get("type") or "") == "sse":
         notes.append(UsageError(N_("It speaks an older transport (SSE), which is tried as streamable HTTP.")))
-    return build(name, "server.json", told, asks=values.asks, warnings=notes, transport="http", url=url, headers=headers)
+    return build(
+        name, "server.json", told, asks=values.asks, warnings=notes, transport="http", url=url, headers=headers
+    )
 
 
 class _Values:

@@ -61,7 +61,9 @@ def bars(level: Level, facts: CallFacts) -> bool:
 
     Rules about a tool as a whole are ignored: they were checked for the call that this is a result of.
     """
-    named = (one for action in (Action.DENY, Action.ASK) for one in level.read.about(action, facts) if one.read.argument)
+    named = (
+        one for action in (Action.DENY, Action.ASK) for one in level.read.about(action, facts) if one.read.argument
+    )
     return _first(named, facts) is not None
 
 
@@ -76,13 +78,17 @@ def _of_level(level: Level, facts: CallFacts) -> Verdict:
     if Concern.REPOSITORY in facts.concerns and not _settings_allowed(level, facts):
         # Before the mode's own verdict, so that the card shows what is special.
         action = Action.DENY if level.policy.mode is ApprovalMode.PLAN else Action.ASK
-        return Verdict(action=action, reason=Concern.REPOSITORY.value, about=dict(facts.about).get(Concern.REPOSITORY, ""))
+        return Verdict(
+            action=action, reason=Concern.REPOSITORY.value, about=dict(facts.about).get(Concern.REPOSITORY, "")
+        )
     allowed = _allowed(level.read.about(Action.ALLOW, facts), facts)
     verdict = allowed or by_mode(level.policy, facts)
     if verdict.action is Action.ASK:
         # Report the special concern rather than that the profile asks about this kind of call.
         special = next((concern for concern in _PRIORITY_CONCERNS if concern in facts.concerns), None)
-        return verdict if special is None else _as_verdict(Action.ASK, special.value, dict(facts.about).get(special, ""))
+        return (
+            verdict if special is None else _as_verdict(Action.ASK, special.value, dict(facts.about).get(special, ""))
+        )
     if verdict.action is not Action.ALLOW:
         return verdict
     for concern in Concern:
@@ -137,7 +143,10 @@ def _asked_for(facts: CallFacts) -> tuple[Part | None, ...]:
     An allowed command may access the files it names; protected files ask anyway. A ``cd`` below the workspace only sets
     the folder of the following commands, whose rules must name it.
     """
-    acting = tuple(command for command in facts.commands if not (command.safe and command.words[:1] == ("cd",))) or facts.commands
+    acting = (
+        tuple(command for command in facts.commands if not (command.safe and command.words[:1] == ("cd",)))
+        or facts.commands
+    )
     return (*acting, *facts.redirected) if facts.commands else _parts(facts)
 
 
@@ -195,7 +204,11 @@ def by_mode(policy: ApprovalPolicy, facts: CallFacts) -> Verdict:
         return _as_verdict(Action.ALLOW, "mode")
     # Nor may a tool of an unasked kind change anything outside the workspace.
     leaves = facts.sends or (facts.changes and any(not path.inside for path in facts.paths))
-    return _as_verdict(Action.ASK, "selective") if leaves or policy.flags.asks(facts.kind) else _as_verdict(Action.ALLOW, "mode")
+    return (
+        _as_verdict(Action.ASK, "selective")
+        if leaves or policy.flags.asks(facts.kind)
+        else _as_verdict(Action.ALLOW, "mode")
+    )
 
 
 def _undoable(facts: CallFacts) -> bool:

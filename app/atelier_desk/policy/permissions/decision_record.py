@@ -41,7 +41,9 @@ def grounds(facts: CallFacts, level: Level, *, unread: bool = False) -> Decision
         path_tools=facts.path_tools,
         reached=tuple((path.spellings, path.roots) for path in facts.revealed),
         taken=tuple((path.spellings, path.roots) for path in facts.contained),
-        also=tuple(command.also for command in facts.commands) if any(command.also for command in facts.commands) else (),
+        also=tuple(command.also for command in facts.commands)
+        if any(command.also for command in facts.commands)
+        else (),
         commands=tuple(command.words for command in facts.commands),
         safe=tuple(place for place, command in enumerate(facts.commands) if command.safe),
         folders=_unless_all("", [command.folder for command in facts.commands]),
@@ -81,7 +83,13 @@ def facts(kept: DecisionRecord, named: NamedFact) -> CallFacts:
         commands=tuple(
             CommandFact(words, place in kept.safe, folder, spelled_out, also)
             for place, (words, folder, spelled_out, also) in enumerate(
-                zip(kept.commands, kept.folders or [""] * count, kept.spelled_out or [0] * count, kept.also or [()] * count, strict=True)
+                zip(
+                    kept.commands,
+                    kept.folders or [""] * count,
+                    kept.spelled_out or [0] * count,
+                    kept.also or [()] * count,
+                    strict=True,
+                )
             )
         ),
         hosts=tuple(map(HostFact, kept.hosts)),

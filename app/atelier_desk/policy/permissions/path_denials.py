@@ -41,7 +41,9 @@ def _covers(read: Pattern, tools: Iterable[str]) -> bool:
 
 
 def held_for(read: Pattern, facts: CallFacts) -> tuple[Path, ...]:
-    """Return the paths of a call to which a rule against reading or changing paths applies although it names another tool."""
+    """Return the paths of a call to which a rule against reading or changing paths applies although it names another
+    tool.
+    """
     found: tuple[Path, ...] = ()
     if denies_reading(read) and facts.tool not in NAMING:
         found = (*facts.paths, *facts.revealed, *facts.contained)

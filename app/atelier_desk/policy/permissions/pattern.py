@@ -75,19 +75,28 @@ def _check(rule: str, argument: str) -> None:
     if argument.startswith(_HOSTS):
         if not _HOST.fullmatch(argument.partition(":")[2]):
             raise UsageError(
-                N_("“{rule}” names no host. Write domain:python.org, or domain:*.python.org with what is below it."), rule=rule
+                N_("“{rule}” names no host. Write domain:python.org, or domain:*.python.org with what is below it."),
+                rule=rule,
             )
         return
     if argument.startswith("!"):
         raise UsageError(
-            N_("“{rule}” begins with an exclamation mark. A rule cannot take paths out of another; write a second rule."), rule=rule
+            N_(
+                "“{rule}” begins with an exclamation mark. A rule cannot take paths out of another; write a second "
+                "rule."
+            ),
+            rule=rule,
         )
     if ".." in re.split(r"[/\\]", argument):
         raise UsageError(
-            N_("“{rule}” goes up with “..”. Paths of rules start at the workspace, at // or at ~/ and only go down."), rule=rule
+            N_("“{rule}” goes up with “..”. Paths of rules start at the workspace, at // or at ~/ and only go down."),
+            rule=rule,
         )
     if argument.strip() in ("", PREFIX):
-        raise UsageError(N_("“{rule}” names nothing between its brackets. Leave them out to cover every call of the tool."), rule=rule)
+        raise UsageError(
+            N_("“{rule}” names nothing between its brackets. Leave them out to cover every call of the tool."),
+            rule=rule,
+        )
 
 
 def covers_command(argument: str, command: CommandFact, home: str = "", *, strictly: bool) -> bool:
@@ -124,7 +133,9 @@ def _with_home(argument: str, home: str) -> str:
     if not home or ("~" not in argument and "$" not in argument):
         return argument
     # Quoted text is literal as in a shell, except for the variable in double quotes.
-    return _AT_HOME.sub(lambda found: found[1] + (home if '"' in found[1] else re.sub(r"([\s\\*'\"])", r"\\\1", home)), argument)
+    return _AT_HOME.sub(
+        lambda found: found[1] + (home if '"' in found[1] else re.sub(r"([\s\\*'\"])", r"\\\1", home)), argument
+    )
 
 
 _AT_HOME = re.compile(r"""(^|\s|\s"|=)(?:~(?=/|\s|$)|\$HOME(?![A-Za-z0-9_])|\$\{HOME\})""")
@@ -151,7 +162,9 @@ def _is_spelled(piece: object, said: tuple[str, ...]) -> bool:
         return False
     # Case matters for options and words of programs, but not for file names on every system.
     files = [each for each in said if ("/" in each or "." in each) and not each.startswith("-")]
-    return any(glob.word_covers(piece, each) for each in said) or any(glob.word_covers(_folded(piece), _folded(each)) for each in files)
+    return any(glob.word_covers(piece, each) for each in said) or any(
+        glob.word_covers(_folded(piece), _folded(each)) for each in files
+    )
 
 
 def programs(command: CommandFact) -> tuple[str, ...]:
@@ -373,7 +386,9 @@ _PLAIN = re.compile(r"[\w./-]+", re.ASCII)
 def folders(path: Path) -> set[str]:
     """Return all leading folders of a path below its granted folders, in all spellings, as in ``folder``."""
     roots = [_folded(root) for root in path.roots]
-    below = {each[len(root) :].lstrip("/") for each in map(_folded, path.spellings) for root in roots if within(root, each)}
+    below = {
+        each[len(root) :].lstrip("/") for each in map(_folded, path.spellings) for root in roots if within(root, each)
+    }
     return {"/".join(parts[: end + 1]) for each in below for parts in (each.split("/"),) for end in range(len(parts))}
 
 

@@ -28,32 +28,41 @@ _TOOLS = {
     "Edit": ("edit_file", "write_file"),
     "MultiEdit": ("edit_file",), "NotebookEdit": ("edit_file",), "Glob": ("glob_files",), "Grep": ("search_files",),
     "LS": ("list_directory",),
-    "WebFetch": ("fetch_web_page",), "WebSearch": ("search_web",), "Task": ("SpawnAgentTool",), "Agent": ("SpawnAgentTool",),
+    "WebFetch": ("fetch_web_page",), "WebSearch": ("search_web",), "Task": ("SpawnAgentTool",),
+    "Agent": ("SpawnAgentTool",),
     "TodoWrite": ("TodoTool",), "AskUserQuestion": ("UserQuestionTool",), "Skill": ("activate_skill",),
 }  # fmt: skip
 _STRICT = {"Read": _READS, "Edit": _WRITES, "Write": _WRITES}
 """Rules that forbid reading or writing a file there forbid it for all tools here."""
 
 _OPENCODE = {
-    "bash": "Bash", "edit": "Edit", "read": "Read", "glob": "Glob", "grep": "Grep", "list": "LS", "webfetch": "WebFetch",
+    "bash": "Bash", "edit": "Edit", "read": "Read", "glob": "Glob", "grep": "Grep", "list": "LS",
+    "webfetch": "WebFetch",
     "websearch": "WebSearch", "task": "Task", "skill": "Skill", "todowrite": "TodoWrite",
 }  # fmt: skip
 
 
 _COPILOT: dict[str, tuple[str, ...]] = {
-    "search": ("Grep", "Glob", "LS"), "codebase": ("Grep", "Glob"), "usages": ("Grep",), "textsearch": ("Grep",), "grep_search": ("Grep",),
-    "filesearch": ("Glob",), "file_search": ("Glob",), "findfiles": ("Glob",), "findtestfiles": ("Glob",), "listdirectory": ("LS",),
-    "list_dir": ("LS",), "readfile": ("Read",), "notebookread": ("Read",), "editfiles": ("Edit",), "editnotebook": ("Edit",),
+    "search": ("Grep", "Glob", "LS"), "codebase": ("Grep", "Glob"), "usages": ("Grep",), "textsearch": ("Grep",),
+    "grep_search": ("Grep",),
+    "filesearch": ("Glob",), "file_search": ("Glob",), "findfiles": ("Glob",), "findtestfiles": ("Glob",),
+    "listdirectory": ("LS",),
+    "list_dir": ("LS",), "readfile": ("Read",), "notebookread": ("Read",), "editfiles": ("Edit",),
+    "editnotebook": ("Edit",),
     "insert_edit_into_file": ("Edit",), "replace_string_in_file": ("Edit",), "multi_replace_string_in_file": ("Edit",),
     "apply_patch": ("Edit",), "createfile": ("Write",), "create_file": ("Write",), "new": ("Write",),
-    "execute": ("Bash",), "runcommands": ("Bash",), "runcommand": ("Bash",), "runinterminal": ("Bash",), "run_in_terminal": ("Bash",),
-    "terminal": ("Bash",), "powershell": ("Bash",), "runtasks": ("Bash",), "runtask": ("Bash",), "createandruntask": ("Bash",),
+    "execute": ("Bash",), "runcommands": ("Bash",), "runcommand": ("Bash",), "runinterminal": ("Bash",),
+    "run_in_terminal": ("Bash",),
+    "terminal": ("Bash",), "powershell": ("Bash",), "runtasks": ("Bash",), "runtask": ("Bash",),
+    "createandruntask": ("Bash",),
     "runtests": ("Bash",), "getterminaloutput": ("Bash",), "web": ("WebFetch", "WebSearch"), "fetch": ("WebFetch",),
     "fetch_webpage": ("WebFetch",), "todo": ("TodoWrite",), "todos": ("TodoWrite",), "manage_todo_list": ("TodoWrite",),
     "runsubagent": ("Agent",), "custom-agent": ("Agent",), "askquestions": ("AskUserQuestion",),
 }  # fmt: skip
 """Tools and tool sets of Copilot's agents in VS Code and on GitHub, in older and newer spelling."""
-_COPILOT_SETS = frozenset({"search", "edit", "read", "execute", "runcommands", "runtasks", "web", "todo", "agent", "vscode", "new"})
+_COPILOT_SETS = frozenset(
+    {"search", "edit", "read", "execute", "runcommands", "runtasks", "web", "todo", "agent", "vscode", "new"}
+)
 """Prefixes before a slash that are not MCP servers."""
 
 
@@ -66,7 +75,9 @@ def agent_tools_for(name: str) -> tuple[str, ...]:
     if slash and of not in _COPILOT_SETS:
         return ()
     known = _COPILOT.get(own)
-    found = tools_for(name if not slash else own) if known is None else (tool for each in known for tool in tools_for(each))
+    found = (
+        tools_for(name if not slash else own) if known is None else (tool for each in known for tool in tools_for(each))
+    )
     return tuple(dict.fromkeys(found))
 
 
@@ -98,7 +109,9 @@ def read(text: str) -> tuple[Line, ...]:
     elif isinstance(whole, dict) and isinstance(found := whole.get("permission"), dict | str):
         lines = _opencode(found if isinstance(found, dict) else {"*": found})
     else:
-        raise UsageError(N_("No rules were found: “permissions” as in .claude/settings.json, or “permission” as in opencode.json."))
+        raise UsageError(
+            N_("No rules were found: “permissions” as in .claude/settings.json, or “permission” as in opencode.json.")
+        )
     read_lines: list[Line] = []
     for line in lines:
         if len(read_lines) == LINES:
@@ -155,7 +168,10 @@ def _opencode_table(key: str, said: dict[str, Any]) -> Iterator[Line]:
         loosened = [
             other
             for other, later in entries[place + 1 :]
-            if _known(action) and _known(later) and Action(later).strictness < Action(action).strictness and _wider(wanted, other)
+            if _known(action)
+            and _known(later)
+            and Action(later).strictness < Action(action).strictness
+            and _wider(wanted, other)
         ]
         if loosened and Action(action) is Action.ASK and wanted == "*":
             yield _nothing(source, N_("calls are asked about anyway without a rule"))

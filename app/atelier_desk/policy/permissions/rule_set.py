@@ -51,7 +51,9 @@ class RuleSet:
             if star:
                 self._patterns[rule.action].append(one)
             else:
-                self._named.setdefault((rule.action, f"section:{read.section}" if read.section else read.name), []).append(one)
+                self._named.setdefault(
+                    (rule.action, f"section:{read.section}" if read.section else read.name), []
+                ).append(one)
 
     def about(self, action: Action, facts: CallFacts) -> list[ReadRule]:
         """Return the rules of an action that may cover the call, in order; a superset of those that do."""
@@ -64,6 +66,8 @@ class RuleSet:
             programs = {program for command in facts.commands for program in pattern.last_names(command)}
             found = [one for one in found if one.program in programs or not one.program]
         elif facts.paths and not (facts.commands or facts.hosts or facts.agents):
-            folders = {folder for path in (*facts.paths, *facts.revealed, *facts.contained) for folder in pattern.folders(path)}
+            folders = {
+                folder for path in (*facts.paths, *facts.revealed, *facts.contained) for folder in pattern.folders(path)
+            }
             found = [one for one in found if one.folder in folders or not one.folder]
         return sorted(found, key=lambda one: one.place)

@@ -10,7 +10,13 @@ from atelier_desk.domain.permission import Action, Holds, PermissionRule, RuleSc
 
 
 def for_run(
-    chosen: ApprovalSettings, mode: ApprovalMode, *, run_id: str, workflow_id: str, agent_id: str, workspace: Sequence[str]
+    chosen: ApprovalSettings,
+    mode: ApprovalMode,
+    *,
+    run_id: str,
+    workflow_id: str,
+    agent_id: str,
+    workspace: Sequence[str],
 ) -> ApprovalPolicy:
     """Return the policy of a root run: the settings, its agent's mode, and the rules whose scope includes the run."""
     # Include restrictions of other agents: they may become sub-agents of this run.
@@ -37,7 +43,9 @@ def holds(workflow_id: str, workspace: Sequence[str], *, local: bool) -> Holds:
     return Holds(RuleScope.FOLDER, folder) if folder else Holds(RuleScope.WORKFLOW, workflow_id)
 
 
-def handed_down(rules: Iterable[PermissionRule], parent_agent: str, agent: str, root_run: str) -> tuple[PermissionRule, ...]:
+def handed_down(
+    rules: Iterable[PermissionRule], parent_agent: str, agent: str, root_run: str
+) -> tuple[PermissionRule, ...]:
     """Return the rules of a sub-agent: its parent's restrictions apply, but not permissions of its parent only."""
     handed: list[PermissionRule] = []
     for rule in rules:

@@ -43,7 +43,8 @@ BAD_BACKUP = N_("The backup {path} cannot be used: {detail}. Choose another back
 NO_BACKUP = N_("{path} is not a backup: a backup is a zip file written with: atelier backup create FILE")
 NEWER_BACKUP = N_("The backup {path} was made by a newer Atelier. Update Atelier, then restore it.")
 OLDER_BACKUP = N_(
-    "The backup {path} was made by an early Atelier (its format is {found}, this program reads formats from {oldest} on). "
+    "The backup {path} was made by an early Atelier (its format is {found}, this program reads formats from {oldest} "
+    "on). "
     "Nothing was changed. Restore it with the Atelier that made it and export the data there (Settings, Data and "
     "diagnostics, Export everything), then import that export here."
 )
@@ -113,7 +114,9 @@ async def verify_fresh(target: Path) -> BackupInfo:
         raise
 
 
-async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = None, root: Path | None = None) -> BackupInfo:
+async def unpack_and_check(
+    path: Path, folder: Path, lock: FolderLock | None = None, root: Path | None = None
+) -> BackupInfo:
     manifest = await shielded(_unpack, path, folder)
     own = root is not None and origin.is_own(root, {name: value for name, value in manifest.items() if name != "size"})
     try:
@@ -127,9 +130,15 @@ async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = N
             ) from error
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
     wanted = manifest["counts"]
-    different = [f"{name}: {found.counts.get(name, 0)}/{count}" for name, count in wanted.items() if found.counts.get(name, 0) != count]
+    different = [
+        f"{name}: {found.counts.get(name, 0)}/{count}"
+        for name, count in wanted.items()
+        if found.counts.get(name, 0) != count
+    ]
     if different or found.schema != manifest["schema"]:
-        raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=", ".join(different) or f"schema {found.schema}")
+        raise StorageError(
+            BAD_BACKUP, code="damaged", path=path, detail=", ".join(different) or f"schema {found.schema}"
+        )
     return BackupInfo(
         path,
         found.schema,
@@ -234,8 +243,10 @@ def _unpack(path: Path, folder: Path) -> dict[str, Any]:
         raise
     except FileNotFoundError as error:
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=error.strerror) from error
-    except Exception as error:  # a damaged zip fails in many ways, for example as encrypted or as compressed by another method
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # seeking before the start of the file
+    # a damaged zip fails in many ways, for example as encrypted or as compressed by another method
+    except Exception as error:
+        # seeking before the start of the file
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise errors.from_os_error(error, folder) from error
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
 

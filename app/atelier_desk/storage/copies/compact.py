@@ -32,7 +32,9 @@ class Compacted(NamedTuple):
     rows: int
 
 
-async def compact(datadir: DataDir, clock: Clock | None = None, progress: Callable[[int], None] | None = None) -> Compacted:
+async def compact(
+    datadir: DataDir, clock: Clock | None = None, progress: Callable[[int], None] | None = None
+) -> Compacted:
     """Replace the database of a closed data folder with a new one that has the same rows.
 
     All or nothing, even if the process is killed: every new row is compared before the old database is removed.

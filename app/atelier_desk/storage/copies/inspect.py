@@ -70,7 +70,9 @@ class Inspection(NamedTuple):
     damaged_rows: tuple[Damage, ...] = ()
 
 
-async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None = None, trusted: bool = True) -> Inspection:
+async def inspect(
+    directory: Path, *, read: bool = True, lock: FolderLock | None = None, trusted: bool = True
+) -> Inspection:
     """Open a database that nobody else has open, read every row and the reports beside it, and close it.
 
     With ``read`` False, only count the rows.
@@ -152,7 +154,11 @@ async def damaged_attachments(
 
     ``progress`` is called with the number of files read.
     """
-    names = {row["id"].id: row["name"] for row in (await run("SELECT id, name FROM workflow"))[0]} if "workflow" in tables else {}
+    names = (
+        {row["id"].id: row["name"] for row in (await run("SELECT id, name FROM workflow"))[0]}
+        if "workflow" in tables
+        else {}
+    )
     seen: set[tuple[str, str]] = set()
     found = []
     for table in sorted(NAMING.keys() & set(tables)):
@@ -178,9 +184,8 @@ async def _naming(run: Run, table: str, column: str) -> AsyncIterator[tuple[str,
     after = None
     while True:
         more = "AND id > $after" if after is not None else ""
-        statement = (
-            f"SELECT id, workflow, {column} FROM {table} WHERE string::contains({column}, 'sha256') {more} ORDER BY id LIMIT {READ_PAGE}"  # noqa: S608
-        )
+        named = f"SELECT id, workflow, {column} FROM {table} WHERE string::contains({column}, 'sha256') {more}"  # noqa: S608
+        statement = f"{named} ORDER BY id LIMIT {READ_PAGE}"
         rows = (await run(statement, after=after))[0]
         if not rows:
             return

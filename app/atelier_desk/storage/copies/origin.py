@@ -34,8 +34,10 @@ be ended (``RUNS``).
 GRANTS, RUNS = b"grants\n", b"runs\n"
 FROM_ELSEWHERE = N_(
     "The backup {path} was made by an earlier version or another installation, or was changed since it was made. "
-    "Restore it only if you trust where it is from: atelier backup restore --from-elsewhere FILE. Its permission rules, "
-    "own tools, MCP servers, folders and addresses of services then stay off until you confirm each of them. Nothing was changed."
+    "Restore it only if you trust where it is from: atelier backup restore --from-elsewhere FILE. Its permission "
+    "rules, "
+    "own tools, MCP servers, folders and addresses of services then stay off until you confirm each of them. Nothing "
+    "was changed."
 )
 
 
@@ -60,7 +62,11 @@ def is_own(root: Path, manifest: Mapping[str, Any]) -> bool:
     except OSError:
         return False
     found = manifest.get(SIGNATURE)
-    return key is not None and isinstance(found, str) and hmac.compare_digest(_signature(key, manifest).encode(), found.encode())
+    return (
+        key is not None
+        and isinstance(found, str)
+        and hmac.compare_digest(_signature(key, manifest).encode(), found.encode())
+    )
 
 
 def made_here(path: Path, root: Path, name: str, most: int) -> bool:

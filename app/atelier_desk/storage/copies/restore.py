@@ -30,7 +30,9 @@ MOUNTED = N_(
 IN_USE = N_("The data in {path} is in use. Close Atelier before a backup is restored.")
 
 
-async def restore(path: Path, datadir: DataDir, clock: Clock | None = None, *, from_elsewhere: bool = False) -> BackupInfo:
+async def restore(
+    path: Path, datadir: DataDir, clock: Clock | None = None, *, from_elsewhere: bool = False
+) -> BackupInfo:
     """Replace the data with a backup.
 
     The replaced data is kept in ``backups/replaced-<time>``, or beside ``backups`` when that is on another file system.
@@ -43,8 +45,8 @@ async def restore(path: Path, datadir: DataDir, clock: Clock | None = None, *, f
 
     Raises:
         StorageError: ``from_elsewhere`` for such a backup; ``locked`` when the data is in use; ``damaged``,
-            ``newer_schema`` or ``older_schema`` when the backup cannot be used, ``mounted`` when a folder cannot be moved. Nothing was
-            changed then.
+            ``newer_schema`` or ``older_schema`` when the backup cannot be used, ``mounted`` when a folder cannot be
+            moved. Nothing was changed then.
     """
     await in_storage_thread(datadir.ensure)
     try:
@@ -93,7 +95,8 @@ async def replace_database(stage: Path) -> None:
         StorageError: as ``finish_restore``.
     """
     root = stage.parent
-    if found := await in_storage_thread(origin.marked, root):  # the swap removes the mark unless the new data has it too
+    # the swap removes the mark unless the new data has it too
+    if found := await in_storage_thread(origin.marked, root):
         await shielded(origin.mark, stage, found)
     await shielded(make_ready, stage)
     replaced = await shielded(finish_restore, root)

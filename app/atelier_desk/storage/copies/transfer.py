@@ -38,7 +38,8 @@ HASHES = frozenset({"hash", "prev_hash", "wrote", "last_hash"})
 """Tables whose rows have hashes or are linked by them, and the columns for that."""
 NOT_AN_EXPORT = N_("{path} is not an Atelier export: {detail}")
 CHANGED = N_(
-    "{path} is not as it was exported: it is damaged or was changed. If it was changed on purpose, remove its line from {manifest}."
+    "{path} is not as it was exported: it is damaged or was changed. If it was changed on purpose, remove its line "
+    "from {manifest}."
 )
 NEWER_EXPORT = N_("The export in {path} was written by a newer Atelier. Update Atelier, then import it.")
 NOT_EMPTY = N_("The database already contains data ({table}); an export can only be imported into an empty one.")
@@ -117,7 +118,9 @@ async def import_jsonl(
         for table, wanted in manifest["counts"].items():
             counts[table] = await _import_table(store, table, source, sum(counts.values()), progress, without)
             if counts[table] != wanted:
-                raise StorageError(NOT_AN_EXPORT, code="damaged", path=source, detail=f"{table}: {counts[table]}/{wanted}")
+                raise StorageError(
+                    NOT_AN_EXPORT, code="damaged", path=source, detail=f"{table}: {counts[table]}/{wanted}"
+                )
     except BaseException:
         for table in manifest["counts"]:
             await store.write(Statement(f"DELETE {table} RETURN NONE", {}))
@@ -127,7 +130,9 @@ async def import_jsonl(
     return TransferInfo(source, manifest["schema"], counts)
 
 
-async def _export_table(store: Store, table: str, target: Path, before: int, progress: Callable[[int], None] | None) -> int:
+async def _export_table(
+    store: Store, table: str, target: Path, before: int, progress: Callable[[int], None] | None
+) -> int:
     await in_storage_thread(target.mkdir, 0o700, True, True)
     computed = await _computed_columns(store, table)
     count = 0
@@ -135,7 +140,10 @@ async def _export_table(store: Store, table: str, target: Path, before: int, pro
     try:
         async for rows in read_pages(store.query_all, table):
             lines = [
-                json.dumps({name: to_plain(value) for name, value in _texts(table, row).items() if name not in computed}) + "\n"
+                json.dumps(
+                    {name: to_plain(value) for name, value in _texts(table, row).items() if name not in computed}
+                )
+                + "\n"
                 for row in rows
             ]
             await in_storage_thread(file.writelines, lines)
@@ -209,7 +217,11 @@ def _read_manifest(source: Path) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads((source / MANIFEST).read_text(encoding="utf-8"))
         counts = manifest["counts"]
-        if not isinstance(manifest["format"], int) or not isinstance(manifest["schema"], int) or not isinstance(counts, dict):
+        if (
+            not isinstance(manifest["format"], int)
+            or not isinstance(manifest["schema"], int)
+            or not isinstance(counts, dict)
+        ):
             raise ValueError(MANIFEST)
         for table in counts:
             if not table.replace("_", "").isalpha():

@@ -72,7 +72,9 @@ async def upgrade(
             now = clock.now()
             target = backups / f"before-schema-{before.schema + 1}-{archive.stamp_of(now)}.zip"
             progress("back_up")
-            await shielded(archive.pack, directory, root, target, archive.manifest_of(before.schema, before.counts, now))
+            await shielded(
+                archive.pack, directory, root, target, archive.manifest_of(before.schema, before.counts, now)
+            )
             progress("verify")
             await archive.verify_fresh(target)
             await restore.replace_database(stage)
@@ -132,4 +134,6 @@ def _of_database(error: StorageError, stage: Path, directory: Path) -> StorageEr
     """Rewrite an error about the copy as one about the database itself."""
     if not Path(str(error.params.get("path", ""))).is_relative_to(stage):
         return error
-    return StorageError(error.template, code=error.code, recoverable=error.recoverable, **{**error.params, "path": directory})
+    return StorageError(
+        error.template, code=error.code, recoverable=error.recoverable, **{**error.params, "path": directory}
+    )

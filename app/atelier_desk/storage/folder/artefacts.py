@@ -33,7 +33,9 @@ class Artefacts:
         self._tentative: Counter[Path] = Counter()
         self._named: set[Path] = set()
 
-    async def store(self, workflow_id: str, name: str, data: bytes, media_type: str, *, tentative: bool = False) -> ArtefactPart:
+    async def store(
+        self, workflow_id: str, name: str, data: bytes, media_type: str, *, tentative: bool = False
+    ) -> ArtefactPart:
         """Store a file. Once started, it completes even if the caller is cancelled.
 
         Args:
@@ -84,7 +86,11 @@ class Artefacts:
         source, target = self._path(source_id, part.sha256), self._path(target_id, part.sha256)
 
         def copy() -> None:
-            if source.is_file() and (data := files.read_hashed(source, part.sha256)) is not None and not files.holds(target, data):
+            if (
+                source.is_file()
+                and (data := files.read_hashed(source, part.sha256)) is not None
+                and not files.holds(target, data)
+            ):
                 files.write_atomic(target, data)
 
         try:

@@ -110,13 +110,25 @@ class DataDir:
         Raises:
             StorageError: ``read_only`` when the folder cannot be made or written to.
         """
-        folders = (self.root, self.models, self.reports, self.backups, self.logs, self.tools, self.attachments, self.exports)
+        folders = (
+            self.root,
+            self.models,
+            self.reports,
+            self.backups,
+            self.logs,
+            self.tools,
+            self.attachments,
+            self.exports,
+        )
         try:
             for folder in folders:
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(
-                N_("Atelier cannot write to its data folder {path}: {reason}. Make it writable, or choose another with --data-dir."),
+                N_(
+                    "Atelier cannot write to its data folder {path}: {reason}. Make it writable, or choose another "
+                    "with --data-dir."
+                ),
                 code="read_only",
                 path=self.root,
                 reason=error.strerror or str(error),

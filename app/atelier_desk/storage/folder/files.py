@@ -19,8 +19,12 @@ from atelier_desk.storage.folder.lock import verify_held
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
 
-BAD_NAME = N_("{name} is not a plain file name: use letters, digits, blanks, dots, dashes and underscores, without folders.")
-_RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"com{n}" for n in range(1, 10)), *(f"lpt{n}" for n in range(1, 10))})
+BAD_NAME = N_(
+    "{name} is not a plain file name: use letters, digits, blanks, dots, dashes and underscores, without folders."
+)
+_RESERVED = frozenset(
+    {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(1, 10)), *(f"lpt{n}" for n in range(1, 10))}
+)
 _FORBIDDEN = frozenset('/\\:*?"<>|')
 NAME_BYTES = 240
 """Maximum length of a file name in UTF-8 bytes.
@@ -173,7 +177,9 @@ def _staged(path: Path) -> Path:
 
 def hashes_in(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of every file below a folder by its relative path, with slashes."""
-    return {path.relative_to(folder).as_posix(): sha256_of(path) for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): sha256_of(path) for path in sorted(folder.rglob("*")) if path.is_file()
+    }
 
 
 def sync_tree(folder: Path) -> None:

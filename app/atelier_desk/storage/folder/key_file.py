@@ -1,4 +1,5 @@
-"""The only file that may contain secrets: API keys in plain text, for users who chose this because they have no keyring.
+"""The only file that may contain secrets: API keys in plain text, for users who chose this because they have no
+keyring.
 
 Backups and exports copy only known parts of the data folder, and not this one. Tools and sandboxed commands have no
 access to the data folder, even inside a granted folder.

@@ -71,7 +71,9 @@ def check_limits() -> None:
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     needed = ADDRESSES_BYTES + ADDRESSES_BYTES_PER_CPU * min(os.cpu_count() or 1, MOST_CPUS)
     if limit != resource.RLIM_INFINITY and limit < needed:
-        raise StorageError(errors.MEMORY_LIMIT, code="memory_limit", limit_mb=limit // 1_000_000, needed_mb=needed // 1_000_000)
+        raise StorageError(
+            errors.MEMORY_LIMIT, code="memory_limit", limit_mb=limit // 1_000_000, needed_mb=needed // 1_000_000
+        )
 
 
 def check(directory: Path) -> None:

@@ -25,7 +25,9 @@ engine key per row, a tenth of a small row's size.
 """
 OF_WORKFLOW = "record<workflow> REFERENCE ON DELETE CASCADE READONLY"
 OF_ANY_WORKFLOW = "option<record<workflow>> REFERENCE ON DELETE CASCADE READONLY"
-MOVING = "option<record<workflow>> REFERENCE ON DELETE CASCADE ASSERT $value = NONE OR $before = NONE OR $before = $value"
+MOVING = (
+    "option<record<workflow>> REFERENCE ON DELETE CASCADE ASSERT $value = NONE OR $before = NONE OR $before = $value"
+)
 """Between a workflow and none, but never between two workflows: an approved memory leaves its workflow."""
 RUN = "record<run>"
 OF_RUN = f"{RUN} REFERENCE ON DELETE CASCADE"
@@ -490,7 +492,8 @@ RELATIONS = {"relates": "TYPE RELATION IN entity OUT entity"}
 async def first_version(db: Migrator) -> None:
     """Create all tables; those of a creation that was cut off are defined anew."""
     statements = [
-        f"DEFINE ANALYZER OVERWRITE {language} TOKENIZERS blank FILTERS snowball({language})" for language in ("english", "french")
+        f"DEFINE ANALYZER OVERWRITE {language} TOKENIZERS blank FILTERS snowball({language})"
+        for language in ("english", "french")
     ]
     for table, fields in TABLES.items():
         statements.append(f"DEFINE TABLE OVERWRITE {table} {RELATIONS.get(table, '')} SCHEMAFULL")

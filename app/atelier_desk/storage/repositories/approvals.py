@@ -34,7 +34,9 @@ class ApprovalRepository(Repository[ApprovalRequest]):
 
     async def list(self, workflow_id: str) -> list[ApprovalRequest]:
         """All requests of a workflow, oldest first."""
-        return await self._select("WHERE workflow = $workflow ORDER BY created_at, id", workflow=record("workflow", workflow_id))
+        return await self._select(
+            "WHERE workflow = $workflow ORDER BY created_at, id", workflow=record("workflow", workflow_id)
+        )
 
     async def of_teams(self, workflow_id: str, root_run_ids: Sequence[str]) -> builtins.list[ApprovalRequest]:
         """Return all requests of some root runs and their sub-agents, oldest first."""

@@ -22,7 +22,9 @@ class AuditRepository(Repository[AuditEntry]):
     table = tables.AUDIT
     what = "audit entry"
 
-    async def page(self, wanted: AuditFilter, *, after: tuple[datetime, str] | None = None, limit: int = 100) -> list[AuditEntry]:
+    async def page(
+        self, wanted: AuditFilter, *, after: tuple[datetime, str] | None = None, limit: int = 100
+    ) -> list[AuditEntry]:
         """Return matching entries, newest first.
 
         ``after`` is the time and id of the last entry of the previous page.

@@ -45,8 +45,8 @@ def some(limit: int | None, offset: int) -> tuple[str, dict[str, int]]:
 
 
 def guard(workflow_id: str) -> Statement:
-    """Return a statement that aborts with ``NotFoundError`` if the workflow is gone, so that a late write leaves nothing
-    behind.
+    """Return a statement that aborts with ``NotFoundError`` if the workflow is gone, so that a late write leaves
+    nothing behind.
     """
     return Statement(errors.throw_not_found("workflow"), {"guarded": record("workflow", workflow_id)})
 
@@ -54,7 +54,9 @@ def guard(workflow_id: str) -> Statement:
 def upsert(table: Table[M], value: M) -> Statement:
     """Return a statement that inserts or replaces one row."""
     row = table.encode(value)
-    return Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}, documents(table.name, [row]))
+    return Statement(
+        "UPSERT $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}, documents(table.name, [row])
+    )
 
 
 class Repository(Generic[M]):
@@ -106,7 +108,9 @@ class Repository(Generic[M]):
 
     async def _select(self, tail: str, /, **params: Any) -> list[M]:
         """Return rows; ``tail`` has condition, order and limit and must be a constant of the code."""
-        return self.readable(await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params))  # noqa: S608
+        return self.readable(
+            await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params)  # noqa: S608
+        )
 
     def readable(self, rows: Iterable[Mapping[str, Any]]) -> list[M]:
         """Return the undamaged rows as models.

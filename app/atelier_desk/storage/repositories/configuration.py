@@ -81,9 +81,14 @@ class ProviderRepository(Repository[ProviderConfig]):
         """All providers by name."""
         return await self._select("ORDER BY name")
 
-    def renaming(self, old: str, renamed: ProviderConfig, models: Iterable[ModelInfo], agents: Iterable[Agent]) -> builtins.list[Statement]:
+    def renaming(
+        self, old: str, renamed: ProviderConfig, models: Iterable[ModelInfo], agents: Iterable[Agent]
+    ) -> builtins.list[Statement]:
         """Return statements for one transaction that renames a provider, with its models and the agents that use it."""
-        written = [*(upsert(tables.MODELS, model) for model in models), *(upsert(tables.AGENTS, agent) for agent in agents)]
+        written = [
+            *(upsert(tables.MODELS, model) for model in models),
+            *(upsert(tables.AGENTS, agent) for agent in agents),
+        ]
         gone = Statement(errors.throw_not_found(self.what), {"guarded": self.table.record(old)})
         return [gone, upsert(self.table, renamed), *written, *self._deleting(old)]
 
@@ -93,7 +98,9 @@ class ProviderRepository(Repository[ProviderConfig]):
         Raises:
             NotFoundError: there is none.
         """
-        await self._store.write(Statement(errors.throw_not_found(self.what), {"guarded": self.table.record(name)}), *self._deleting(name))
+        await self._store.write(
+            Statement(errors.throw_not_found(self.what), {"guarded": self.table.record(name)}), *self._deleting(name)
+        )
 
     def _deleting(self, name: str) -> builtins.list[Statement]:
         return [
@@ -194,13 +201,14 @@ class SettingsRepository:
         self._store = store
 
     async def load(self) -> Settings:
-        """Return all settings, including active standing rules of approvals; rules that wait for confirmation (``held``)
-        are omitted.
+        """Return all settings, including active standing rules of approvals; rules that wait for confirmation
+        (``held``) are omitted.
 
         Unknown rows are left alone; damaged rows and invalid values count as unset.
         """
         rows, rules = await self._store.query(
-            "RETURN [(SELECT id, `value`, hash FROM setting), (SELECT * FROM permission_rule WHERE held != true ORDER BY created_at, id)]"
+            "RETURN [(SELECT id, `value`, hash FROM setting), (SELECT * FROM permission_rule WHERE held != true "
+            "ORDER BY created_at, id)]"
         )
         stored = {row["id"].id: json.loads(row["value"]) for row in rows if is_intact_setting(row)}
         known = {name: value for name, value in stored.items() if name in Settings.model_fields}
@@ -217,7 +225,8 @@ class SettingsRepository:
             raise damage.not_begun(found)
 
     async def save(self, settings: Settings, *others: Statement) -> None:
-        """Write every setting in one transaction, except standing rules, which have their own rows (``RuleRepository``).
+        """Write every setting in one transaction, except standing rules, which have their own rows
+        (``RuleRepository``).
 
         ``others`` join that transaction. A damaged row stays, and is still reported, until its field gets a non-default
         value.
@@ -225,7 +234,11 @@ class SettingsRepository:
         settings = settings.with_rules(())
         damaged = {each.row for each in await damaged_configuration(self._store.query_all, ("setting",))}
         defaults = Settings()
-        names = (name for name in Settings.model_fields if name not in damaged or getattr(settings, name) != getattr(defaults, name))
+        names = (
+            name
+            for name in Settings.model_fields
+            if name not in damaged or getattr(settings, name) != getattr(defaults, name)
+        )
         await self._store.write(*(_setting(name, to_json(getattr(settings, name))) for name in names), *others)
 
 

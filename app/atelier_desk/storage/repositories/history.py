@@ -1,4 +1,5 @@
-"""Search through everything that was said and done, and sums of what it used: the index of the history and what keeps it up to date.
+"""Search through everything that was said and done, and sums of what it used: the index of the history and what keeps
+it up to date.
 
 Each commit lists its changes (``Statement.changes``); a task adds them to the index, and a search first waits for it.
 The index stores the number of the last commit it has seen. If that number differs from the database's, as after a kill,
@@ -109,7 +110,9 @@ _SHOWN = {
     "message": "workflow, run, seq, content, agent_name, created_at AS at",
     "report": "workflow, 0 AS seq, name AS text, updated_at AS at",
     "memory": "workflow, 0 AS seq, content AS text, updated_at AS at",
-    "tool_execution": "workflow, run, 0 AS seq, message_id, tool, presentation, arguments, result, error, started_at AS at",
+    "tool_execution": (
+        "workflow, run, 0 AS seq, message_id, tool, presentation, arguments, result, error, started_at AS at"
+    ),
 }
 
 _TABLES: dict[str, Table[Any]] = {"message": tables.MESSAGES, "tool_execution": tables.EXECUTIONS}
@@ -192,7 +195,8 @@ class HistoryRepository:
             await self._note_commit()
 
     async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
-        """Return where all words of a text occur in messages, reports, memories, and tool input and output; newest first.
+        """Return where all words of a text occur in messages, reports, memories, and tool input and output; newest
+        first.
 
         Words match by their stem; if there are too few matches, also inside longer words. Stop words count only if the
         text has no others. Workflows in the bin and deleted branches are skipped.
@@ -204,9 +208,11 @@ class HistoryRepository:
         page_size(limit)
         return await self._repaired(partial(self._search, text, limit))
 
-    async def usage(self, since: datetime | None = None, zone: tzinfo | None = None) -> builtins.list[requests.UsageTotal]:
-        """What requests of runs that are there used since then, by day, workflow, agent and model. Days are those of ``zone``, by default
-        of this machine.
+    async def usage(
+        self, since: datetime | None = None, zone: tzinfo | None = None
+    ) -> builtins.list[requests.UsageTotal]:
+        """What requests of runs that are there used since then, by day, workflow, agent and model. Days are those of
+        ``zone``, by default of this machine.
 
         Raises:
             StorageError: as ``search``.
@@ -215,7 +221,9 @@ class HistoryRepository:
         def day_of(time: int) -> date:
             return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=time)).astimezone(zone).date()
 
-        return await self._repaired(partial(self._sum, lambda db: requests.totals(db, micros(since) if since is not None else 0, day_of)))
+        return await self._repaired(
+            partial(self._sum, lambda db: requests.totals(db, micros(since) if since is not None else 0, day_of))
+        )
 
     async def cost(self, since: datetime) -> float:
         """US dollars that requests of runs that are there cost since then; those of a copy of a workflow count once.
@@ -267,7 +275,9 @@ class HistoryRepository:
                 if len(hits) >= limit:
                     break
                 size = PAGE if page else limit + SPARE
-                found = await self._in_turn(partial(SearchIndex.find, query=text, limit=size, before=before, parts=parts))
+                found = await self._in_turn(
+                    partial(SearchIndex.find, query=text, limit=size, before=before, parts=parts)
+                )
                 new = [each for each in found if (each.kind, each.id) not in hits]
                 for hit in (await self._shown(new, text))[: limit - len(hits)]:
                     hits[hit.kind, hit.row_id] = hit
@@ -299,7 +309,8 @@ class HistoryRepository:
     async def _runs(self, ids: set[str]) -> dict[str, dict[str, Any]]:
         """Return agent and depth of these runs, and whether their branch was deleted (``gone``)."""
         rows = await self._store.query(
-            "SELECT id, agent_name, depth, deleted_at != NONE AS gone FROM $rows", rows=[record("run", each) for each in sorted(ids)]
+            "SELECT id, agent_name, depth, deleted_at != NONE AS gone FROM $rows",
+            rows=[record("run", each) for each in sorted(ids)],
         )
         return {row["id"].id: row for row in rows}
 
@@ -341,7 +352,8 @@ class HistoryRepository:
         while self._queue:
             changes, self._queue = self._queue, []
             if not self._current:
-                # Not before what came earlier is read: the workflow would seem to be up to date, as when a killed run is resumed.
+                # Not before what came earlier is read: the workflow would seem to be up to date, as when a killed run
+                # is resumed.
                 self._positions |= {each.workflow_id: each for each in changes if isinstance(each, WorkflowAt)}
                 changes = [each for each in changes if not isinstance(each, WorkflowAt)]
             try:
@@ -412,7 +424,10 @@ class HistoryRepository:
         start = 0
         while True:
             rows = await self._store.query(
-                f"SELECT id, workflow, {TIMES[kind]}, {COLUMNS[kind]} FROM {kind} WHERE workflow = $workflow LIMIT $limit START $start",  # noqa: S608
+                (
+                    f"SELECT id, workflow, {TIMES[kind]}, {COLUMNS[kind]} FROM {kind} WHERE workflow = $workflow LIMIT "  # noqa: S608
+                    f"$limit START $start"
+                ),
                 workflow=record("workflow", workflow_id),
                 limit=PAGE,
                 start=start,
@@ -430,7 +445,11 @@ class HistoryRepository:
         places = await self._in_turn(lambda index: index.times(kind))
         rows = await self._store.query(f"SELECT id, {TIMES[kind]} AS at FROM {kind}")  # noqa: S608
         await self._apply([RemovedDocument(kind, tuple(places.keys() - {row["id"].id for row in rows}))])
-        new = [row["id"] for row in rows if not 0 <= places.get(row["id"].id, -1) - micros(plain_time(row["at"])) < _SAME_TIME]
+        new = [
+            row["id"]
+            for row in rows
+            if not 0 <= places.get(row["id"].id, -1) - micros(plain_time(row["at"])) < _SAME_TIME
+        ]
         for start in range(0, len(new), PAGE):
             found = await self._store.query(
                 f"SELECT id, workflow, {TIMES[kind]}, {COLUMNS[kind]} FROM $rows",  # noqa: S608
@@ -454,7 +473,11 @@ class HistoryRepository:
 
 
 def _single(change: Change) -> Sequence[Change]:
-    return [RemovedDocument(change.kind, (each,)) for each in change.ids] if isinstance(change, RemovedDocument) else [change]
+    return (
+        [RemovedDocument(change.kind, (each,)) for each in change.ids]
+        if isinstance(change, RemovedDocument)
+        else [change]
+    )
 
 
 def _key(change: Change) -> tuple[str, str]:
@@ -469,10 +492,14 @@ def _key(change: Change) -> tuple[str, str]:
         case requests.RequestsRemoved():
             return "requests removed", change.workflow_id
         case _:
-            return type(change).__name__, f"{change.run_id} {change.seq if isinstance(change, requests.Request) else ''}"
+            return type(
+                change
+            ).__name__, f"{change.run_id} {change.seq if isinstance(change, requests.Request) else ''}"
 
 
-def _hit(kind: str, row: dict[str, Any], names: dict[str, str], runs: dict[str, dict[str, Any]], wanted: str) -> SearchHit:
+def _hit(
+    kind: str, row: dict[str, Any], names: dict[str, str], runs: dict[str, dict[str, Any]], wanted: str
+) -> SearchHit:
     workflow = row["workflow"].id if row.get("workflow") is not None else ""
     call = kind == "tool_execution"
     run = runs.get(row["run"].id, {}) if row.get("run") is not None else {}

@@ -45,4 +45,6 @@ class HousekeepingRepository:
 
     async def save(self, state: Housekeeping) -> None:
         content = {"value": state.model_dump_json()}
-        await self._store.write(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": self._row, "content": content}))
+        await self._store.write(
+            Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": self._row, "content": content})
+        )

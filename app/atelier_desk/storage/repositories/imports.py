@@ -54,7 +54,8 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
     before = [guard(workflow.id)] if replace else []
     claimed = [record(table, each) for table, ids in rows.ids.items() if table != "workflow" for each in ids]
     before.append(Statement(errors.throw_exists(), {"claimed": claimed, **home}))
-    # Its sums are those of the runs it brings: what they had cost before they were deleted here is not counted beside them.
+    # Its sums are those of the runs it brings: what they had cost before they were deleted here is not counted beside
+    # them.
     requests = (RequestsRemoved(workflow_id=workflow.id),)
     before.append(Statement("DELETE spent WHERE workflow_id = $id RETURN NONE", {"id": workflow.id}, requests))
     seen = (WorkflowAt(workflow.id, workflow.stream_seq),)
@@ -83,7 +84,9 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
     if replace:
         await repos.snapshots.remove(workflow.id)
         existing = {report.name for report, _text in rows.reports}
-        await repos.reports.remove_files(workflow.id, [report.name for report in old_reports if report.name not in existing])
+        await repos.reports.remove_files(
+            workflow.id, [report.name for report in old_reports if report.name not in existing]
+        )
 
 
 async def _left_out(repos: Repositories, table: str, rows: WorkflowRows, home: dict[str, Any]) -> list[Any]:

@@ -94,7 +94,8 @@ class MemoryRepository(Repository[Memory]):
             NotFoundError: a workflow of theirs is gone; then none is written.
         """
         kept = [
-            (memory if vector is not None else memory.model_copy(update={"embedder": ""}), vector, False) for memory, vector in memories
+            (memory if vector is not None else memory.model_copy(update={"embedder": ""}), vector, False)
+            for memory, vector in memories
         ]
         await self._write(kept)
         return [memory for memory, _vector, _same in kept]
@@ -105,13 +106,20 @@ class MemoryRepository(Repository[Memory]):
             return
         rows, entries = await self._prepared([memory for memory, _vector, _same in memories])
         statements = [unbinned([memory.id for memory, *_ in memories])]
-        statements += [guard(workflow_id) for workflow_id in dict.fromkeys(memory.workflow_id for memory, *_ in memories) if workflow_id]
+        statements += [
+            guard(workflow_id)
+            for workflow_id in dict.fromkeys(memory.workflow_id for memory, *_ in memories)
+            if workflow_id
+        ]
         for (memory, vector, same), written in zip(memories, rows, strict=True):
             statements.append(written)
             kept = record("memory_vector", [memory.id, memory.embedder])
-            if not same:  # a row deleted and re-inserted in one transaction is lost in memory, so skip the row of the new vector
+            # a row deleted and re-inserted in one transaction is lost in memory, so skip the row of the new vector
+            if not same:
                 gone = "DELETE memory_vector WHERE memory = $row AND id != $kept RETURN NONE"
-                statements.append(Statement(gone, {"row": self.table.record(memory.id), "kept": kept if vector is not None else None}))
+                statements.append(
+                    Statement(gone, {"row": self.table.record(memory.id), "kept": kept if vector is not None else None})
+                )
             # Vectors of other embedders move too, or they would be deleted with a workflow that the memory has left.
             moved = "UPDATE memory_vector SET workflow = $home WHERE memory = $row AND workflow != $home RETURN NONE"
             home = record("workflow", memory.workflow_id) if memory.workflow_id else None
@@ -159,13 +167,17 @@ class MemoryRepository(Repository[Memory]):
             for follower in self._followers:
                 follower.saved(entry)
 
-    async def _prepared(self, memories: Sequence[Memory]) -> tuple[builtins.list[Statement], builtins.list[MemoryTerms]]:
+    async def _prepared(
+        self, memories: Sequence[Memory]
+    ) -> tuple[builtins.list[Statement], builtins.list[MemoryTerms]]:
         rows, entries = [], []
         made = await self._terms([(memory.content, memory.tags) for memory in memories])
         for memory, terms in zip(memories, made, strict=True):
             content = {**self.table.encode(memory), "terms": terms}
             found = (document("memory", content),)
-            rows.append(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}, found))
+            rows.append(
+                Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}, found)
+            )
             entries.append(_entry(memory, terms))
         return rows, entries
 
@@ -180,7 +192,8 @@ class MemoryRepository(Repository[Memory]):
             pairs.append({"memory": self.table.record(memory.id), "was": memory.content, **made})
         given = (
             "FOR $each IN $pairs { IF (SELECT VALUE content FROM ONLY $each.memory) = $each.was {"
-            " UPDATE $each.memory SET embedder = $embedder RETURN NONE; UPSERT $each.row CONTENT $each.content RETURN NONE; }; }"
+            " UPDATE $each.memory SET embedder = $embedder RETURN NONE; UPSERT $each.row CONTENT $each.content "
+            "RETURN NONE; }; }"
         )
         with self.changing():
             await self._store.write(Statement(given, {"pairs": pairs, "embedder": embedder}), stamp())
@@ -206,7 +219,11 @@ class MemoryRepository(Repository[Memory]):
         conditions = ["(expires_at = NONE OR expires_at > $now)"]
         home = _home_condition(workflow_id, scope)
         if home and proposing:
-            waiting = "AND proposed != true" if scope is MemoryScope.WORKFLOW else "OR (workflow = $proposing AND proposed = true)"
+            waiting = (
+                "AND proposed != true"
+                if scope is MemoryScope.WORKFLOW
+                else "OR (workflow = $proposing AND proposed = true)"
+            )
             home = f"({home} {waiting})"
         if home:
             conditions.append(home)
@@ -227,7 +244,11 @@ class MemoryRepository(Repository[Memory]):
 
     async def get_many(self, memory_ids: Sequence[str]) -> builtins.list[Memory]:
         """Return those memories that exist, in the order of the ids."""
-        rows = await self._store.query(f"SELECT {self.table.columns} FROM $rows", rows=[self.table.record(each) for each in memory_ids])  # noqa: S608
+        statement = f"SELECT {self.table.columns} FROM $rows"  # noqa: S608
+        rows = await self._store.query(
+            statement,
+            rows=[self.table.record(each) for each in memory_ids],
+        )
         found = {memory.id: memory for memory in self.readable(rows)}
         return [found[each] for each in memory_ids if each in found]
 
@@ -340,7 +361,9 @@ class MemoryRepository(Repository[Memory]):
         if statements:
             await self._store.write(*statements)
 
-    async def vectors(self, embedder: str, *, after: str = "", limit: int = LOAD_PAGE) -> tuple[builtins.list[str], np.ndarray]:
+    async def vectors(
+        self, embedder: str, *, after: str = "", limit: int = LOAD_PAGE
+    ) -> tuple[builtins.list[str], np.ndarray]:
         """Return one page of an embedder's vectors: ids in order, and a float32 matrix of shape (ids, dimension).
 
         For the next page, set ``after`` to the last id, until no ids are returned.
@@ -348,7 +371,11 @@ class MemoryRepository(Repository[Memory]):
         import numpy as np
 
         rows = await self._store.query(
-            "SELECT memory, vector FROM memory_vector WHERE embedder = $embedder AND memory > $after ORDER BY memory LIMIT $limit",
+            (
+                "SELECT memory, vector FROM memory_vector WHERE embedder = $embedder AND memory > $after ORDER BY "
+                "memory "
+                "LIMIT $limit"
+            ),
             embedder=embedder,
             after=self.table.record(after),
             limit=limit,
@@ -373,7 +400,9 @@ class MemoryRepository(Repository[Memory]):
 
     async def count_without(self, embedder: str) -> int:
         """Return the number of memories without a current vector of the embedder."""
-        rows = await self._store.query("SELECT count() AS n FROM memory WHERE embedder != $embedder GROUP ALL", embedder=embedder)
+        rows = await self._store.query(
+            "SELECT count() AS n FROM memory WHERE embedder != $embedder GROUP ALL", embedder=embedder
+        )
         return rows[0]["n"] if rows else 0
 
     async def stems(self, query: str) -> Stems:
@@ -387,7 +416,10 @@ class MemoryRepository(Repository[Memory]):
         """What rows keep of memories to be found by, of which each is told by its content and its tags."""
         joined = [(content, " ".join(sorted(tags))) for content, tags in texts]
         stems = await self._stems([content_text(text) for pair in joined for text in pair])
-        return [pack(said, tags, literal_tokens("\n".join(pair))) for said, tags, pair in zip(stems[::2], stems[1::2], joined, strict=True)]
+        return [
+            pack(said, tags, literal_tokens("\n".join(pair)))
+            for said, tags, pair in zip(stems[::2], stems[1::2], joined, strict=True)
+        ]
 
     async def _stems(self, texts: Sequence[Sequence[str]]) -> builtins.list[builtins.list[tuple[str, str]]]:
         """Both stems of each word of many texts, in one question to the database."""
@@ -417,7 +449,9 @@ class MemoryRepository(Repository[Memory]):
         old = {entry.id for entry in entries if not is_current(entry.terms)}
         if not old:
             return entries
-        contents = await self._store.query("SELECT id, content, tags FROM $rows", rows=[self.table.record(each) for each in old])
+        contents = await self._store.query(
+            "SELECT id, content, tags FROM $rows", rows=[self.table.record(each) for each in old]
+        )
         made = await self._terms([(row["content"], row["tags"]) for row in contents])
         terms = {row["id"].id: each for row, each in zip(contents, made, strict=True)}
         return [replace(entry, terms=terms[entry.id]) if entry.id in terms else entry for entry in entries]
@@ -457,7 +491,9 @@ class MemoryRepository(Repository[Memory]):
 def stamp() -> Statement:
     """Statement that must be part of every transaction that changes memories or their vectors; see ``STAMP``."""
     content = {"value": json.dumps(new_id())}
-    return Statement("UPSERT $stamp CONTENT $stamped RETURN NONE", {"stamp": record("setting", STAMP), "stamped": content})
+    return Statement(
+        "UPSERT $stamp CONTENT $stamped RETURN NONE", {"stamp": record("setting", STAMP), "stamped": content}
+    )
 
 
 def _home(workflow_id: str | None) -> str:

@@ -15,7 +15,9 @@ from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base import Repository, some
 from atelier_desk.storage.store import Statement, Store
 
-_COLUMNS = ", ".join(column for field in tables.MEMORIES.model.model_fields if (column := tables.MEMORIES.column(field)) != "id")
+_COLUMNS = ", ".join(
+    column for field in tables.MEMORIES.model.model_fields if (column := tables.MEMORIES.column(field)) != "id"
+)
 
 
 class MemoryBinRepository(Repository[DeletedMemory]):
@@ -30,7 +32,9 @@ class MemoryBinRepository(Repository[DeletedMemory]):
         Skips those of deleted workflows: they are restored with their workflow.
         """
         page, bounds = some(limit, offset)
-        return await self._select(f"WHERE workflow = NONE OR workflow.deleted_at = NONE ORDER BY recency, id{page}", **bounds)
+        return await self._select(
+            f"WHERE workflow = NONE OR workflow.deleted_at = NONE ORDER BY recency, id{page}", **bounds
+        )
 
     async def purge(self, memory_id: str) -> None:
         """Permanently delete a memory.
@@ -42,7 +46,9 @@ class MemoryBinRepository(Repository[DeletedMemory]):
 
     async def purge_before(self, oldest: datetime) -> int:
         """Permanently delete what was deleted before ``oldest``; return the number."""
-        gone = await self._store.transact(Statement("DELETE memory_bin WHERE deleted_at < $oldest RETURN BEFORE", {"oldest": oldest}))
+        gone = await self._store.transact(
+            Statement("DELETE memory_bin WHERE deleted_at < $oldest RETURN BEFORE", {"oldest": oldest})
+        )
         return len(gone[0])
 
 
@@ -57,4 +63,6 @@ def copy_to_bin(condition: str, params: dict[str, Any], store: Store, merged: st
 
 def unbinned(memory_ids: builtins.list[str]) -> Statement:
     """Statement that removes restored memories from the bin."""
-    return Statement("DELETE $unbinned RETURN NONE", {"unbinned": [tables.MEMORY_BIN.record(each) for each in memory_ids]})
+    return Statement(
+        "DELETE $unbinned RETURN NONE", {"unbinned": [tables.MEMORY_BIN.record(each) for each in memory_ids]}
+    )

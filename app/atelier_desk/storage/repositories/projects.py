@@ -50,7 +50,9 @@ class ProjectRepository(Repository[Project]):
         """
         try:
             content = self.table.encode(project)
-            await self._store.write(Statement("UPSERT $row MERGE $content RETURN NONE", {"row": content["id"], "content": content}))
+            await self._store.write(
+                Statement("UPSERT $row MERGE $content RETURN NONE", {"row": content["id"], "content": content})
+            )
         except StorageError as error:
             if "already contains" in str(error):
                 raise ConflictError(NAME_IN_USE, name=project.name) from error
@@ -159,7 +161,13 @@ class ProjectRepository(Repository[Project]):
             )
 
     async def write_relations(
-        self, project_id: str, sources: Iterable[str], edges: Sequence[Edge], packages: Sequence[EntityRow], *, first: bool = False
+        self,
+        project_id: str,
+        sources: Iterable[str],
+        edges: Sequence[Edge],
+        packages: Sequence[EntityRow],
+        *,
+        first: bool = False,
     ) -> None:
         """Replace the relations that start in these files, in one transaction. ``first``: none of them has any yet."""
         keys = [_hex(file_key(project_id, path)) for path in sources]
@@ -170,7 +178,9 @@ class ProjectRepository(Repository[Project]):
             rows = [_entity_content(each) for each in packages]
             statements.append(Statement("INSERT IGNORE INTO entity $rows RETURN NONE", {"rows": rows}))
         if edges:
-            rows = [_edge_content(edge) for edge in {(each.source, each.kind, each.target): each for each in edges}.values()]
+            rows = [
+                _edge_content(edge) for edge in {(each.source, each.kind, each.target): each for each in edges}.values()
+            ]
             statements.append(Statement("INSERT RELATION INTO relates $rows RETURN NONE", {"rows": rows}))
         files = [record("project_file", key) for key in keys]
         statements.append(Statement("UPDATE $files SET related = true RETURN NONE", {"files": files}))
@@ -185,7 +195,10 @@ class ProjectRepository(Repository[Project]):
         """Return files that were not or not completely read, earliest failure first."""
         key = _hex(project_key(project_id))
         rows = await self._store.query(
-            f"SELECT path, problem, skipped FROM project_file:⟨{key}⟩..⟨{key}g⟩ WHERE problem != '' ORDER BY skipped, path LIMIT $limit",
+            (
+                f"SELECT path, problem, skipped FROM project_file:⟨{key}⟩..⟨{key}g⟩ WHERE problem != '' ORDER BY "
+                f"skipped, path LIMIT $limit"
+            ),
             limit=page_size(limit),
         )
         return [_problem(row) for row in rows]
@@ -203,7 +216,8 @@ class ProjectRepository(Repository[Project]):
             f"SELECT count() AS n FROM entity:⟨{key}⟩..⟨{key}g⟩ WHERE parent != NONE GROUP ALL;"
             f"SELECT kind, count() AS n FROM entity:⟨{key}⟩..⟨{key}g⟩ GROUP BY kind;"
             f"SELECT kind, count() AS n FROM relates:⟨{key}⟩..⟨{key}g⟩ GROUP BY kind;"
-            f"SELECT count() AS n, math::sum(size) AS size FROM project_file:⟨{key}⟩..⟨{key}g⟩ WHERE kind != '' GROUP ALL;"
+            f"SELECT count() AS n, math::sum(size) AS size FROM project_file:⟨{key}⟩..⟨{key}g⟩ WHERE kind != '' "
+            f"GROUP ALL;"
             f"SELECT language, count() AS n FROM project_file:⟨{key}⟩..⟨{key}g⟩ WHERE kind != '' GROUP BY language;"
             f"SELECT count() AS n FROM project_file:⟨{key}⟩..⟨{key}g⟩ WHERE problem != '' GROUP ALL"
         )
@@ -213,7 +227,9 @@ class ProjectRepository(Repository[Project]):
         return ProjectStatistics(
             entities={EntityKind(row["kind"]): row["n"] for row in entities},
             relations=by_relation,
-            languages=dict(sorted(((row["language"], row["n"]) for row in languages), key=lambda item: (-item[1], item[0]))),
+            languages=dict(
+                sorted(((row["language"], row["n"]) for row in languages), key=lambda item: (-item[1], item[0]))
+            ),
             files=files[0]["n"] if files else 0,
             size=files[0]["size"] if files else 0,
             problems=problems[0]["n"] if problems else 0,
@@ -249,7 +265,9 @@ class ProjectRepository(Repository[Project]):
     async def vector_texts(self, ids: Sequence[str]) -> dict[str, tuple[str, str, str, str, str]]:
         """Return, by id, the parts of the embedded text: kind, qualified name, signature, docstring and text."""
         columns = ("kind", "qualified", "signature", "docstring", "text")
-        rows = await self._store.query(f"SELECT id, {', '.join(columns)} FROM $rows", rows=[record("entity", each) for each in ids])
+        rows = await self._store.query(
+            f"SELECT id, {', '.join(columns)} FROM $rows", rows=[record("entity", each) for each in ids]
+        )
         return {row["id"].id: tuple(row[name] for name in columns) for row in rows}
 
     async def vectors(self, embedder: str, digests: Sequence[str]) -> dict[str, bytes]:
@@ -296,7 +314,9 @@ class ProjectRepository(Repository[Project]):
         """Return the number of rows of a project by table."""
         key = _hex(project_key(project_id))
         names = ("project_file", "entity", "relates")
-        results = await self._store.query_all(";".join(f"SELECT count() AS n FROM {name}:⟨{key}⟩..⟨{key}g⟩ GROUP ALL" for name in names))
+        results = await self._store.query_all(
+            ";".join(f"SELECT count() AS n FROM {name}:⟨{key}⟩..⟨{key}g⟩ GROUP ALL" for name in names)
+        )
         return {name: (rows[0]["n"] if rows else 0) for name, rows in zip(names, results, strict=True)}
 
     def _changing(self, project_id: str) -> builtins.list[Statement]:
@@ -321,7 +341,9 @@ class ProjectRepository(Repository[Project]):
             after: Any = None
             while True:
                 condition = "WHERE id > $after" if after is not None else ""
-                rows = await self._store.query(f"SELECT {columns} FROM {table} {condition} ORDER BY id LIMIT {PAGE}", after=after)
+                rows = await self._store.query(
+                    f"SELECT {columns} FROM {table} {condition} ORDER BY id LIMIT {PAGE}", after=after
+                )
                 if not rows:
                     return
                 yield rows

@@ -36,7 +36,9 @@ class QuestionRepository(Repository[UserQuestion]):
 
     async def list(self, workflow_id: str) -> list[UserQuestion]:
         """All questions of a workflow, oldest first."""
-        return await self._select("WHERE workflow = $workflow ORDER BY created_at, id", workflow=record("workflow", workflow_id))
+        return await self._select(
+            "WHERE workflow = $workflow ORDER BY created_at, id", workflow=record("workflow", workflow_id)
+        )
 
     async def add_seen(self, question_id: str, milliseconds: int) -> UserQuestion:
         """Add time during which a question was visible; return the updated question.

@@ -27,7 +27,8 @@ from atelier_desk.support.threads import in_storage_thread
 UNREADABLE = N_("The report file {path} cannot be read or written: {reason}.")
 CHANGED = N_(
     "The report file {path} is not as Atelier wrote it: another program changed it, or it is damaged. "
-    "Look at it. To keep it as it is now: atelier reports accept {workflow} {name}. Or write it again, or restore a backup."
+    "Look at it. To keep it as it is now: atelier reports accept {workflow} {name}. Or write it again, or restore a "
+    "backup."
 )
 
 T = TypeVar("T")
@@ -89,7 +90,9 @@ class ReportRepository(Repository[Report]):
         stored = report.model_copy(update={"size": len(data), "sha256": files.sha256(data)})
         content = self.table.encode(stored)
         found = (document("report", content, _text(data)),)
-        return stored, Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}, found)
+        return stored, Statement(
+            "UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}, found
+        )
 
     @contextlib.asynccontextmanager
     async def staged(self, reports: Sequence[tuple[Report, str]]) -> AsyncIterator[builtins.list[Statement]]:
@@ -99,7 +102,10 @@ class ReportRepository(Repository[Report]):
             UsageError: a name or an id is not a plain file name.
             StorageError: a text cannot be written.
         """
-        waiting = [(self.path(report.workflow_id, report.name), report, text.encode("utf-8", errors="replace")) for report, text in reports]
+        waiting = [
+            (self.path(report.workflow_id, report.name), report, text.encode("utf-8", errors="replace"))
+            for report, text in reports
+        ]
         ready = False
         async with self._one:
             try:
@@ -144,7 +150,9 @@ class ReportRepository(Repository[Report]):
             path = self.path(workflow_id, name)
             data = await _in_thread(path, lambda: files.read_hashed(path, report.sha256))
             if data is None and check:
-                raise StorageError(CHANGED, code="damaged_file", path=path, workflow=workflow_id, name=shlex.quote(name))
+                raise StorageError(
+                    CHANGED, code="damaged_file", path=path, workflow=workflow_id, name=shlex.quote(name)
+                )
             return _text(await _in_thread(path, path.read_bytes) if data is None else data)
 
     async def accept(self, workflow_id: str, name: str) -> Report:
@@ -162,7 +170,9 @@ class ReportRepository(Repository[Report]):
                 return report
             return await self._write_row(report.model_copy(update={"updated_at": self._store.clock.now()}), data)
 
-    async def check_all(self, progress: Callable[[int, int], None] | None = None) -> tuple[int, builtins.list[StorageError]]:
+    async def check_all(
+        self, progress: Callable[[int, int], None] | None = None
+    ) -> tuple[int, builtins.list[StorageError]]:
         """Read the file of every report. Returns their number and an error for each missing or damaged one.
 
         ``progress`` is called with the number read and the total.

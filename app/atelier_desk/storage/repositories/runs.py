@@ -32,8 +32,8 @@ T = TypeVar("T")
 
 
 class Turn(NamedTuple):
-    """What shows whether the journal of a root run is unchanged: the number of events, and the hash of the newest, which
-    covers all others.
+    """What shows whether the journal of a root run is unchanged: the number of events, and the hash of the newest,
+    which covers all others.
 
     The hash is None for rows written before schema 9, and where it was not requested.
     """
@@ -59,7 +59,9 @@ class RunRepository(Repository[Run]):
 
     async def list(self, workflow_id: str) -> list[Run]:
         """Return all runs of a workflow, including sub-agents' runs, oldest first."""
-        return await self._select("WHERE workflow = $workflow ORDER BY created_at, id", workflow=record("workflow", workflow_id))
+        return await self._select(
+            "WHERE workflow = $workflow ORDER BY created_at, id", workflow=record("workflow", workflow_id)
+        )
 
     async def links(self, workflow_id: str) -> builtins.list[RunLink]:
         """Return how the runs of a workflow follow each other, oldest first, without deleted branches.
@@ -67,7 +69,8 @@ class RunRepository(Repository[Run]):
         Six times faster than ``list`` for thousands of runs.
         """
         rows = await self._store.query(
-            "SELECT VALUE [record::id(id), previous_run && record::id(previous_run), parent_run && record::id(parent_run), "
+            "SELECT VALUE [record::id(id), previous_run && record::id(previous_run), parent_run && "
+            "record::id(parent_run), "
             "time::micros(created_at)] FROM run WHERE workflow = $workflow AND deleted_at = NONE",
             workflow=record("workflow", workflow_id),
         )
@@ -80,7 +83,8 @@ class RunRepository(Repository[Run]):
             NotFoundError: one of them is gone.
         """
         rows = await self._store.query(
-            "SELECT VALUE [record::id(id), previous_run && record::id(previous_run), last_seq, last_hash, status, error] FROM run "
+            "SELECT VALUE [record::id(id), previous_run && record::id(previous_run), last_seq, last_hash, status, "
+            "error] FROM run "
             # Without the index the engine scans all root runs: a second among 100 000 runs, against a millisecond.
             "WITH INDEX by_workflow WHERE workflow = $workflow AND parent_run = NONE",
             workflow=record("workflow", workflow_id),
@@ -100,7 +104,8 @@ class RunRepository(Repository[Run]):
     async def tainted(self, workflow_id: str) -> builtins.list[str]:
         """Return the distinct outside sources read by the runs of a workflow, on all its branches."""
         rows = await self._store.query(
-            "SELECT VALUE tainted FROM run WHERE workflow = $workflow AND tainted != []", workflow=record("workflow", workflow_id)
+            "SELECT VALUE tainted FROM run WHERE workflow = $workflow AND tainted != []",
+            workflow=record("workflow", workflow_id),
         )
         return list(dict.fromkeys(name for names in rows for name in names))
 
@@ -150,7 +155,11 @@ class RunRepository(Repository[Run]):
             # With IN the engine silently deletes nothing through an index of two columns.
             Statement("FOR $run IN $runs { DELETE run_event WHERE run = $run RETURN NONE }", {"runs": runs}),
             Statement(
-                "FOR $home IN array::distinct($runs.workflow) { DELETE audit WHERE workflow = $home AND run IN $runs RETURN NONE }",
+                (
+                    "FOR $home IN array::distinct($runs.workflow) { DELETE audit WHERE workflow = $home AND run IN "
+                    "$runs "
+                    "RETURN NONE }"
+                ),
                 {"runs": runs},
             ),
             Statement("DELETE $partial RETURN NONE", {"partial": [record("partial_reply", each) for each in run_ids]}),
@@ -313,7 +322,9 @@ class JournalRepository:
             )
         )
 
-    async def of_runs(self, run_ids: Sequence[str], *, types: Sequence[str] = (), offset: int = 0, limit: int = 1000) -> list[RunEvent]:
+    async def of_runs(
+        self, run_ids: Sequence[str], *, types: Sequence[str] = (), offset: int = 0, limit: int = 1000
+    ) -> list[RunEvent]:
         """Return events of several runs in the order of the workflow's stream; of all types if none is named."""
         if not run_ids:
             return []
@@ -358,7 +369,9 @@ class JournalRepository:
             "usage": (usage or Usage()).model_dump_json(),
             "updated_at": self._store.clock.now(),
         }
-        statement = Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": record("partial_reply", run_id), "content": row})
+        statement = Statement(
+            "UPSERT $row CONTENT $content RETURN NONE", {"row": record("partial_reply", run_id), "content": row}
+        )
         await self._store.write(guard(workflow_id), statement)
 
     async def partial(self, run_id: str) -> dict[str, Any] | None:

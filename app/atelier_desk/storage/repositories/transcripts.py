@@ -73,7 +73,11 @@ class MessageRepository(Repository[Message]):
                 raise
             rows = await _one_by_one(self._store, self.table, workflow_id, None)
             every = sorted(_decoded(self.table, rows, _damaged_message), key=lambda message: -message.seq)
-            there = [message for message in every if (before is None or message.seq < before) and (queued or message.kind != QUEUED)]
+            there = [
+                message
+                for message in every
+                if (before is None or message.seq < before) and (queued or message.kind != QUEUED)
+            ]
             found = [message for message in there if run_ids is None or message.run_id in run_ids][:limit]
         return found[::-1]
 
@@ -81,7 +85,9 @@ class MessageRepository(Repository[Message]):
         """Return the pinned messages of a workflow, oldest first; written by the journal's commits."""
         # Without ORDER BY the index is used and already gives this order; with it all messages are read: seconds for 10
         # 000.
-        found = await self._select("WHERE workflow = $workflow AND pinned = true", workflow=record("workflow", workflow_id))
+        found = await self._select(
+            "WHERE workflow = $workflow AND pinned = true", workflow=record("workflow", workflow_id)
+        )
         return sorted(found, key=lambda message: message.seq)
 
 
@@ -100,7 +106,9 @@ class ExecutionRepository(Repository[ToolExecution]):
         if not run_ids:
             return []
         try:
-            return await self._select("WHERE run IN $runs ORDER BY started_at, id", runs=[record("run", each) for each in run_ids])
+            return await self._select(
+                "WHERE run IN $runs ORDER BY started_at, id", runs=[record("run", each) for each in run_ids]
+            )
         except StorageError as error:
             if error.code != CODE:
                 raise
@@ -134,19 +142,25 @@ class ExecutionRepository(Repository[ToolExecution]):
 
     async def of_server(self, server: str, limit: int = 100) -> list[ToolExecution]:
         """Return the newest calls of an MCP server's tools in all workflows, newest first."""
-        return await self._select("WHERE server = $server ORDER BY recency LIMIT $limit", server=server, limit=page_size(limit))
+        return await self._select(
+            "WHERE server = $server ORDER BY recency LIMIT $limit", server=server, limit=page_size(limit)
+        )
 
 
 def _changes_a_file(part: dict[str, Any]) -> bool:
     """Whether a call changed a file; writing identical content does not count."""
-    return part.get("type") == "file_change" and (part.get("action") == "moved" or part.get("before") != part.get("after"))
+    return part.get("type") == "file_change" and (
+        part.get("action") == "moved" or part.get("before") != part.get("after")
+    )
 
 
 def _decoded(table: Table[M], rows: Iterable[Row], stand_in: Callable[[Row], M]) -> list[M]:
     return [table.decode(row) if table.is_intact(row) else stand_in(row) for row in rows]
 
 
-async def _one_by_one(store: Store, table: Table[Any], workflow_id: str | None, run_ids: Sequence[str] | None) -> list[Row]:
+async def _one_by_one(
+    store: Store, table: Table[Any], workflow_id: str | None, run_ids: Sequence[str] | None
+) -> list[Row]:
     """Read rows one by one because the engine cannot read all of them.
 
     The rows are those named by the events of a workflow or of some runs. For unreadable ones the event's data is
@@ -173,7 +187,9 @@ async def _one_by_one(store: Store, table: Table[Any], workflow_id: str | None, 
             if error.code != CODE:
                 raise
             place = {"seq": event["stream_from"], "created_at": event["time"], "started_at": event["time"]}
-            found.append({"id": table.record(key), "workflow": event["workflow"], "run": event["run"], "hash": b"", **place})
+            found.append(
+                {"id": table.record(key), "workflow": event["workflow"], "run": event["run"], "hash": b"", **place}
+            )
     return found
 
 

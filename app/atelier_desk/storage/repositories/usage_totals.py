@@ -43,8 +43,8 @@ class UsageFigures:
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """What deleted runs of one agent used of one model within an hour. It stays when their workflow goes too: money that was spent is
-    spent. Without workflow and agent it is what was used outside runs."""
+    """What deleted runs of one agent used of one model within an hour. It stays when their workflow goes too: money
+    that was spent is spent. Without workflow and agent it is what was used outside runs."""
 
     workflow_id: str
     agent_name: str
@@ -82,7 +82,8 @@ class UsedRepository:
     async def runs(self, ids: Sequence[str]) -> list[UsingRun]:
         """Those of these runs that are there."""
         rows = await self._store.query(
-            "SELECT VALUE [record::id(id), record::id(workflow), agent_name] FROM $ids", ids=[record("run", each) for each in ids]
+            "SELECT VALUE [record::id(id), record::id(workflow), agent_name] FROM $ids",
+            ids=[record("run", each) for each in ids],
         )
         return [UsingRun(*row) for row in rows]
 
@@ -98,7 +99,9 @@ class UsedRepository:
     async def count(self, record: UsageRecord) -> None:
         """Add to what was used outside of runs: one row for an hour, provider and model. One at a time."""
         key = [record.time.isoformat(), record.provider, record.model]
-        before = await self._store.query("SELECT VALUE [usage, requests, duration_ms] FROM ONLY $row", row=_outside(key))
+        before = await self._store.query(
+            "SELECT VALUE [usage, requests, duration_ms] FROM ONLY $row", row=_outside(key)
+        )
         if before:
             usage, requests, duration_ms = before
             record = replace(
@@ -107,17 +110,31 @@ class UsedRepository:
                 requests=requests + record.requests,
                 duration_ms=duration_ms + record.duration_ms,
             )
-        await self._store.write(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": _outside(key), "content": _row(record)}))
+        await self._store.write(
+            Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": _outside(key), "content": _row(record)})
+        )
 
     async def used_since(self, since: datetime | None = None) -> list[UsageRecord]:
         """What runs that are deleted for good used since then, and what was used outside runs."""
         where = " WHERE time >= $since" if since is not None else ""
         rows = await self._store.query(
-            f"SELECT VALUE [workflow_id, agent_name, provider, model, time, usage, requests, duration_ms] FROM spent{where}",  # noqa: S608
+            (
+                f"SELECT VALUE [workflow_id, agent_name, provider, model, time, usage, requests, duration_ms] FROM "  # noqa: S608
+                f"spent{where}"
+            ),
             since=since,
         )
         return [
-            UsageRecord(workflow, agent, provider, model, plain_time(time), Usage.model_validate_json(usage), requests, duration_ms)
+            UsageRecord(
+                workflow,
+                agent,
+                provider,
+                model,
+                plain_time(time),
+                Usage.model_validate_json(usage),
+                requests,
+                duration_ms,
+            )
             for workflow, agent, provider, model, time, usage, requests, duration_ms in rows
         ]
 
@@ -161,7 +178,9 @@ async def requests_of_workflow(store: Store, workflow_id: str, since: datetime |
                 if kind == "run_started":
                     found.append(RunModel(run_id, workflow_id, body["agent"]["provider"], body["agent"]["model"]))
                 elif (used := _used(run_id, time, body)).usage.was_used:
-                    found.append(Request(run_id, seq, micros(used.time), used.provider, used.model, used.usage, used.duration_ms))
+                    found.append(
+                        Request(run_id, seq, micros(used.time), used.provider, used.model, used.usage, used.duration_ms)
+                    )
         if len(rows) < EVENTS_AT_ONCE:
             return found
         after = rows[-1][0]
@@ -184,5 +203,10 @@ def _used(run_id: str, time: datetime, body: dict[str, Any]) -> UsageFigures:
     usage = Usage.model_validate(body.get("usage") or {})
     model = body.get("model") or (body.get("reply") or {}).get("model") or ""
     return UsageFigures(
-        plain_time(time), run_id, body.get("provider") or "" if model else "", model, usage, int(body.get("duration_ms") or 0)
+        plain_time(time),
+        run_id,
+        body.get("provider") or "" if model else "",
+        model,
+        usage,
+        int(body.get("duration_ms") or 0),
     )

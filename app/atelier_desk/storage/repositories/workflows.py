@@ -43,7 +43,9 @@ class WorkflowRepository(Repository[Workflow]):
             StorageError: its id already exists.
         """
         row = self.table.encode(workflow)
-        await self._store.write(Statement("CREATE $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}))
+        await self._store.write(
+            Statement("CREATE $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row})
+        )
         return workflow
 
     async def list(
@@ -89,7 +91,10 @@ class WorkflowRepository(Repository[Workflow]):
     async def deleted_before(self, moment: datetime) -> builtins.list[str]:
         """Return the ids of workflows moved to the bin at or before ``moment``, longest ago first."""
         rows = await self._store.query(
-            "SELECT record::id(id) AS id, deleted_at FROM workflow WHERE deleted = true AND deleted_at <= $moment ORDER BY deleted_at",
+            (
+                "SELECT record::id(id) AS id, deleted_at FROM workflow WHERE deleted = true AND deleted_at <= $moment "
+                "ORDER BY deleted_at"
+            ),
             moment=moment,
         )
         return [row["id"] for row in rows]
@@ -100,7 +105,9 @@ class WorkflowRepository(Repository[Workflow]):
 
     async def archived(self) -> int:
         """Return the number of archived workflows."""
-        rows = await self._store.query("SELECT count() AS n FROM workflow WHERE deleted = false AND archived = true GROUP ALL")
+        rows = await self._store.query(
+            "SELECT count() AS n FROM workflow WHERE deleted = false AND archived = true GROUP ALL"
+        )
         return int(rows[0]["n"]) if rows else 0
 
     async def latest(self) -> Workflow | None:
@@ -118,7 +125,9 @@ class WorkflowRepository(Repository[Workflow]):
         checked = Workflow.model_validate({**current.model_dump(), **fields})
         if fields:
             changes = self.table.changes({name: getattr(checked, name) for name in fields})
-            statement = Statement("UPDATE $row MERGE $changes RETURN NONE", {"row": self.table.record(workflow_id), "changes": changes})
+            statement = Statement(
+                "UPDATE $row MERGE $changes RETURN NONE", {"row": self.table.record(workflow_id), "changes": changes}
+            )
             await self._store.write(guard(workflow_id), statement)
         return await self.get(workflow_id)
 
@@ -146,7 +155,9 @@ class WorkflowRepository(Repository[Workflow]):
         row = self.table.record(workflow_id)
         statements = [guard(workflow_id)]
         for name in tables.OWNED:
-            statements.append(Statement(f"SELECT count() AS n FROM {name} WHERE workflow = $row GROUP ALL", {"row": row}))  # noqa: S608
+            statements.append(
+                Statement(f"SELECT count() AS n FROM {name} WHERE workflow = $row GROUP ALL", {"row": row})  # noqa: S608
+            )
             statements.append(Statement(f"DELETE {name} WHERE workflow = $row RETURN NONE", {"row": row}))
         gone = (WorkflowRemoved(workflow_id),)
         statements += [Statement("DELETE $row RETURN NONE", {"row": row}, gone), *save_usage(spent), stamp()]
@@ -154,15 +165,19 @@ class WorkflowRepository(Repository[Workflow]):
             results = await self._store.transact(*statements)
             self._store.last_hashes.clear()
             self._memories.workflow_deleted(workflow_id)
-        counts = {name: (found[0]["n"] if found else 0) for name, found in zip(tables.OWNED, results[1::2], strict=False)}
+        counts = {
+            name: (found[0]["n"] if found else 0) for name, found in zip(tables.OWNED, results[1::2], strict=False)
+        }
         await in_storage_thread(self._delete_files, workflow_id)
         return {"workflow": 1, **counts}
 
     async def names_file(self, workflow_id: str, sha256: str) -> bool:
         """Whether a message or a call of the workflow, on any branch, names the file with this hash."""
         found = await self._store.query(
-            "RETURN array::len((SELECT id FROM message WHERE workflow = $workflow AND string::contains(details, $hash) LIMIT 1))"
-            " + array::len((SELECT id FROM tool_execution WHERE workflow = $workflow AND string::contains(parts, $hash) LIMIT 1))",
+            "RETURN array::len((SELECT id FROM message WHERE workflow = $workflow AND string::contains(details, "
+            "$hash) LIMIT 1))"
+            " + array::len((SELECT id FROM tool_execution WHERE workflow = $workflow AND string::contains(parts, "
+            "$hash) LIMIT 1))",
             workflow=record("workflow", workflow_id),
             hash=sha256,
         )

@@ -1,5 +1,5 @@
-"""What a commit changes for the full-text index and the sums of what requests used. The statements of a transaction carry it; the store
-hands it on after the commit."""
+"""What a commit changes for the full-text index and the sums of what requests used. The statements of a transaction
+carry it; the store hands it on after the commit."""
 
 from __future__ import annotations
 

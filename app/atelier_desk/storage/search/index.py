@@ -52,7 +52,10 @@ CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
 CREATE TABLE IF NOT EXISTS word (id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE);
 CREATE VIRTUAL TABLE IF NOT EXISTS parts USING fts5(word, content='', columnsize=0, detail=none, tokenize='trigram');
 """
-UNAVAILABLE = N_("The history cannot be searched: the SQLite of this Python ({version}) has no FTS5. Use a Python whose SQLite has it.")
+UNAVAILABLE = N_(
+    "The history cannot be searched: the SQLite of this Python ({version}) has no FTS5. Use a Python whose SQLite "
+    "has it."
+)
 
 
 class IndexMatch(NamedTuple):
@@ -172,16 +175,22 @@ class SearchIndex:
             StorageError: ``no_fts5``: this Python cannot search; ``index``: the file cannot be read.
         """
         # In small letters an identifier is one word: it is looked for in others as well as by its parts.
-        ways = [tokens for tokens in dict.fromkeys(tuple(query_tokens(each)) for each in (query, query.lower())) if tokens]
+        ways = [
+            tokens for tokens in dict.fromkeys(tuple(query_tokens(each)) for each in (query, query.lower())) if tokens
+        ]
         if not ways:
             return []
         if not _has_fts5(self._db):
             raise StorageError(UNAVAILABLE, code="no_fts5", version=sqlite3.sqlite_version)
 
         def find(db: sqlite3.Connection) -> list[IndexMatch]:
-            asked = [" AND ".join(f"({self._any_of(token)})" if parts else _quoted(token) for token in tokens) for tokens in ways]
+            asked = [
+                " AND ".join(f"({self._any_of(token)})" if parts else _quoted(token) for token in tokens)
+                for tokens in ways
+            ]
             rows = db.execute(
-                "SELECT d.place, d.kind, d.id FROM (SELECT rowid AS place FROM words WHERE words MATCH ? AND rowid < ? ORDER BY rowid DESC"
+                "SELECT d.place, d.kind, d.id FROM (SELECT rowid AS place FROM words WHERE words MATCH ? AND rowid < "
+                "? ORDER BY rowid DESC"
                 " LIMIT ?) AS hit JOIN document AS d USING (place) ORDER BY place DESC",
                 (" OR ".join(f"({each})" for each in asked), before if before is not None else 2**63 - 1, limit),
             )
@@ -205,8 +214,12 @@ class SearchIndex:
         if len(token) < PART_MIN or not token.isalpha():
             return _quoted(token)
         pieces = " AND ".join(_quoted(token[at : at + 3]) for at in range(len(token) - 2))
-        rows = self._db.execute("SELECT word FROM word WHERE id IN (SELECT rowid FROM parts WHERE parts MATCH ?)", (pieces,))
-        longer = sorted((word for (word,) in rows if token in word), key=lambda word: (not word.startswith(token), len(word), word))
+        rows = self._db.execute(
+            "SELECT word FROM word WHERE id IN (SELECT rowid FROM parts WHERE parts MATCH ?)", (pieces,)
+        )
+        longer = sorted(
+            (word for (word,) in rows if token in word), key=lambda word: (not word.startswith(token), len(word), word)
+        )
         return " OR ".join(_quoted(each) for each in dict.fromkeys([token, *longer[:SIMILAR_MAX]]))
 
     def _put_in(self, document: Document) -> None:
@@ -218,7 +231,10 @@ class SearchIndex:
         while self._db.execute("SELECT 1 FROM document WHERE place = ?", (place,)).fetchone():
             place += 1
         blob = zlib.compress(text.encode(), 1)
-        self._db.execute("INSERT INTO document VALUES (?, ?, ?, ?, ?)", (place, document.kind, document.id, document.workflow_id, blob))
+        self._db.execute(
+            "INSERT INTO document VALUES (?, ?, ?, ?, ?)",
+            (place, document.kind, document.id, document.workflow_id, blob),
+        )
         self._db.execute("INSERT INTO words (rowid, tokens) VALUES (?, ?)", (place, text))
         for token in long_words(tokens):
             new = self._db.execute("INSERT OR IGNORE INTO word (word) VALUES (?)", (token,))
@@ -229,7 +245,10 @@ class SearchIndex:
         """Remove rows by a condition (a constant of the code); return their number."""
         rows = self._db.execute(f"SELECT place, tokens FROM document WHERE {condition}", values).fetchall()  # noqa: S608
         for place, blob in rows:
-            self._db.execute("INSERT INTO words (words, rowid, tokens) VALUES ('delete', ?, ?)", (place, zlib.decompress(blob).decode()))
+            self._db.execute(
+                "INSERT INTO words (words, rowid, tokens) VALUES ('delete', ?, ?)",
+                (place, zlib.decompress(blob).decode()),
+            )
             self._db.execute("DELETE FROM document WHERE place = ?", (place,))
         return len(rows)
 
@@ -276,7 +295,9 @@ def _connect(path: Path | None) -> sqlite3.Connection:
 
 def _has_fts5(db: sqlite3.Connection) -> bool:
     """Whether this Python can search; sums it can make without. Its tokenizers are of 3.34."""
-    return sqlite3.sqlite_version_info >= (3, 34) and bool(db.execute("SELECT sqlite_compileoption_used('ENABLE_FTS5')").fetchone()[0])
+    return sqlite3.sqlite_version_info >= (3, 34) and bool(
+        db.execute("SELECT sqlite_compileoption_used('ENABLE_FTS5')").fetchone()[0]
+    )
 
 
 @contextlib.contextmanager
@@ -296,7 +317,10 @@ def _quoted(token: str) -> str:
 
 def _storage_error(error: Exception, path: Path | None) -> StorageError:
     return StorageError(
-        N_("The search index {path} cannot be used ({reason}). You can delete it: Atelier rebuilds it from the database."),
+        N_(
+            "The search index {path} cannot be used ({reason}). You can delete it: Atelier rebuilds it from the "
+            "database."
+        ),
         code="index",
         path=path or "",
         reason=error,

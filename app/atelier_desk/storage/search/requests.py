@@ -1,5 +1,5 @@
-"""What requests to models used, beside the full-text index and kept up to date with it: the journal has it in texts that the database
-cannot add up, and reads at some 10 000 a second."""
+"""What requests to models used, beside the full-text index and kept up to date with it: the journal has it in texts
+that the database cannot add up, and reads at some 10 000 a second."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Run
 
 SLOT = 900_000_000
-"""Microseconds of a quarter of an hour: the clocks of all places differ by multiples of it, so it lies on one day everywhere."""
+"""Microseconds of a quarter of an hour: the clocks of all places differ by multiples of it, so it lies on one day
+everywhere.
+"""
 FIGURES = (
     "tokens_input",
     "tokens_output",
@@ -60,7 +62,9 @@ class RunModel(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What one request used; ``provider`` and ``model`` are empty where its event does not name them. ``seq`` is the event's number."""
+    """What one request used; ``provider`` and ``model`` are empty where its event does not name them. ``seq`` is the
+    event's number.
+    """
 
     run_id: str
     seq: int
@@ -94,7 +98,9 @@ class UsageTotal(NamedTuple):
 RequestChange = RunAgent | RunModel | Request | RequestsRemoved
 
 
-def of_commit(events: Iterable[RunEvent], runs: Iterable[Run], micros: Callable[[datetime], int]) -> tuple[RequestChange, ...]:
+def of_commit(
+    events: Iterable[RunEvent], runs: Iterable[Run], micros: Callable[[datetime], int]
+) -> tuple[RequestChange, ...]:
     """What a commit changes of it."""
     found: list[RequestChange] = [RunAgent(run.id, run.workflow_id, run.agent_name) for run in runs]
     for event in events:
@@ -105,7 +111,11 @@ def of_commit(events: Iterable[RunEvent], runs: Iterable[Run], micros: Callable[
         if event.run_id and isinstance(usage, Usage) and usage.was_used:
             model = getattr(body, "model", "") or getattr(getattr(body, "reply", None), "model", "") or ""
             provider = getattr(body, "provider", "") if model else ""
-            found.append(Request(event.run_id, event.seq, micros(event.time), provider, model, usage, getattr(body, "duration_ms", 0)))
+            found.append(
+                Request(
+                    event.run_id, event.seq, micros(event.time), provider, model, usage, getattr(body, "duration_ms", 0)
+                )
+            )
     return tuple(found)
 
 
@@ -114,7 +124,10 @@ def apply(db: sqlite3.Connection, change: RequestChange) -> None:
     match change:
         case RunAgent():
             db.execute(
-                "INSERT INTO run (id, workflow, agent) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET agent = excluded.agent",
+                (
+                    "INSERT INTO run (id, workflow, agent) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET agent = "
+                    "excluded.agent"
+                ),
                 tuple(change),
             )
         case RunModel():
@@ -136,16 +149,22 @@ def apply(db: sqlite3.Connection, change: RequestChange) -> None:
 
 
 def totals(db: sqlite3.Connection, since: int, day_of: Callable[[int], date]) -> list[UsageTotal]:
-    """Sums since then by day, workflow, agent and model; ``day_of`` gives the day of a time in microseconds since 1970."""
+    """Sums since then by day, workflow, agent and model; ``day_of`` gives the day of a time in microseconds since
+    1970."""
     day = lru_cache(maxsize=None)(lambda slot: day_of(slot * SLOT).toordinal())
     db.create_function("day_of", 1, day, deterministic=True)
     sums = ", ".join(f"{'max' if name == 'estimated' else 'sum'}({name})" for name in FIGURES)
     rows = db.execute(
-        f"SELECT day_of(time / {SLOT}), workflow, agent, iif(q.model = '', r.provider, q.provider), iif(q.model = '', r.model, q.model),"  # noqa: S608
-        f" count(*), sum(duration_ms), {sums} FROM request AS q JOIN run AS r ON r.id = q.run WHERE time >= ? GROUP BY 1, 2, 3, 4, 5",
+        f"SELECT day_of(time / {SLOT}), workflow, agent, iif(q.model = '', r.provider, q.provider), iif(q.model = "  # noqa: S608
+        f"'', r.model, q.model),"
+        f" count(*), sum(duration_ms), {sums} FROM request AS q JOIN run AS r ON r.id = q.run WHERE time >= ? GROUP "
+        f"BY 1, 2, 3, 4, 5",
         (since,),
     )
-    return [UsageTotal._make((date.fromordinal(row[0]), *row[1:7], Usage(**dict(zip(FIGURES, row[7:], strict=True))))) for row in rows]
+    return [
+        UsageTotal._make((date.fromordinal(row[0]), *row[1:7], Usage(**dict(zip(FIGURES, row[7:], strict=True)))))
+        for row in rows
+    ]
 
 
 def runs(db: sqlite3.Connection) -> set[str]:
@@ -154,9 +173,11 @@ def runs(db: sqlite3.Connection) -> set[str]:
 
 
 def cost(db: sqlite3.Connection, since: int) -> float:
-    """US dollars since then. A request that was copied with its workflow counts once; a refund lowers what its own run spent.
+    """US dollars since then. A request that was copied with its workflow counts once; a refund lowers what its own run
+    spent.
 
-    What one run has twice at the same time is two requests: pictures ordered together have no tokens to tell them apart by.
+    What one run has twice at the same time is two requests: pictures ordered together have no tokens to tell them apart
+    by.
     """
     same = "time, duration_ms, tokens_input, tokens_output, cost"
     each = f"SELECT run, {same}, count(*) AS times FROM request WHERE time >= ? GROUP BY run, {same}"  # noqa: S608

@@ -21,18 +21,22 @@ _UNSPACED = re.compile(
 COMPOUND_MAX = 64
 """Letters of an identifier that is found as a whole, too: what is longer is data."""
 JOINED = 8
-"""Parts of an identifier of which a memory is found by any in a row; the index of the history looks inside of words instead."""
+"""Parts of an identifier of which a memory is found by any in a row; the index of the history looks inside of words
+instead.
+"""
 PART_MIN = 4
 """Minimum letters of a word that is searched inside longer ones: with three, most matches are accidental."""
 
 
 def _words(text: str, joined: int = 0) -> Iterator[str]:
-    """The words of a text, identifiers split at case; with ``joined`` also each as a whole, and of one with at most so many parts any in a
-    row: ``getUserName`` has ``username``."""
+    """The words of a text, identifiers split at case; with ``joined`` also each as a whole, and of one with at most so
+    many parts any in a row: ``getUserName`` has ``username``."""
     if not text.isascii():
         decomposed = unicodedata.normalize("NFKD", text.translate(LIGATURES))
         # Compose what is left: only then is a Korean syllable one letter.
-        text = unicodedata.normalize("NFC", "".join(letter for letter in decomposed if not unicodedata.combining(letter)))
+        text = unicodedata.normalize(
+            "NFC", "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+        )
     for word in _TOKEN.findall(text):
         if len(word) == 1 and not (word.isalnum() or word in _MARKS or unicodedata.category(word).startswith("S")):
             continue
@@ -44,8 +48,8 @@ def _words(text: str, joined: int = 0) -> Iterator[str]:
 
 
 def document_tokens(text: str, joined: int = 1) -> list[str]:
-    """The distinct tokens of a text, in order: a word or symbol; an identifier's parts, alone and as ``_words`` joins them; of a run
-    of an unspaced script each letter and each pair; ``c++`` also as ``c``."""
+    """The distinct tokens of a text, in order: a word or symbol; an identifier's parts, alone and as ``_words`` joins
+    them; of a run of an unspaced script each letter and each pair; ``c++`` also as ``c``."""
     found: dict[str, None] = {}
     for word in _words(text, joined):
         for part, unspaced in _parts(word):
@@ -69,7 +73,9 @@ def query_tokens(query: str) -> list[str]:
 
 
 def literal_tokens(text: str) -> list[str]:
-    """The tokens that ``content_text`` leaves out: stop words, symbols, joined parts of identifiers, pieces of unspaced scripts."""
+    """The tokens that ``content_text`` leaves out: stop words, symbols, joined parts of identifiers, pieces of unspaced
+    scripts.
+    """
     known = set(content_text(text))
     return [token for token in document_tokens(text, JOINED) if token not in known]
 

@@ -94,4 +94,6 @@ class Chain:
         last = run_row.get("last_hash")
         if last is None or last == self.hash:
             return None
-        return of_row(EVENTS.name, {"workflow": run_row["workflow"], "run": run_row["id"], "seq": self.seq + 1}, MISSING)
+        return of_row(
+            EVENTS.name, {"workflow": run_row["workflow"], "run": run_row["id"], "seq": self.seq + 1}, MISSING
+        )

@@ -72,7 +72,10 @@ class Commit:
     @property
     def workflow_id(self) -> str | None:
         """The workflow that everything belongs to, None if it cannot be derived."""
-        rows: tuple[RunEvent | Run | Message | ToolExecution | UserQuestion | ApprovalRequest | AuditEntry | PromptFrame | Task, ...] = (
+        rows: tuple[
+            RunEvent | Run | Message | ToolExecution | UserQuestion | ApprovalRequest | AuditEntry | PromptFrame | Task,
+            ...,
+        ] = (
             *self.events,
             *self.runs,
             *self.messages,

@@ -100,7 +100,9 @@ class CommitLog:
 
 async def _newest(engine: Engine) -> int:
     """Return the number of the newest commit in the database, 0 if there is none."""
-    rows = (await schema.Migrator(engine).run("SELECT VALUE commits FROM $row", row=record(schema.VERSION_TABLE, "commits")))[0]
+    rows = (
+        await schema.Migrator(engine).run("SELECT VALUE commits FROM $row", row=record(schema.VERSION_TABLE, "commits"))
+    )[0]
     return int(rows[0]) if rows else 0
 
 

@@ -17,7 +17,10 @@ from atelier_desk.storage.writing.writer import Statement
 
 _UPSERT = "FOR $row IN $rows { UPSERT $row.id CONTENT $row RETURN NONE }"
 _MERGE = "UPDATE $row MERGE $changes RETURN NONE"
-_RENAME = "UPDATE $row SET name = $new, named_by = $by WHERE name = $old AND (named_by != 'person' OR $by = 'person') RETURN NONE"
+_RENAME = (
+    "UPDATE $row SET name = $new, named_by = $by WHERE name = $old AND (named_by != 'person' OR $by = 'person') "
+    "RETURN NONE"
+)
 _MATCHED = "UPDATE $row SET last_matched_at = $at RETURN NONE"
 _PIN = "UPDATE $row SET pinned = $pinned RETURN NONE"
 _LAST_HASH = "UPDATE $row SET last_hash = $hash RETURN NONE"
@@ -73,9 +76,16 @@ def statements(commit: Commit, last: MutableMapping[str, bytes], *, again: bool 
         *_upsert(changed_rows),
         *(Statement(_LAST_HASH, {"row": record("run", each), "hash": last[each]}) for each in sorted(alone)),
         *([Statement(_MERGE, {"row": record("workflow", workflow_id), "changes": changed}, newest)] if changed else []),
-        *([Statement(_RENAME, {"row": record("workflow", workflow_id), **commit.rename._asdict()})] if commit.rename else []),
+        *(
+            [Statement(_RENAME, {"row": record("workflow", workflow_id), **commit.rename._asdict()})]
+            if commit.rename
+            else []
+        ),
         *insert_all(tables.AUDIT, commit.audit),
-        *(Statement(_MATCHED, {"row": record("permission_rule", each), "at": at}) for each, at in commit.matched_rules.items()),
+        *(
+            Statement(_MATCHED, {"row": record("permission_rule", each), "at": at})
+            for each, at in commit.matched_rules.items()
+        ),
         *(Statement(_PIN, {"row": record("message", each), "pinned": pinned}) for each, pinned in commit.pins.items()),
         *(Statement(_DELETED_RUN, {"row": record("run", each), "at": at}) for each, at in commit.deleted_runs.items()),
         *([Statement("DELETE $rows RETURN NONE", {"rows": gone}, removed)] if gone else []),
@@ -99,7 +109,11 @@ def insert_all(table: Table[Any], values: Sequence[Model]) -> list[Statement]:
 
 
 def _insert(table: Table[Any], rows: list[dict[str, Any]]) -> list[Statement]:
-    return [Statement(f"INSERT INTO {table.name} $rows RETURN NONE", {"rows": rows}, documents(table.name, rows))] if rows else []
+    return (
+        [Statement(f"INSERT INTO {table.name} $rows RETURN NONE", {"rows": rows}, documents(table.name, rows))]
+        if rows
+        else []
+    )
 
 
 def _newest(table: Table[Any], values: Iterable[Model]) -> list[dict[str, Any]]:

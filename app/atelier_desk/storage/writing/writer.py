@@ -93,7 +93,9 @@ def rename(statement: Statement, prefix: str) -> Statement:
     def replace(match: re.Match[str]) -> str:
         return f"${prefix}{match[1]}" if match[1] in params else match[0]
 
-    return statement._replace(sql=_NAME.sub(replace, statement.sql), params={f"{prefix}{name}": value for name, value in params.items()})
+    return statement._replace(
+        sql=_NAME.sub(replace, statement.sql), params={f"{prefix}{name}": value for name, value in params.items()}
+    )
 
 
 class Writer:
@@ -134,7 +136,11 @@ class Writer:
             return []
         for statement in statements:
             if _CONTROL.match(statement.sql):
-                raise StorageError(errors.QUERY, code="query", detail="RETURN, BEGIN, COMMIT and CANCEL would end the shared transaction")
+                raise StorageError(
+                    errors.QUERY,
+                    code="query",
+                    detail="RETURN, BEGIN, COMMIT and CANCEL would end the shared transaction",
+                )
         job = _Job(tuple(statements), asyncio.get_running_loop().create_future())
         self._queue.append(job)
         self._idle.clear()
@@ -160,7 +166,11 @@ class Writer:
     async def _work(self) -> None:
         while True:
             while self._queue:
-                jobs = [job for job in (self._queue.popleft() for _ in range(min(GROUP_MAX, len(self._queue)))) if not job.done.cancelled()]
+                jobs = [
+                    job
+                    for job in (self._queue.popleft() for _ in range(min(GROUP_MAX, len(self._queue))))
+                    if not job.done.cancelled()
+                ]
                 if jobs:
                     async with self._turn:
                         await self._commit(jobs)
@@ -197,8 +207,12 @@ class Writer:
         for attempt in range(RETRIES):
             outcomes = await self._run(jobs)
             failure = _cause(outcomes)
-            if failure is None and len(outcomes) != 2 + sum(len(job.statements) for job in jobs) + (self._counter is not None):
-                raise StorageError(errors.QUERY, code="query", detail="a statement of a transaction held several statements")
+            if failure is None and len(outcomes) != 2 + sum(len(job.statements) for job in jobs) + (
+                self._counter is not None
+            ):
+                raise StorageError(
+                    errors.QUERY, code="query", detail="a statement of a transaction held several statements"
+                )
             if failure is None:
                 return _share_out(jobs, [outcome.value for outcome in outcomes[1:]])
             if self._counter is not None and not (outcomes[-1].settled and not errors.leaves_open(failure)):
@@ -230,7 +244,9 @@ class Writer:
             self.on_commit(None)
             problem = errors.from_text(failure, self._engine.path)
             code = problem.code if errors.is_of_the_engine(problem) else "unsettled"
-            raise StorageError(errors.UNSETTLED, code=code, recoverable=True, path=self._engine.path, problem=problem) from error
+            raise StorageError(
+                errors.UNSETTLED, code=code, recoverable=True, path=self._engine.path, problem=problem
+            ) from error
         self._unsettled = False
         return kept
 

@@ -141,6 +141,8 @@ def _failure_fields(error: BaseException) -> dict[str, Any]:
         "message": (str(error) if meant else f"{type(error).__name__}: {error}")[:_MOST_TEXT],
         "code": str(getattr(error, "code", "")) if meant else "",
         "template": str(getattr(error, "template", "")) if meant else "",
-        "params": {name: value if isinstance(value, int) else str(value)[:_MOST_TEXT] for name, value in params.items()},
+        "params": {
+            name: value if isinstance(value, int) else str(value)[:_MOST_TEXT] for name, value in params.items()
+        },
         "trace": "".join(traceback.format_exception(cause))[-_MOST_TRACE:] if cause is not None else "",
     }

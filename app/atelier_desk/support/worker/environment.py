@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-_NEEDED = ("HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PATH", "PATHEXT", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR",
+_NEEDED = ("HOME", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PATH", "PATHEXT", "SYSTEMROOT", "TEMP",
+"TMP", "TMPDIR",
            "TZ", "USERPROFILE", "VIRTUAL_ENV", "WINDIR")  # fmt: skip
 _NEEDED_BEGINNINGS = "ATELIER_", "LC_", "PYTHON"
 
@@ -20,4 +21,6 @@ def environment() -> dict[str, str]:
 def reader_environment() -> dict[str, str]:
     """A minimal environment without keys, for children that read untrusted data."""
     given = environment()
-    return {name: given[name] for name in given if name.upper() in _NEEDED or name.upper().startswith(_NEEDED_BEGINNINGS)}
+    return {
+        name: given[name] for name in given if name.upper() in _NEEDED or name.upper().startswith(_NEEDED_BEGINNINGS)
+    }

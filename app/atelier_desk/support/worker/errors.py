@@ -65,7 +65,9 @@ class Failed(WorkerError):
         trace: the traceback, or its cause's when the error is meant for people; may be empty.
     """
 
-    def __init__(self, message: str, code: str = "", template: str = "", params: Mapping[str, Any] | None = None, trace: str = "") -> None:
+    def __init__(
+        self, message: str, code: str = "", template: str = "", params: Mapping[str, Any] | None = None, trace: str = ""
+    ) -> None:
         super().__init__(message)
         self.code = str(code) or "failed"
         self.template = str(template)

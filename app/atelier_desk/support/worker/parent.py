@@ -46,7 +46,9 @@ class Worker:
         """Lengths of a frame that is partly read, when its reader was cancelled."""
 
     @classmethod
-    async def start(cls, module: str, *, env: Mapping[str, str] | None = None, most: int = MOST, pass_fds: tuple[int, ...] = ()) -> Worker:
+    async def start(
+        cls, module: str, *, env: Mapping[str, str] | None = None, most: int = MOST, pass_fds: tuple[int, ...] = ()
+    ) -> Worker:
         """Start ``python -P -m module`` and wait until it accepts requests. Cancelling ends it.
 
         Args:
@@ -90,7 +92,12 @@ class Worker:
         return self._pipes.printed.decode("utf-8", "replace")
 
     async def ask(
-        self, request: Any, data: bytes = b"", *, silent_s: float | None = None, told: Callable[[Any], None] = lambda _value: None
+        self,
+        request: Any,
+        data: bytes = b"",
+        *,
+        silent_s: float | None = None,
+        told: Callable[[Any], None] = lambda _value: None,
     ) -> Reply:
         """Send a request and return its answer. After cancelling, the rest of the answer is ignored.
 
@@ -108,7 +115,9 @@ class Worker:
                 told(reply.value)
         raise AssertionError("the last reply is the answer")
 
-    async def replies(self, request: Any, data: bytes = b"", *, silent_s: float | None = None) -> AsyncGenerator[tuple[bool, Reply], None]:
+    async def replies(
+        self, request: Any, data: bytes = b"", *, silent_s: float | None = None
+    ) -> AsyncGenerator[tuple[bool, Reply], None]:
         """Values sent by the process, each with whether it is the answer. See ``ask``."""
         async with self._turn:
             self._number += 1
@@ -273,7 +282,9 @@ async def ask_once(
         raise Ended("timeout") from None
 
 
-def ask_in_thread(module: str, request: Any, data: bytes = b"", *, limit_s: float = LIMIT_S, stopped: Callable[[], object] = bool) -> Reply:
+def ask_in_thread(
+    module: str, request: Any, data: bytes = b"", *, limit_s: float = LIMIT_S, stopped: Callable[[], object] = bool
+) -> Reply:
     """``ask_once`` for a thread: blocks. The process also ends when ``stopped`` returns true.
 
     Raises:

@@ -60,7 +60,11 @@ class InvalidArgumentsError(ToolError):
         """
         from atelier_desk.presentation.argument_errors import explain
 
-        return explain(self.__cause__, self.operations, number) if isinstance(self.__cause__, ValidationError) else str(self)
+        return (
+            explain(self.__cause__, self.operations, number)
+            if isinstance(self.__cause__, ValidationError)
+            else str(self)
+        )
 
     def localized(self, translate: Callable[..., str]) -> str:
         return self.explained()
@@ -99,10 +103,15 @@ def describe_errors(errors: Sequence[ErrorDetails], parameters: Sequence[str] = 
 def _problems(tool: Tool, arguments: Mapping[str, object], error: ValidationError) -> str:
     operations = operations_of(tool.input)
     chosen = next(
-        (item for item in operations if arguments.get("operation") in item.names), operations[0] if len(operations) == 1 else None
+        (item for item in operations if arguments.get("operation") in item.names),
+        operations[0] if len(operations) == 1 else None,
     )
     parameters = list(chosen.fields()) if chosen else []
-    lines = [_operation_problem(operations, arguments, item) or "" for item in error.errors() if item["type"].startswith("union_tag")]
+    lines = [
+        _operation_problem(operations, arguments, item) or ""
+        for item in error.errors()
+        if item["type"].startswith("union_tag")
+    ]
     if not lines:
         stripped = [_without_tag(item, operations) for item in error.errors()]
         lines = describe_errors(stripped, parameters)
@@ -185,7 +194,11 @@ def _place(location: Sequence[int | str]) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value) if isinstance(value, str | int | float | bool) or value is None else f"{type(value).__name__} {value!r}"
+    text = (
+        repr(value)
+        if isinstance(value, str | int | float | bool) or value is None
+        else f"{type(value).__name__} {value!r}"
+    )
     if len(text) <= MAX_SHOWN:
         return text
     return f"{text[:MAX_SHOWN]}… ({len(text)} characters)"

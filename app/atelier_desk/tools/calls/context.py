@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 
 def _nothing_denied() -> Denials:
-    from atelier_desk.workspace.run_denials import Denials  # imports the command parser, which listing tools does not need
+    # imports the command parser, which listing tools does not need
+    from atelier_desk.workspace.run_denials import Denials
 
     return Denials()
 
@@ -85,17 +86,20 @@ class Spending(Protocol):
     def room(
         self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float], priced: bool = True
     ) -> AbstractAsyncContextManager[int]:
-        """Within it: most tokens of the reply to a request that sends ``prompt_tokens``; ``prices`` as of ``policy.budget.reserve``,
-        ``priced`` False when not all of them are known. What it used is counted before it is left.
+        """Within it: most tokens of the reply to a request that sends ``prompt_tokens``; ``prices`` as of
+        ``policy.budget.reserve``, ``priced`` False when not all of them are known. What it used is counted before it is
+        left.
 
         Raises:
             ToolError: a cap of the run or of the month has no room for it.
         """
         ...
 
-    def paying(self, provider: str, model: str, cost: float | None, what: str, where: str) -> AbstractAsyncContextManager[Payment]:
-        """Within it a request of a fixed price is sent, in US dollars (None: nobody knows it). It is counted before; what the service
-        refused, or gives back, is taken from the sum again.
+    def paying(
+        self, provider: str, model: str, cost: float | None, what: str, where: str
+    ) -> AbstractAsyncContextManager[Payment]:
+        """Within it a request of a fixed price is sent, in US dollars (None: nobody knows it). It is counted before;
+        what the service refused, or gives back, is taken from the sum again.
 
         Args:
             what, where: what is bought, and where its price can be entered, for the error.
@@ -134,8 +138,8 @@ class ToolContext:
         allowed_hosts: host arguments of rules that allow calls of the tool, such as ``domain:nas.lan:80``.
         barred_host: returns what a rule says about a host reached on the way (such as a redirect): ``deny``, ``ask`` or
             empty. The host includes an unusual port.
-        may_disclose: whether the rules allow a result to reveal a file (absolute path) or page (address) that the call does
-            not name.
+        may_disclose: whether the rules allow a result to reveal a file (absolute path) or page (address) that the call
+            does not name.
         settings_allowed: whether a person approved a repository's settings, by the text of its rule
             (``workspace.repository``).
         denied: paths that rules deny, for starting programs; ``denied_allowed``: the one that a person approved for
@@ -184,7 +188,10 @@ class ToolContext:
     def readable(self) -> tuple[Path, ...]:
         """The readable folders: granted ones, then those of used skills outside them."""
         granted = [Path(os.path.realpath(root)) for root in self.roots]
-        return (*self.roots, *(each for each in folders_of(self.skills) if not any(each.is_relative_to(root) for root in granted)))
+        return (
+            *self.roots,
+            *(each for each in folders_of(self.skills) if not any(each.is_relative_to(root) for root in granted)),
+        )
 
     @property
     def idempotency_key(self) -> str:

@@ -8,7 +8,11 @@ from __future__ import annotations
 from atelier_desk.domain.failure_codes import FailureCode
 
 _STEPS: tuple[tuple[FailureCode, str, str], ...] = (
-    (FailureCode.NOT_A_FILE, "is a folder, not a file.", "See what it holds with list_directory, or give the path of a file in it."),
+    (
+        FailureCode.NOT_A_FILE,
+        "is a folder, not a file.",
+        "See what it holds with list_directory, or give the path of a file in it.",
+    ),
     (FailureCode.NOT_A_FOLDER, "no folder.", "Give the path of a folder; list_directory shows them."),
     (FailureCode.NOT_FOUND, "does not exist.", "Use list_directory or glob_files to find it."),
     (FailureCode.EXISTS, "exists already.", "Read it and change it with edit_file, or choose another name."),
@@ -32,7 +36,11 @@ _STEPS: tuple[tuple[FailureCode, str, str], ...] = (
     (FailureCode.BAD_PATH, "no file can have", "Give a shorter path of plain characters."),
     (FailureCode.BAD_PATTERN, "cannot be read", "Write it with *, ?, [a-z], {a,b} and ** alone."),
     (FailureCode.BAD_PATTERN, "too many braces", "Use several calls with simpler patterns."),
-    (FailureCode.BAD_PATCH, "", "Send the whole patch again, as edit_file describes it, or use old_string and new_string."),
+    (
+        FailureCode.BAD_PATCH,
+        "",
+        "Send the whole patch again, as edit_file describes it, or use old_string and new_string.",
+    ),
     (FailureCode.NO_CHANGE, "nothing would change", "Go on, or read the file again with read_file."),
     (FailureCode.NO_TEXT, "has no text", "Go on without it, or look for another source."),
     (FailureCode.BROKEN, "", "Go on without it, and tell the user."),
@@ -53,7 +61,11 @@ _STEPS: tuple[tuple[FailureCode, str, str], ...] = (
     (FailureCode.OUTSIDE, "git cannot be asked that", "Give a path below the workspace."),
     (FailureCode.NO_WORKSPACE, "cannot be used here", "Go on without them."),
     (FailureCode.NOT_FOUND, "Nothing of", "Nothing needs to be done, or give another path."),
-    (FailureCode.NOT_FOUND, "No project holds the page", "Use ingest_web_page to keep it, or give its address as it was kept."),
+    (
+        FailureCode.NOT_FOUND,
+        "No project holds the page",
+        "Use ingest_web_page to keep it, or give its address as it was kept.",
+    ),
     (FailureCode.NOT_STARTED, "", "Check the command with list_safe_commands, or use another one."),
     (FailureCode.NOT_A_PAGE, "has no text", "Go on without it, or fetch another page."),
     (FailureCode.BAD_ADDRESS, "", "Give a full address of a page, such as https://example.org/page."),

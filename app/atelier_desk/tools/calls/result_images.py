@@ -30,7 +30,9 @@ def ready_picture(title: str, data: bytes, stopped: Callable[[], object]) -> Pic
         UnfitPicture: it cannot be shown.
     """
     ready = prepared(data, stopped=stopped)
-    return PicturePart(title=title, image=ImagePart(data=base64.b64encode(ready.data).decode(), media_type=ready.media_type))
+    return PicturePart(
+        title=title, image=ImagePart(data=base64.b64encode(ready.data).decode(), media_type=ready.media_type)
+    )
 
 
 def with_ready_pictures(result: ToolResult, stopped: Callable[[], object]) -> ToolResult:

@@ -35,9 +35,11 @@ def cut_middle(text: str, limit: int, hint: str) -> str:
     return (text[:head] + gap + (text[-tail:] if tail else ""))[: max(limit, 0)]
 
 
-def capped(result: ToolResult, hint: str, *, to_model: int = limits.RESULT_TO_MODEL, stored: int = limits.RESULT_STORED) -> ToolResult:
-    """Return the result with ``text`` for the model (characters) and ``data`` for the journal (UTF-8 bytes) within their
-    limits.
+def capped(
+    result: ToolResult, hint: str, *, to_model: int = limits.RESULT_TO_MODEL, stored: int = limits.RESULT_STORED
+) -> ToolResult:
+    """Return the result with ``text`` for the model (characters) and ``data`` for the journal (UTF-8 bytes) within
+    their limits.
     """
     text = as_json(result.data)
     data = result.data
@@ -69,7 +71,9 @@ def _shrunk(data: dict[str, Any], text: str, limit: int, hint: str) -> dict[str,
         if len(as_json(smaller)) <= limit:
             return dict(smaller)
     kept: dict[str, object] = {
-        key: data[key] for key in ("success", "error", "code") if key in data and len(as_json(data[key])) < _SHORTEST * 5
+        key: data[key]
+        for key in ("success", "error", "code")
+        if key in data and len(as_json(data[key])) < _SHORTEST * 5
     }
     return {**kept, "truncated": True, "text": cut_middle(text, limit - 2_000, hint)}
 

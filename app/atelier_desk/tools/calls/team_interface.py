@@ -58,9 +58,9 @@ class Team(Protocol):
         """Return sub-agents with the rights that their parent may grant.
 
         Raises:
-            ToolError: with the code ``depth``, ``too_many_children``, ``unknown_agent``, ``self``, ``not_permanent``, ``unknown_tool``,
-                ``unknown_section``, ``unknown_mcp_server``, ``unknown_model``, ``budget`` or ``circuit_open``; the text says what is
-                valid.
+            ToolError: with the code ``depth``, ``too_many_children``, ``unknown_agent``, ``self``, ``not_permanent``,
+                ``unknown_tool``, ``unknown_section``, ``unknown_mcp_server``, ``unknown_model``, ``budget`` or
+                ``circuit_open``; the text says what is valid.
         """
         ...
 

@@ -46,7 +46,9 @@ class AnswerChildTool(ControlTool):
             raise ToolError(
                 "{what} Sub-agents that wait for your answer: {names}.",
                 code="not_asking" if known else "unknown_child",
-                what=f"{input.child_id} does not wait for an answer." if known else f"{input.child_id} is no sub-agent of yours.",
+                what=f"{input.child_id} does not wait for an answer."
+                if known
+                else f"{input.child_id} is no sub-agent of yours.",
                 names=listed(asking),
             )
         return AnswerChild(input.child_id, input.message)

@@ -38,7 +38,9 @@ class TaskComplete(ControlTool):
     icon: ClassVar[str] = "check"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Ends its work")}
     input: ClassVar[object] = TaskCompleteInput
-    what: ClassVar[str] = "End the run: done. Your answer is summary, then result, in Markdown. Text without a call ends it too."
+    what: ClassVar[str] = (
+        "End the run: done. Your answer is summary, then result, in Markdown. Text without a call ends it too."
+    )
 
     async def run(self, input: TaskCompleteInput, context: ToolContext) -> ToolResult:
         data = {"success": True, "summary": input.summary, "result": input.result}

@@ -55,4 +55,7 @@ class OutputTool(ControlTool):
         if not stored or self.services.reports is None:
             return ToolResult({"success": True, "message": done}, output=shown)
         report = await store_output(self.services.reports, context, input.content)
-        return ToolResult({"success": True, "message": f"{done}. Stored as report {report.name!r}", "report": report.name}, output=shown)
+        return ToolResult(
+            {"success": True, "message": f"{done}. Stored as report {report.name!r}", "report": report.name},
+            output=shown,
+        )

@@ -37,7 +37,8 @@ class ReadAttachmentTool(ControlTool):
     awaits_external_response: ClassVar[bool] = False
     input: ClassVar[object] = ReadAttachmentInput
     what: ClassVar[str] = (
-        "Read on in an attachment of which you were given an excerpt, by its name, from the character offset on; with search, "
+        "Read on in an attachment of which you were given an excerpt, by its name, from the character offset on; "
+        "with search, "
         "from where that text comes next."
     )
     rest_hint: ClassVar[str] = "Read on with next_offset."
@@ -49,18 +50,26 @@ class ReadAttachmentTool(ControlTool):
         named = [each for each in context.attachments.values() if each.name == input.name]
         if not named:
             names = ", ".join(repr(each.name) for each in context.attachments.values()) or "none"
-            raise ToolError("No text of the name {name} is attached. Attached texts: {names}.", name=input.name, names=names)
+            raise ToolError(
+                "No text of the name {name} is attached. Attached texts: {names}.", name=input.name, names=names
+            )
         found = named[-1]  # the newest of several with the same name
         if self.services.artefacts is None:
             raise ToolError("Attachments belong to a workflow, and this call runs in none.", code="no_workflow")
-        text = (await self.services.artefacts.read(context.workflow_id, found.stored_parts[-1])).decode("utf-8", "replace")
+        text = (await self.services.artefacts.read(context.workflow_id, found.stored_parts[-1])).decode(
+            "utf-8", "replace"
+        )
         start = input.offset
         if start > len(text):
-            raise ToolError("offset {offset} is past the end: the text has {total} characters.", offset=start, total=len(text))
+            raise ToolError(
+                "offset {offset} is past the end: the text has {total} characters.", offset=start, total=len(text)
+            )
         if input.search:
             start = text.casefold().find(input.search.casefold(), start)
             if start < 0:
-                raise ToolError("{search} does not come after offset {offset}.", search=input.search, offset=input.offset)
+                raise ToolError(
+                    "{search} does not come after offset {offset}.", search=input.search, offset=input.offset
+                )
             start = text.rfind("\n", 0, start) + 1 if start - text.rfind("\n", 0, start) < 1_000 else start
         page = text[start : start + PAGE]
         following = start + len(page)

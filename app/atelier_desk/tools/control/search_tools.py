@@ -57,7 +57,8 @@ class SearchTools(ControlTool):
     state_of: ClassVar[str] = NAME
     input: ClassVar[object] = SearchToolsInput
     what: ClassVar[str] = (
-        "Find tools of yours that are not listed, by words of what they do or by name. What is found can be called from your next reply on."
+        "Find tools of yours that are not listed, by words of what they do or by name. What is found can be called "
+        "from your next reply on."
     )
 
     def offered(self, offer: OfferedTool) -> bool:
@@ -73,7 +74,10 @@ class SearchTools(ControlTool):
         if not found:
             more = {"more": len(names) - MOST_NAMED} if len(names) > MOST_NAMED else {}
             return ToolResult.ok(
-                found=[], names=names[:MOST_NAMED], hint="Nothing fits. Search with other words, or for one of these names.", **more
+                found=[],
+                names=names[:MOST_NAMED],
+                hint="Nothing fits. Search with other words, or for one of these names.",
+                **more,
             )
         told = [_tool_summary(tool) for tool in found[:MOST_FOUND]]
         more = {"more": len(found) - MOST_FOUND} if len(found) > MOST_FOUND else {}
@@ -136,14 +140,22 @@ def _times(counted: Counter[str], word: str) -> float:
         return float(counted[word])
     if len(word) < 4:
         return 0.0
-    return 0.5 * sum(times for other, times in counted.items() if len(other) > 3 and (other.startswith(word) or word.startswith(other)))
+    return 0.5 * sum(
+        times
+        for other, times in counted.items()
+        if len(other) > 3 and (other.startswith(word) or word.startswith(other))
+    )
 
 
 def _tool_summary(tool: Tool) -> dict[str, Any]:
     parameters = tool.definition().parameters
     required = parameters.get("required") or ()
     names = [name if name in required else f"{name}?" for name in parameters.get("properties") or {}]
-    where = ("server", tool.section.removeprefix(SERVERS)) if tool.section.startswith(SERVERS) else ("section", tool.section)
+    where = (
+        ("server", tool.section.removeprefix(SERVERS))
+        if tool.section.startswith(SERVERS)
+        else ("section", tool.section)
+    )
     # The first line of our own descriptions says what they do; the definition also says when to use them.
     text = tool.description if where[0] == "server" else tool.description.partition("\n")[0]
     return {

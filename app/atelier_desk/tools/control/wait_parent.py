@@ -38,5 +38,8 @@ class WaitParent(ControlTool):
 
     async def run(self, input: WaitParentInput, context: ToolContext) -> Outcome:
         if context.depth == 0:
-            raise ToolError("This run was started by the user and has no parent. Ask the user with wait_user_response.", code="no_parent")
+            raise ToolError(
+                "This run was started by the user and has no parent. Ask the user with wait_user_response.",
+                code="no_parent",
+            )
         return AskParent(input.message)

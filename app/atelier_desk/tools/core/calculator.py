@@ -54,7 +54,8 @@ def _written(input: CalculatorInput) -> str:
 
 Value = Annotated[object, PlainValidator(_number), WithJsonSchema({"type": "number"})]
 UnaryName = Literal[
-    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "cbrt", "exp", "exp2", "ln", "log10", "abs", "sign",
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "cbrt", "exp", "exp2", "ln", "log10",
+    "abs", "sign",
     "floor", "ceil", "round", "trunc", "degrees", "radians",
 ]  # fmt: skip
 BinaryName = Literal["add", "subtract", "multiply", "divide", "modulo", "pow", "log", "min", "max", "atan2", "nroot"]
@@ -64,7 +65,9 @@ ConstantName = Literal["pi", "e", "tau", "sqrt2", "ln2", "ln10"]
 class Evaluate(Input):
     operation: Literal["eval"]
     expression: str = Field(
-        min_length=1, max_length=limits.CALCULATOR_EXPRESSION, description="Such as (2 + 3) * 4 ** 2 / sqrt(9) or 12% of 840."
+        min_length=1,
+        max_length=limits.CALCULATOR_EXPRESSION,
+        description="Such as (2 + 3) * 4 ** 2 / sqrt(9) or 12% of 840.",
     )
 
 
@@ -108,14 +111,20 @@ class CalculatorTool(DescribedTool):
         when="any result with numbers matters: sums, products, percentages, roots, trigonometry, conversions.",
         when_not="the text only mentions numbers and nothing has to be worked out.",
         operations={
-            "eval": "a whole expression: + - * / // **, parentheses, the functions and constants below by name, as in log(8, 2)",
+            "eval": (
+                "a whole expression: + - * / // **, parentheses, the functions and constants below by name, as "
+                "in log(8, 2)"
+            ),
             "unary functions": "of one number; ln is the natural logarithm, log10 that to base 10",
             "binary functions": "of a and b, in this order: log to base b, nroot the b-th root of a, atan2 with y, x",
             "constant": "its value",
         },
         example={"operation": "eval", "expression": "840 + 12% of 840"},
         limits=(
-            "% is a percentage before of, * / ) and the end (12% of 840 = 840 * 12% = 100.8), a remainder between two numbers (17 % 5 = 2)",
+            (
+                "% is a percentage before of, * / ) and the end (12% of 840 = 840 * 12% = 100.8), a remainder between "
+                "two numbers (17 % 5 = 2)"
+            ),
             f"expression {limits.CALCULATOR_EXPRESSION} characters",
             "integers of about 1233 digits",
             "angles in radians; use radians(x) for degrees",
@@ -125,7 +134,9 @@ class CalculatorTool(DescribedTool):
     abilities: ClassVar[Mapping[str, str]] = {"calculate": "eval"}
 
     def describe(self, input: CalculatorInput) -> Call:
-        return replace(super().describe(input), summary=summary_of({"expression": _written(input)}, _CALCULATE), done=_CALCULATED)
+        return replace(
+            super().describe(input), summary=summary_of({"expression": _written(input)}, _CALCULATE), done=_CALCULATED
+        )
 
     async def run(self, input: CalculatorInput, context: ToolContext) -> ToolResult:
         match input:
@@ -135,7 +146,9 @@ class CalculatorTool(DescribedTool):
                 result = arithmetic.guarded(lambda: arithmetic.UNARY[name](arithmetic.bounded(value)))
                 return ToolResult.ok(result=result, expression=f"{name}({value})")
             case Binary(operation=name, a=a, b=b):
-                result = arithmetic.guarded(lambda: arithmetic.BINARY[name](arithmetic.bounded(a), arithmetic.bounded(b)))
+                result = arithmetic.guarded(
+                    lambda: arithmetic.BINARY[name](arithmetic.bounded(a), arithmetic.bounded(b))
+                )
                 return ToolResult.ok(result=result, expression=f"{name}({a}, {b})")
             case _:
                 return ToolResult.ok(result=arithmetic.CONSTANTS[input.name], expression=input.name)

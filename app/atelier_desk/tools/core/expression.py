@@ -52,7 +52,9 @@ def bounded(value: Any) -> Number:
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         if isinstance(value, complex):
-            raise CalculationError("The result is not a real number (for example an even root of a negative number).", code="domain")
+            raise CalculationError(
+                "The result is not a real number (for example an even root of a negative number).", code="domain"
+            )
         raise CalculationError("Only numbers can be calculated.", code="syntax")
     if isinstance(value, int):
         if value.bit_length() > MAX_BITS:
@@ -144,7 +146,9 @@ def sqrt(value: Number) -> Number:
 
 def rounded(value: Number, places: int = 0) -> Number:
     if not isinstance(places, int) or abs(places) > MAX_PLACES:
-        raise CalculationError("round takes a whole number of places between -{most} and {most}.", most=MAX_PLACES, code="domain")
+        raise CalculationError(
+            "round takes a whole number of places between -{most} and {most}.", most=MAX_PLACES, code="domain"
+        )
     return round(value, places) if places else round(value)
 
 
@@ -225,7 +229,9 @@ def evaluate(expression: str) -> Number:
             limit=limits.CALCULATOR_EXPRESSION,
             code="too_long",
         )
-    plain = _PERCENT.sub(lambda found: f"{found[1]}/100{'*' if found[2] else ''}", expression.translate(_SPELLINGS).strip())
+    plain = _PERCENT.sub(
+        lambda found: f"{found[1]}/100{'*' if found[2] else ''}", expression.translate(_SPELLINGS).strip()
+    )
     return guarded(lambda: _evaluator().eval(plain, _parsed(plain)))
 
 
@@ -243,11 +249,17 @@ def guarded(compute: Callable[[], object]) -> Number:
         raise CalculationError("The result is too large for a number (overflow).", code="overflow") from error
     except simpleeval.FunctionNotDefined as error:
         raise CalculationError(
-            "There is no function {name!r}. Available: {known}.", name=error.func_name, known=_functions_text(), code="unknown_name"
+            "There is no function {name!r}. Available: {known}.",
+            name=error.func_name,
+            known=_functions_text(),
+            code="unknown_name",
         ) from error
     except simpleeval.NameNotDefined as error:
         raise CalculationError(
-            "There is no constant {name!r}. Available: {known}.", name=error.name, known=", ".join(CONSTANTS), code="unknown_name"
+            "There is no constant {name!r}. Available: {known}.",
+            name=error.name,
+            known=", ".join(CONSTANTS),
+            code="unknown_name",
         ) from error
     except (ValueError, TypeError) as error:
         raise CalculationError(
@@ -255,7 +267,8 @@ def guarded(compute: Callable[[], object]) -> Number:
         ) from error
     except (simpleeval.InvalidExpression, RecursionError, MemoryError) as error:
         raise CalculationError(
-            "This is not plain arithmetic. Use numbers, + - * / // % **, parentheses, functions and constants.", code="syntax"
+            "This is not plain arithmetic. Use numbers, + - * / // % **, parentheses, functions and constants.",
+            code="syntax",
         ) from error
 
 
@@ -270,7 +283,9 @@ def _parsed(text: str) -> ast.Expr:
             warnings.simplefilter("ignore")
             tree = ast.parse(text, mode="exec")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise CalculationError("The expression cannot be read: {reason}." + hint, reason=_reason(error), code="syntax") from error
+        raise CalculationError(
+            "The expression cannot be read: {reason}." + hint, reason=_reason(error), code="syntax"
+        ) from error
     if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
         raise CalculationError("The expression must be one arithmetic expression." + hint, code="syntax")
     for node in ast.walk(tree.body[0]):
@@ -289,7 +304,9 @@ def _check(node: ast.AST, hint: str) -> None:
         if node.keywords or not isinstance(node.func, ast.Name):
             raise CalculationError("Call functions by name and without keywords, for example sqrt(2).", code="syntax")
     elif isinstance(node, ast.Tuple):
-        raise CalculationError("Write one expression, and numbers with a point and no thousands separators (1234.5).", code="syntax")
+        raise CalculationError(
+            "Write one expression, and numbers with a point and no thousands separators (1234.5).", code="syntax"
+        )
     elif isinstance(node, ast.operator | ast.unaryop):
         if type(node) not in _OPERATORS:
             raise CalculationError("Only + - * / // % ** are available." + hint, code="syntax")

@@ -27,7 +27,10 @@ READ_DEFAULT = 20_000
 """Characters per ``read``, so that a page with its JSON stays below the limit of results."""
 
 Name = Annotated[
-    str, Field(min_length=1, max_length=limits.REPORT_NAME + 3, description="Plain file name, no folders; .md may be left out.")
+    str,
+    Field(
+        min_length=1, max_length=limits.REPORT_NAME + 3, description="Plain file name, no folders; .md may be left out."
+    ),
 ]
 
 
@@ -41,7 +44,9 @@ class Write(Input):
 class WriteDiff(Input):
     operation: Literal["write_diff"]
     name: Name
-    old_string: str = Field(min_length=1, max_length=limits.REPORT, description="Text that occurs exactly once in the report.")
+    old_string: str = Field(
+        min_length=1, max_length=limits.REPORT, description="Text that occurs exactly once in the report."
+    )
     new_string: str = Field(max_length=limits.REPORT, description="Text to put in its place.")
 
 
@@ -54,7 +59,9 @@ class Read(Input):
 
 class Glob(Input):
     operation: Literal["glob"]
-    pattern: str = Field(min_length=1, max_length=limits.REPORT_NAME, description="For example *.md or audit-*; * and ? are wildcards.")
+    pattern: str = Field(
+        min_length=1, max_length=limits.REPORT_NAME, description="For example *.md or audit-*; * and ? are wildcards."
+    )
 
 
 class Delete(Input):
@@ -96,7 +103,10 @@ class ReportTool(DescribedTool):
     input: ClassVar[object] = ReportInput
     rest_hint: ClassVar[str] = "Use read with offset to read on, or a narrower glob pattern."
     about: ClassVar[About] = About(
-        what="Keeps Markdown reports of this workflow; the user reads them in the reports pane, other agents through this tool.",
+        what=(
+            "Keeps Markdown reports of this workflow; the user reads them in the reports pane, other agents "
+            "through this tool."
+        ),
         when="a result is worth keeping or handing on: an analysis, a plan, a summary of more than a few paragraphs.",
         when_not="a short answer is enough, or for single facts (MemoryTool).",
         operations={
@@ -107,7 +117,11 @@ class ReportTool(DescribedTool):
             "delete": "delete a report",
         },
         example={"operation": "write", "name": "audit", "content": "# Audit\n\nFindings …"},
-        limits=(f"content {limits.REPORT} characters", f"name {limits.REPORT_NAME} characters", f"read {READ_DEFAULT} characters at once"),
+        limits=(
+            f"content {limits.REPORT} characters",
+            f"name {limits.REPORT_NAME} characters",
+            f"read {READ_DEFAULT} characters at once",
+        ),
     )
 
     def describe(self, input: ReportInput) -> Call:
@@ -138,7 +152,9 @@ class ReportTool(DescribedTool):
         existing = await find_report(reports, context, name)
         mine = stable_id(context.idempotency_key, "report")
         if existing is not None and not input.overwrite and existing.id != mine:
-            raise ConflictError("A report named {name} exists. Use overwrite: true, write_diff, or another name.", name=name)
+            raise ConflictError(
+                "A report named {name} exists. Use overwrite: true, write_diff, or another name.", name=name
+            )
         report = await store_report(reports, context, name, input.content, existing)
         done = "overwritten" if existing is not None and existing.id != mine else "written"
         return ToolResult.ok(name=report.name, size=len(input.content), message=f"Report {name!r} {done}")
@@ -151,11 +167,17 @@ class ReportTool(DescribedTool):
         if count != 1:
             reason = "does not occur" if count == 0 else f"occurs {count} times; add text around it until it is unique"
             raise ToolError(
-                "old_string {reason} in report {name}. Read the report and copy the passage exactly.", reason=reason, name=existing.name
+                "old_string {reason} in report {name}. Read the report and copy the passage exactly.",
+                reason=reason,
+                name=existing.name,
             )
         changed = text.replace(input.old_string, input.new_string)
         if len(changed) > limits.REPORT:
-            raise ToolError("The report would have {length} characters; the limit is {limit}.", length=len(changed), limit=limits.REPORT)
+            raise ToolError(
+                "The report would have {length} characters; the limit is {limit}.",
+                length=len(changed),
+                limit=limits.REPORT,
+            )
         await store_report(reports, context, existing.name, changed, existing)
         return ToolResult.ok(name=existing.name, size=len(changed), message=f"Report {existing.name!r} changed")
 
@@ -164,7 +186,11 @@ class ReportTool(DescribedTool):
         existing = await _existing(reports, context, input.name)
         text = await reports.read(context.workflow_id, existing.name)
         if input.offset > len(text):
-            raise ToolError("offset {offset} is past the end: the report has {total} characters.", offset=input.offset, total=len(text))
+            raise ToolError(
+                "offset {offset} is past the end: the report has {total} characters.",
+                offset=input.offset,
+                total=len(text),
+            )
         page = text[input.offset : input.offset + input.limit]
         following = input.offset + len(page)
         more = {"next_offset": following} if following < len(text) else {}
@@ -173,7 +199,12 @@ class ReportTool(DescribedTool):
     async def _glob(self, input: Glob, context: ToolContext) -> ToolResult:
         pattern = input.pattern.removesuffix(".md") if input.pattern != ".md" else "*"
         found = [
-            {"name": report.name, "size": report.size, "author": report.author, "updated_at": report.updated_at.isoformat()}
+            {
+                "name": report.name,
+                "size": report.size,
+                "author": report.author,
+                "updated_at": report.updated_at.isoformat(),
+            }
             for report in await self._reports(context).list(context.workflow_id)
             if fnmatch.fnmatchcase(report.name.casefold(), pattern.casefold())
         ]
@@ -194,7 +225,9 @@ async def find_report(reports: ReportRepository, context: ToolContext, name: str
         return None
 
 
-async def store_report(reports: ReportRepository, context: ToolContext, name: str, text: str, existing: Report | None) -> Report:
+async def store_report(
+    reports: ReportRepository, context: ToolContext, name: str, text: str, existing: Report | None
+) -> Report:
     """Save a report; an existing one keeps its id and creation time. Its author is the last agent that wrote it."""
     now = context.now()
     report = Report(

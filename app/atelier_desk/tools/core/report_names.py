@@ -23,7 +23,11 @@ def report_name(name: str) -> str:
     plain = unicodedata.normalize("NFC", name.strip())
     plain = plain[: -len(SUFFIX)].rstrip() if plain.lower().endswith(SUFFIX) else plain
     if len(plain) > limits.REPORT_NAME:
-        raise UsageError(N_("The report name has {length} characters; the limit is {limit}."), length=len(plain), limit=limits.REPORT_NAME)
+        raise UsageError(
+            N_("The report name has {length} characters; the limit is {limit}."),
+            length=len(plain),
+            limit=limits.REPORT_NAME,
+        )
     bad = (
         not plain
         or _FORBIDDEN.search(plain) is not None
@@ -35,7 +39,8 @@ def report_name(name: str) -> str:
     if bad:
         raise UsageError(
             N_(
-                '"{name}" is not a plain file name. Allowed: letters, digits, spaces, - _ . ( ), without folders and without a leading dot.'
+                '"{name}" is not a plain file name. Allowed: letters, digits, spaces, - _ . ( ), without folders and '
+                "without a leading dot."
             ),
             name=name[:80],
         )

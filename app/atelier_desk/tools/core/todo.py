@@ -34,8 +34,12 @@ class Create(Input):
         le=limits.TASK_PRIORITY[1],
         description="1 is most urgent, 5 least.",
     )
-    dependencies: list[str] = Field(default=[], max_length=limits.TASK_LIST_MAX, description="Ids of tasks that must be completed first.")
-    agent_assigned: str = Field(default="", max_length=limits.AGENT_NAME, description="Agent that will do it; you, when left out.")
+    dependencies: list[str] = Field(
+        default=[], max_length=limits.TASK_LIST_MAX, description="Ids of tasks that must be completed first."
+    )
+    agent_assigned: str = Field(
+        default="", max_length=limits.AGENT_NAME, description="Agent that will do it; you, when left out."
+    )
 
 
 class Get(Input):
@@ -51,14 +55,18 @@ class UpdateStatus(Input):
 
 class List(Input):
     operation: Literal["list"]
-    status_filter: Literal["pending", "in_progress", "completed", "blocked"] | None = Field(default=None, description="Only this status.")
+    status_filter: Literal["pending", "in_progress", "completed", "blocked"] | None = Field(
+        default=None, description="Only this status."
+    )
     limit: int = Field(default=limits.TASK_LIST_MAX, ge=1, le=limits.TASK_LIST_MAX, description="Most tasks to return.")
 
 
 class Complete(Input):
     operation: Literal["complete"]
     task_id: TaskId
-    duration_ms: int | None = Field(default=None, ge=0, description="Milliseconds it took; measured from its start when left out.")
+    duration_ms: int | None = Field(
+        default=None, ge=0, description="Milliseconds it took; measured from its start when left out."
+    )
 
 
 class Delete(Input):
@@ -118,11 +126,19 @@ class TodoTool(DescribedTool):
             "complete": "finish a task",
             "delete": "remove a task; tasks that waited for it no longer do",
         },
-        example={"operation": "create", "name": "Write the tests", "priority": 2, "dependencies": ["<task_id of the code task>"]},
+        example={
+            "operation": "create",
+            "name": "Write the tests",
+            "priority": 2,
+            "dependencies": ["<task_id of the code task>"],
+        },
         limits=(
             f"name {limits.TASK_NAME} characters",
             f"description {limits.TASK_DESCRIPTION} characters",
-            f"priority {limits.TASK_PRIORITY[0]} (most urgent) to {limits.TASK_PRIORITY[1]}, {limits.TASK_PRIORITY_DEFAULT} by default",
+            (
+                f"priority {limits.TASK_PRIORITY[0]} (most urgent) to {limits.TASK_PRIORITY[1]}, "
+                f"{limits.TASK_PRIORITY_DEFAULT} by default"
+            ),
             f"list {limits.TASK_LIST_MAX} tasks",
             "a task cannot start or complete before its dependencies are completed; until then it shows as blocked",
         ),
@@ -144,10 +160,15 @@ class TodoTool(DescribedTool):
                 return ToolResult.ok(task=_shown(_find(tasks, input.task_id), tasks))
             case UpdateStatus():
                 return _changed(
-                    todo_rules.change_status(_find(tasks, input.task_id), TaskStatus(input.status), tasks, context.now()), tasks
+                    todo_rules.change_status(
+                        _find(tasks, input.task_id), TaskStatus(input.status), tasks, context.now()
+                    ),
+                    tasks,
                 )
             case Complete():
-                return _changed(todo_rules.complete(_find(tasks, input.task_id), tasks, context.now(), input.duration_ms), tasks)
+                return _changed(
+                    todo_rules.complete(_find(tasks, input.task_id), tasks, context.now(), input.duration_ms), tasks
+                )
             case List():
                 return _list(input, tasks)
             case _:
@@ -158,7 +179,9 @@ def _create(input: Create, tasks: Tasks, context: ToolContext) -> ToolResult:
     if not input.name.strip():
         raise ToolError("name must not be blank")
     if len(tasks) >= limits.LIST_MAX:
-        raise ToolError("A workflow has at most {most} tasks. Delete those that are done first.", most=limits.LIST_MAX, code="limit")
+        raise ToolError(
+            "A workflow has at most {most} tasks. Delete those that are done first.", most=limits.LIST_MAX, code="limit"
+        )
     task_id = new_id()
     task = Task(
         id=task_id,
@@ -191,12 +214,16 @@ def _list(input: List, tasks: Tasks) -> ToolResult:
 
 
 def _delete(task: Task, tasks: Tasks) -> ToolResult:
-    return replace(ToolResult.ok(task_id=task.id, message=f"Task {task.name!r} deleted"), tasks=todo_rules.deletion(task, tasks))
+    return replace(
+        ToolResult.ok(task_id=task.id, message=f"Task {task.name!r} deleted"), tasks=todo_rules.deletion(task, tasks)
+    )
 
 
 def _find(tasks: Tasks, task_id: str) -> Task:
     if task_id not in tasks:
-        raise NotFoundError("Task {task_id} not found in this workflow. Use list to see the tasks and their ids.", task_id=task_id)
+        raise NotFoundError(
+            "Task {task_id} not found in this workflow. Use list to see the tasks and their ids.", task_id=task_id
+        )
     return tasks[task_id]
 
 

@@ -36,7 +36,8 @@ def check_dependencies(task_id: str, dependencies: Sequence[str], tasks: Tasks) 
     missing = [name for name in unique if name not in tasks and name != task_id]
     if missing:
         raise TaskRuleError(
-            N_("No such task in this workflow: {missing}. Dependencies must be ids of existing tasks."), missing=", ".join(missing)
+            N_("No such task in this workflow: {missing}. Dependencies must be ids of existing tasks."),
+            missing=", ".join(missing),
         )
     for first in unique:
         path = _path(first, task_id, tasks)
@@ -114,14 +115,19 @@ def change(before: Task, after: Task) -> TaskChanged:
 def deletion(task: Task, tasks: Tasks) -> tuple[TaskChanged, ...]:
     """Return the events of a deletion: dependants lose the dependency, then the task is deleted."""
     released = [
-        change(other, other.model_copy(update={"dependencies": tuple(name for name in other.dependencies if name != task.id)}))
+        change(
+            other,
+            other.model_copy(update={"dependencies": tuple(name for name in other.dependencies if name != task.id)}),
+        )
         for other in tasks.values()
         if task.id in other.dependencies
     ]
     return (*released, _changed("delete", task))
 
 
-def _changed(action: Literal["create", "update", "complete", "delete"], task: Task, fields: tuple[str, ...] | None = None) -> TaskChanged:
+def _changed(
+    action: Literal["create", "update", "complete", "delete"], task: Task, fields: tuple[str, ...] | None = None
+) -> TaskChanged:
     from atelier_desk.domain.events.run import TaskChanged  # listing tasks does not need it
 
     return TaskChanged(action=action, task=task, fields=fields)

@@ -31,18 +31,27 @@ class Ask(Input):
     question: str = Field(min_length=1, max_length=limits.QUESTION, description="The question, in the user's language.")
     question_type: Literal["checkbox", "text", "mixed"] = Field(
         alias="questionType",
-        description="checkbox: the user chooses one or more options; text: writes freely; mixed: chooses, and may write too.",
+        description=(
+            "checkbox: the user chooses one or more options; text: writes freely; mixed: chooses, and may write too."
+        ),
     )
     options: list[QuestionOption] = Field(
         default=[],
         max_length=limits.QUESTION_OPTIONS,
-        description="For checkbox and mixed, and needed there: each {id, label}; the label is shown, the id (unique) comes back.",
+        description=(
+            "For checkbox and mixed, and needed there: each {id, label}; the label is shown, the id (unique) "
+            "comes back."
+        ),
     )
-    text_placeholder: Placeholder = Field(default="", alias="textPlaceholder", description="Hint shown in the empty text field.")
+    text_placeholder: Placeholder = Field(
+        default="", alias="textPlaceholder", description="Hint shown in the empty text field."
+    )
     text_required: bool = Field(
         default=False, alias="textRequired", description="For mixed: choosing is not enough, text must be written too."
     )
-    context: str = Field(default="", max_length=limits.QUESTION_CONTEXT, description="What the user must know to decide.")
+    context: str = Field(
+        default="", max_length=limits.QUESTION_CONTEXT, description="What the user must know to decide."
+    )
 
 
 @builtin(order=140)
@@ -64,8 +73,16 @@ class UserQuestionTool(DescribedTool):
     about: ClassVar[About] = About(
         what="Asks the user one question in a dialog and gives you the answer.",
         when="a decision is the user's, or something only the user knows is missing and would change the result.",
-        when_not="you can find it out with another tool, a sensible default exists, or only to say something (answer instead).",
-        operations={"ask": "show it and wait, without a time limit unless the agent has one; gives selectedOptions (ids) and textResponse"},
+        when_not=(
+            "you can find it out with another tool, a sensible default exists, or only to say something (answer "
+            "instead)."
+        ),
+        operations={
+            "ask": (
+                "show it and wait, without a time limit unless the agent has one; gives selectedOptions (ids) "
+                "and textResponse"
+            )
+        },
         example={
             "operation": "ask",
             "question": "Which database shall I use?",
@@ -75,7 +92,10 @@ class UserQuestionTool(DescribedTool):
         },
         limits=(
             f"question {limits.QUESTION} characters",
-            f"{limits.QUESTION_OPTIONS} options, id {limits.QUESTION_OPTION_ID} and label {limits.QUESTION_OPTION_LABEL} characters",
+            (
+                f"{limits.QUESTION_OPTIONS} options, id {limits.QUESTION_OPTION_ID} and label "
+                f"{limits.QUESTION_OPTION_LABEL} characters"
+            ),
             f"context {limits.QUESTION_CONTEXT} characters",
             f"answer {limits.QUESTION_TEXT_RESPONSE} characters",
             f"{limits.QUESTION_PENDING} questions waiting at once",
@@ -120,7 +140,10 @@ def answer_result(question: UserQuestion) -> ToolResult:
             return ToolResult.failure("Question skipped by user", "skipped")
         case QuestionStatus.TIMEOUT:
             return ToolResult.failure(
-                f"The user did not answer within {question.timeout_s:g} seconds. Go on with a sensible assumption and say which.",
+                (
+                    f"The user did not answer within {question.timeout_s:g} seconds. Go on with a sensible assumption "
+                    f"and say which."
+                ),
                 "timeout",
             )
         case _:

@@ -83,7 +83,13 @@ def subjects_of(values: Mapping[str, object], kinds: Mapping[str, SubjectKind]) 
     found: dict[str, list[str]] = {}
     for name, kind in kinds.items():
         value = values.get(name)
-        texts = [str(item) for item in value] if isinstance(value, list | tuple) else [] if value in (None, "") else [str(value)]
+        texts = (
+            [str(item) for item in value]
+            if isinstance(value, list | tuple)
+            else []
+            if value in (None, "")
+            else [str(value)]
+        )
         found.setdefault(kind, []).extend(texts)
     return Subjects(
         paths=tuple(found.get("paths", ())),

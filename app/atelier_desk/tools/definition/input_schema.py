@@ -46,7 +46,11 @@ class Operation:
 
     def fields(self) -> dict[str, FieldInfo]:
         """Parameters besides ``operation``, by external name."""
-        return {info.alias or name: info for name, info in self.model.model_fields.items() if name != "operation" or not self.names}
+        return {
+            info.alias or name: info
+            for name, info in self.model.model_fields.items()
+            if name != "operation" or not self.names
+        }
 
     @property
     def required(self) -> list[str]:
@@ -85,7 +89,9 @@ def variants_of(input_type: object) -> tuple[dict[str, object], ...]:
 def property_names(input_type: object) -> set[str]:
     """Return every parameter name of any operation."""
     operations = operations_of(input_type)
-    return {name for operation in operations for name in operation.fields()} | ({"operation"} if operations[0].names else set())
+    return {name for operation in operations for name in operation.fields()} | (
+        {"operation"} if operations[0].names else set()
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -160,7 +166,12 @@ def _flat(operations: list[Operation], schemas: list[dict[str, Any]]) -> dict[st
             merged["description"] = _for_whom(field, users, merged)
         properties[field] = merged
     always = [field for field in order if all(field in operation.required for operation in operations)]
-    return {"type": "object", "properties": properties, "required": ["operation", *always], "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": ["operation", *always],
+        "additionalProperties": False,
+    }
 
 
 def _for_whom(field: str, users: Sequence[tuple[Operation, dict[str, object]]], merged: Mapping[str, object]) -> str:
@@ -178,7 +189,11 @@ def _own(schema: Mapping[str, Any], merged: Mapping[str, Any]) -> str:
     """Describe in words what applies to one operation only."""
     if "anyOf" in merged:
         return ""
-    told = [f"{words} {_value(schema[key])}" for key, words in _OWN.items() if schema.get(key) not in _EMPTY_VALUES and key not in merged]
+    told = [
+        f"{words} {_value(schema[key])}"
+        for key, words in _OWN.items()
+        if schema.get(key) not in _EMPTY_VALUES and key not in merged
+    ]
     if schema.get("enum", ()) and schema["enum"] != merged.get("enum"):
         told.append(f"One of {', '.join(map(str, schema['enum']))}")
     return f"{'; '.join(told)}." if told else ""

@@ -20,9 +20,26 @@ from atelier_desk.tools.registry.sections import CONTEXT
 from atelier_desk.tools.shell.project_manifests import manifest
 from atelier_desk.workspace.processes import environment
 
-PROGRAMS = ("bash", "git", "python3", "uv", "pip", "node", "npm", "make", "cmake", "gcc", "cargo", "go", "java", "docker", "rg")
+PROGRAMS = (
+    "bash",
+    "git",
+    "python3",
+    "uv",
+    "pip",
+    "node",
+    "npm",
+    "make",
+    "cmake",
+    "gcc",
+    "cargo",
+    "go",
+    "java",
+    "docker",
+    "rg",
+)
 MANIFESTS = (
-    "pyproject.toml", "setup.py", "requirements.txt", "package.json", "Cargo.toml", "go.mod", "pom.xml", "build.gradle", "Makefile",
+    "pyproject.toml", "setup.py", "requirements.txt", "package.json", "Cargo.toml", "go.mod", "pom.xml", "build.gradle",
+    "Makefile",
     "CMakeLists.txt", "Gemfile", "composer.json", "Dockerfile", "README.md", "AGENTS.md",
 )  # fmt: skip
 _MOST_ENTRIES = 200
@@ -96,7 +113,10 @@ class GetProjectInfo(_Context):
     purpose = N_("Detects the type of project in the folder")
     summaries: ClassVar = {"": N_("Look at the project")}
     about = About(
-        what="Get the top of the workspace: its entries, the project files among them, names, scripts and whether it is a git repository.",
+        what=(
+            "Get the top of the workspace: its entries, the project files among them, names, scripts and whether "
+            "it is a git repository."
+        ),
         when="you begin work in a folder you do not know.",
         when_not="you know the project already.",
         example={},
@@ -124,6 +144,8 @@ def _project(root: Path, tells: Callable[[str], bool]) -> dict[str, object]:
     if "package.json" in manifests and (package := manifest(root, "package.json", tells)):
         scripts = package.get("scripts")
         said["npm"] = {"name": package.get("name"), "scripts": scripts if isinstance(scripts, dict) else {}}
-    if "pyproject.toml" in manifests and isinstance(project := (manifest(root, "pyproject.toml", tells) or {}).get("project"), dict):
+    if "pyproject.toml" in manifests and isinstance(
+        project := (manifest(root, "pyproject.toml", tells) or {}).get("project"), dict
+    ):
         said["python"] = {name: project.get(name) for name in ("name", "requires-python", "dependencies")}
     return said

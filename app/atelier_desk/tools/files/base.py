@@ -56,9 +56,11 @@ class FileTool(DescribedTool):
             raise ToolError(NO_WORKSPACE, code="no_workspace")
         return place(text, roots)
 
-    def below(self, pattern: str, where: WorkspacePath, context: ToolContext, *, moves: bool = False) -> tuple[WorkspacePath, str]:
-        """Return a pattern relative to a folder: absolute ones in the workspace are converted. With ``moves`` the folder
-        may change.
+    def below(
+        self, pattern: str, where: WorkspacePath, context: ToolContext, *, moves: bool = False
+    ) -> tuple[WorkspacePath, str]:
+        """Return a pattern relative to a folder: absolute ones in the workspace are converted. With ``moves`` the
+        folder may change.
 
         Raises:
             ToolError: ``outside``: it leads out of the workspace, or of the folder.
@@ -72,7 +74,9 @@ class FileTool(DescribedTool):
             return where, "/".join(filter(None, (there.path[len(where.path) :].strip("/"), rest)))
         if moves:
             return there, rest
-        raise ToolError("The pattern {pattern} lies outside of {path}.", code="outside", pattern=pattern, path=where.shown)
+        raise ToolError(
+            "The pattern {pattern} lies outside of {path}.", code="outside", pattern=pattern, path=where.shown
+        )
 
     def out_of_reach(self, call: Call, roots: Sequence[Path]) -> ToolError | None:
         """Return the error of the first path outside the workspace by its spelling.
@@ -139,7 +143,9 @@ class ChangingTool(FileTool):
         seen = context.state.get(key_of(where))
         if seen and seen != digest(data):
             raise ToolError(
-                "{path} was changed by somebody else since you read it. Read it again, then decide anew.", code="changed", path=where.shown
+                "{path} was changed by somebody else since you read it. Read it again, then decide anew.",
+                code="changed",
+                path=where.shown,
             )
 
 

@@ -23,7 +23,9 @@ NO_TEXT = "[No text on this page: it is a picture, as of a scan, or cannot be re
 def shown_pages(found: dict[str, Any], first: int = 1) -> list[str]:
     """Return the parts shown of a PDF: numbered pages, form fields, embedded files."""
     total = int(found["total"])
-    parts = [f"--- Page {number} of {total} ---\n{text or NO_TEXT}" for number, text in enumerate(found["pages"], first)]
+    parts = [
+        f"--- Page {number} of {total} ---\n{text or NO_TEXT}" for number, text in enumerate(found["pages"], first)
+    ]
     if fields := found.get("fields"):
         parts.append("--- Filled into its form ---\n" + "\n".join(f"{name}: {value}" for name, value in fields))
     if files := found.get("files"):
@@ -32,7 +34,12 @@ def shown_pages(found: dict[str, Any], first: int = 1) -> list[str]:
 
 
 def pdf_pages(
-    where: WorkspacePath, data: bytes, first: int, most: int, characters: int, stopped: Callable[[], object] = lambda: False
+    where: WorkspacePath,
+    data: bytes,
+    first: int,
+    most: int,
+    characters: int,
+    stopped: Callable[[], object] = lambda: False,
 ) -> dict[str, Any]:
     """Return the answer of ``read_file`` for a PDF, from page ``first`` on.
 
@@ -51,13 +58,18 @@ def pdf_pages(
     last = after - 1
     if not any(texts) and not found.get("fields"):
         raise ToolError(
-            "{path} is a PDF without text on pages {first} to {last} of {total}: they are pictures, as of a scan. {next}",
+            (
+                "{path} is a PDF without text on pages {first} to {last} of {total}: they are pictures, as of a scan. "
+                "{next}"
+            ),
             code="no_text",
             path=where.shown,
             first=first,
             last=last,
             total=total,
-            next=f"Read on with offset {after}." if after <= total else "Read a picture of each page, or ask for a version with text.",
+            next=f"Read on with offset {after}."
+            if after <= total
+            else "Read a picture of each page, or ask for a version with text.",
         )
     shown = shown_pages(found, first)
     more: dict[str, object] = {"next_offset": after} if after <= total else {}
@@ -86,7 +98,11 @@ def document_text(where: WorkspacePath, kind: str, data: bytes, stopped: Callabl
 def text_of(found: dict[str, Any]) -> str:
     """Return the text shown of a document without pages."""
     text = str(found["pages"][0])
-    return f"{text}\n\n[The document goes on: only its beginning was read, {len(text)} characters.]" if found["cut"] else text
+    return (
+        f"{text}\n\n[The document goes on: only its beginning was read, {len(text)} characters.]"
+        if found["cut"]
+        else text
+    )
 
 
 Error = TypeVar("Error", bound=AtelierError)
@@ -109,7 +125,9 @@ def extracted(
         error: it cannot be read, see ``NOT_READ``; ``timeout`` after ``LIMIT_S`` or when ``stopped`` returns True.
     """
     try:
-        return dict(ask_in_thread(READER, (kind, first, most, characters), data, limit_s=LIMIT_S, stopped=stopped).value)
+        return dict(
+            ask_in_thread(READER, (kind, first, most, characters), data, limit_s=LIMIT_S, stopped=stopped).value
+        )
     except Failed as failed:
         if failed.code == "past_end":
             raise

@@ -30,15 +30,21 @@ from atelier_desk.workspace.text import Text
 TEXT = 200_000
 EDITS = 50
 FORMS = (
-    "Give path and one of: old_string with new_string; edits; start_line, end_line, expected and new_string; cell with new_string; append. "
+    "Give path and one of: old_string with new_string; edits; start_line, end_line, expected and new_string; cell "
+    "with new_string; append. "
     "Or give patch alone."
 )
 PATCH = (
-    "*** Begin Patch, then for each file *** Update File: PATH and its lines after a space (stays), - (goes) or + (comes), places apart by "
+    "*** Begin Patch, then for each file *** Update File: PATH and its lines after a space (stays), - (goes) or + "
+    "(comes), places apart by "
     "@@; or *** Add File: PATH, all lines after +; or *** Delete File: PATH; then *** End Patch."
 )
 
-_FIELDS = {"text": ("old_string", "edits", "replace_all"), "lines": ("start_line", "end_line", "expected"), "patch": ("patch",)}
+_FIELDS = {
+    "text": ("old_string", "edits", "replace_all"),
+    "lines": ("start_line", "end_line", "expected"),
+    "patch": ("patch",),
+}
 """Fields by form."""
 _WORDS = {"text": "old_string with new_string; edits", "lines": "start_line, end_line, expected and new_string"}
 
@@ -57,7 +63,9 @@ class EditInput(Input):
         description="Text to replace, exactly as in the file, spaces and line ends too; it must stand there once.",
     )
     new_string: str | None = Field(
-        default=None, max_length=TEXT, description="What takes the place of old_string, the lines or the cell; empty deletes."
+        default=None,
+        max_length=TEXT,
+        description="What takes the place of old_string, the lines or the cell; empty deletes.",
     )
     replace_all: bool = Field(default=False, description="Replace old_string wherever it stands.")
     edits: list[Edit] | None = Field(
@@ -69,9 +77,13 @@ class EditInput(Input):
         default=None, max_length=TEXT, description="These lines as they are now; the last line end may be left out."
     )
     cell: str | None = Field(
-        default=None, max_length=200, description="A notebook's cell, by id or number from 0; new_string is its whole source."
+        default=None,
+        max_length=200,
+        description="A notebook's cell, by id or number from 0; new_string is its whole source.",
     )
-    append: str | None = Field(default=None, max_length=TEXT, description="Lines for the end of the file, on a line of their own.")
+    append: str | None = Field(
+        default=None, max_length=TEXT, description="Lines for the end of the file, on a line of their own."
+    )
     patch: str | None = Field(default=None, max_length=TEXT, description=PATCH)
 
     @model_validator(mode="after")
@@ -86,7 +98,9 @@ class EditInput(Input):
         }
         forms = [name for name, there in given.items() if there]
         if len(forms) != 1:
-            raise ValueError(f"{'no change is given' if not forms else ' and '.join(forms) + ' cannot be given together'}. {FORMS}")
+            raise ValueError(
+                f"{'no change is given' if not forms else ' and '.join(forms) + ' cannot be given together'}. {FORMS}"
+            )
         if (forms[0] == "patch") == bool(self.path):
             raise ValueError("patch names its files itself: leave path away" if self.path else "path is missing")
         if forms[0] in ("old_string", "start_line", "cell") and self.new_string is None:
@@ -110,11 +124,18 @@ class EditFileTool(ChangingTool):
     input: ClassVar[object] = EditInput
     rest_hint: ClassVar[str] = "The whole change was made; read the file to see it."
     about: ClassVar[About] = About(
-        what="Changes parts of text files and gives back the diff. Nothing is guessed: give exactly what is to be replaced. Undoable.",
+        what=(
+            "Changes parts of text files and gives back the diff. Nothing is guessed: give exactly what is to be "
+            "replaced. Undoable."
+        ),
         when="you change some lines of a file that you have read.",
         when_not="the file is new or most of it changes (write_file).",
         example={"path": "src/main.py", "old_string": "timeout = 10\n", "new_string": "timeout = 30\n"},
-        limits=(FORMS.rstrip("."), "the number and tab before each line of read_file are no part of the text", f"{EDITS} edits at once"),
+        limits=(
+            FORMS.rstrip("."),
+            "the number and tab before each line of read_file are no part of the text",
+            f"{EDITS} edits at once",
+        ),
     )
 
     def definition_with(self, edit_forms: Sequence[str]) -> ToolSpec:
@@ -142,7 +163,9 @@ class EditFileTool(ChangingTool):
             return call
         paths = tuple(path for file in files for path in (file.path, file.moved_to) if path)
         named = replace(
-            call, subjects=Subjects(paths=paths), summary=CallText(text=self.summaries[""], params={"path": ", ".join(paths)[:200]})
+            call,
+            subjects=Subjects(paths=paths),
+            summary=CallText(text=self.summaries[""], params={"path": ", ".join(paths)[:200]}),
         )
         return replace(named, risk=self.risk_of(paths))
 
@@ -171,7 +194,13 @@ class EditFileTool(ChangingTool):
             raise ToolError("Nothing would change: the file is like that already.", code="no_change")
         self.files(context).write(author(context), where, after, expected=data)
         part = file_change(where.shown, data, after)
-        facts = {"path": where.shown, "added": part.added, "removed": part.removed, "diff": part.diff, **warned((where.shown, data, after))}
+        facts = {
+            "path": where.shown,
+            "added": part.added,
+            "removed": part.removed,
+            "diff": part.diff,
+            **warned((where.shown, data, after)),
+        }
         return changed(facts, [part], seen(where, after))
 
     def _patch(self, input: EditInput, context: ToolContext) -> ToolResult:
@@ -185,16 +214,32 @@ class EditFileTool(ChangingTool):
                 # Listed before the next one is tried, so that it can be reverted.
                 if after is None:
                     made.append(files.delete(who, where))
-                elif after != before and (change := files.write(who, where, after, new=before is None, expected=before)) is not None:
+                elif (
+                    after != before
+                    and (change := files.write(who, where, after, new=before is None, expected=before)) is not None
+                ):
                     made.append(change)
                 if target is not None:
                     made += files.move(who, where, target)
-                parts.append(file_change(where.shown, before, after, moved_to=target.shown if target is not None else ""))
+                parts.append(
+                    file_change(where.shown, before, after, moved_to=target.shown if target is not None else "")
+                )
                 state |= seen(where, None if target is not None else after)
                 state |= seen(target, after) if target is not None else {}
-        rows = [{"path": part.moved_to or part.path, "action": part.action, "added": part.added, "removed": part.removed} for part in parts]
-        left = warned(*((place.shown, before, after) for _patch, where, before, after, target in planned for place in (target or where,)))
-        return changed({"files": rows, **left, "diff": "\n".join(part.diff for part in parts if part.diff)}, parts, state)
+        rows = [
+            {"path": part.moved_to or part.path, "action": part.action, "added": part.added, "removed": part.removed}
+            for part in parts
+        ]
+        left = warned(
+            *(
+                (place.shown, before, after)
+                for _patch, where, before, after, target in planned
+                for place in (target or where,)
+            )
+        )
+        return changed(
+            {"files": rows, **left, "diff": "\n".join(part.diff for part in parts if part.diff)}, parts, state
+        )
 
     def _planned(
         self, patch: FilePatch, context: ToolContext

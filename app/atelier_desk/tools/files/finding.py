@@ -54,7 +54,10 @@ class ListDirectoryTool(FileTool):
     input: ClassVar[object] = ListInput
     rest_hint: ClassVar[str] = "List a folder further down, or use glob_files."
     about: ClassVar[About] = About(
-        what="Lists the files and folders in a folder of the workspace; what .gitignore leaves out and hidden files only with show_hidden.",
+        what=(
+            "Lists the files and folders in a folder of the workspace; what .gitignore leaves out and hidden "
+            "files only with show_hidden."
+        ),
         when="you want to know what there is: begin with the path '.'.",
         when_not="you know a part of the name (glob_files) or of the content (search_files).",
         example={"path": "src", "recursive": True},
@@ -64,7 +67,11 @@ class ListDirectoryTool(FileTool):
     def describe(self, input: ListInput) -> Call:
         """Describe the call; the folder ``.`` itself is not shown."""
         call = super().describe(input)
-        return replace(call, summary=CallText(text=N_("List the folder")), done=N_("Listed the folder")) if input.path == "." else call
+        return (
+            replace(call, summary=CallText(text=N_("List the folder")), done=N_("Listed the folder"))
+            if input.path == "."
+            else call
+        )
 
     async def run(self, input: ListInput, context: ToolContext) -> ToolResult:
         return await in_tool_thread(self._list, input, context)
@@ -85,9 +92,14 @@ class ListDirectoryTool(FileTool):
                 cut = f"only the first {ENTRIES} entries are listed"
                 break
             name = entry.path[len(where.path) :].lstrip("/")
-            row: dict[str, Any] = {"name": f"{name}/" if entry.found.kind == "folder" else name, "type": entry.found.kind}
+            row: dict[str, Any] = {
+                "name": f"{name}/" if entry.found.kind == "folder" else name,
+                "type": entry.found.kind,
+            }
             rows.append({**row, "size": entry.found.size} if entry.found.kind == "file" else row)
-        rows.sort(key=lambda row: (row["type"] != "folder", row["name"]) if not input.recursive else (False, row["name"]))
+        rows.sort(
+            key=lambda row: (row["type"] != "folder", row["name"]) if not input.recursive else (False, row["name"])
+        )
         cut = cut or walk.cut
         return ToolResult.ok(path=where.shown, count=len(rows), entries=rows, **({"note": cut} if cut else {}))
 
@@ -96,11 +108,16 @@ class GlobInput(Input):
     pattern: str = Field(
         min_length=1,
         max_length=PATTERN,
-        description="*.md: in cwd alone; **/*.md: below it too; src/**/*.{ts,tsx}; an absolute one inside the workspace.",
+        description="*.md: in cwd alone; **/*.md: below it too; src/**/*.{ts,tsx}; "
+        "an absolute one inside the workspace.",
     )
-    cwd: FilePath = Field(default=".", description="Folder where the pattern begins; the whole workspace when left out.")
+    cwd: FilePath = Field(
+        default=".", description="Folder where the pattern begins; the whole workspace when left out."
+    )
     ignore: list[str] = Field(
-        default=[], max_length=50, description='Names or patterns of files and folders to leave out, such as ["node_modules", "**/test_*"].'
+        default=[],
+        max_length=50,
+        description='Names or patterns of files and folders to leave out, such as ["node_modules", "**/test_*"].',
     )
 
 
@@ -119,13 +136,19 @@ class GlobFilesTool(FileTool):
     input: ClassVar[object] = GlobInput
     rest_hint: ClassVar[str] = "Use a narrower pattern."
     about: ClassVar[About] = About(
-        what="Finds files by a pattern of their paths, newest first: * and ? within a name, ** for any folders, {a,b} for choices.",
+        what=(
+            "Finds files by a pattern of their paths, newest first: * and ? within a name, ** for any folders, "
+            "{a,b} for choices."
+        ),
         when="you know how a file is called, or which kind of files you want.",
         when_not="you look for what stands in files (search_files).",
         example={"pattern": "**/*_test.py", "cwd": "src"},
         limits=(
             f"{FOUND} files",
-            "no folders; no files that .gitignore leaves out; hidden ones only when a part of the pattern begins with a dot",
+            (
+                "no folders; no files that .gitignore leaves out; hidden ones only when a part of the pattern begins "
+                "with a dot"
+            ),
         ),
     )
 
@@ -195,11 +218,18 @@ class SearchFilesTool(FileTool):
     input: ClassVar[object] = SearchInput
     rest_hint: ClassVar[str] = "Use a narrower pattern, a glob, or a folder further down."
     about: ClassVar[About] = About(
-        what="Searches the lines of text files by a regular expression. Hidden, binary and ignored (.gitignore) files are left out.",
+        what=(
+            "Searches the lines of text files by a regular expression. Hidden, binary and ignored (.gitignore) "
+            "files are left out."
+        ),
         when="you look for a name, a call, a message or a setting and do not know where it is.",
         when_not="you know the file: read it (read_file).",
         example={"pattern": "def parse_\\w+", "glob": "*.py", "context_lines": 2},
-        limits=("100 matches unless max_results says more", f"files up to {FILE // 1024 // 1024} MB", f"{SECONDS:g} seconds"),
+        limits=(
+            "100 matches unless max_results says more",
+            f"files up to {FILE // 1024 // 1024} MB",
+            f"{SECONDS:g} seconds",
+        ),
     )
 
     async def run(self, input: SearchInput, context: ToolContext) -> ToolResult:
@@ -235,7 +265,9 @@ class SearchFilesTool(FileTool):
         notes = {"note": cut} if cut else {}
         if results.skipped:
             notes["too_large"] = ", ".join(results.skipped[:10])
-        found = ToolResult.ok(count=len(results.hits), files=results.files, searched=results.searched, matches=rows, **notes)
+        found = ToolResult.ok(
+            count=len(results.hits), files=results.files, searched=results.searched, matches=rows, **notes
+        )
         marks = self.files(context).marks
         paths = dict.fromkeys(hit.path for hit in results.hits) if marks else ()
         read = dict.fromkeys(name for path in paths for name in marks.of(str(where.root / path)))

@@ -84,9 +84,13 @@ class DeletePathTool(ChangingTool):
         if there.kind == "folder":
             root.refuse_root(where.path)
             if not input.recursive and (names := root.names(where.path)):
-                raise ToolError("{path} holds {count} entries: set recursive.", code="not_empty", path=where.shown, count=len(names))
+                raise ToolError(
+                    "{path} holds {count} entries: set recursive.", code="not_empty", path=where.shown, count=len(names)
+                )
         elif there.kind == "special":
-            raise ToolError("{path} is a device, pipe or socket: it is left alone.", code="not_a_file", path=where.shown)
+            raise ToolError(
+                "{path} is a device, pipe or socket: it is left alone.", code="not_a_file", path=where.shown
+            )
         elif there.kind == "file" and there.size <= _DIFFED:
             before = root.read(where.path, _DIFFED)
             self.refuse_changed(where, before, context)
@@ -124,13 +128,17 @@ class MoveFileTool(ChangingTool):
     def preview(self, input: MoveInput, context: ToolContext) -> list[FileChange]:
         source, target = _ends(self, input, context)
         here, there = movable(self.files(context).root, source, target, overwrite=input.overwrite)
-        moved = _path_moved("moved", self.root(source, context), source, here).model_copy(update={"moved_to": target.shown})
+        moved = _path_moved("moved", self.root(source, context), source, here).model_copy(
+            update={"moved_to": target.shown}
+        )
         return [*_replaced(self.root(target, context), target, there), moved]
 
     def _move(self, input: MoveInput, context: ToolContext) -> ToolResult:
         source, target = _ends(self, input, context)
         changes = self.files(context).move(author(context), source, target, overwrite=input.overwrite)
-        part = FileChange(action="moved", path=source.shown, moved_to=target.shown, before=changes[-1].before, after=changes[-1].after)
+        part = FileChange(
+            action="moved", path=source.shown, moved_to=target.shown, before=changes[-1].before, after=changes[-1].after
+        )
         state = {**seen(source, None), **({} if changes[-1].folder else _known(target, changes[-1]))}
         return changed({"source": source.shown, "destination": target.shown, "message": "moved"}, [part], state)
 
@@ -148,7 +156,10 @@ class CopyFileTool(ChangingTool):
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"source": "paths", "destination": "paths"}
     input: ClassVar[object] = MoveInput
     about: ClassVar[About] = About(
-        what="Copies a file or a folder with all it holds; an existing folder as destination takes it in under its own name.",
+        what=(
+            "Copies a file or a folder with all it holds; an existing folder as destination takes it in under "
+            "its own name."
+        ),
         when="the original is to stay.",
         when_not="it is only to be elsewhere (move_file).",
         example={"source": "config.toml", "destination": "config.example.toml"},
@@ -204,7 +215,9 @@ class CreateDirectoryTool(ChangingTool):
         change = self.files(context).make_folder(author(context), where)
         if change is None:
             return ToolResult.ok(path=where.shown, message="The folder exists already.")
-        return changed({"path": where.shown, "message": f"{where.shown} created"}, [_part("created", where, change)], {})
+        return changed(
+            {"path": where.shown, "message": f"{where.shown} created"}, [_part("created", where, change)], {}
+        )
 
 
 def _ends(tool: ChangingTool, input: MoveInput, context: ToolContext) -> tuple[WorkspacePath, WorkspacePath]:
@@ -223,7 +236,9 @@ def _part(action: str, where: WorkspacePath, change: Change) -> FileChange:
     return FileChange(action=action, path=path, before=change.before, after=change.after)  # type: ignore[arg-type]
 
 
-def _path_moved(action: Literal["created", "deleted", "moved"], root: ConfinedRoot, where: WorkspacePath, there: FoundFile) -> FileChange:
+def _path_moved(
+    action: Literal["created", "deleted", "moved"], root: ConfinedRoot, where: WorkspacePath, there: FoundFile
+) -> FileChange:
     """Return the change of a call, with the number of affected files."""
     if there.kind != "folder":
         return FileChange(action=action, path=where.shown, files=1, size=there.size)

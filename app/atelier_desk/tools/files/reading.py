@@ -63,10 +63,14 @@ class ReadFileTool(FileTool):
     rest_hint: ClassVar[str] = "Read on with offset, or search with search_files."
     about: ClassVar[About] = About(
         what=(
-            "Reads a file of the workspace: text with line numbers (a number, a tab, the line), PDF as text by page, office documents, "
+            "Reads a file of the workspace: text with line numbers (a number, a tab, the line), PDF as text by page, "
+            "office documents, "
             "books and mails as Markdown, pictures."
         ),
-        when="you need what a file says, and always before you edit it. Several files can be read by several calls at once.",
+        when=(
+            "you need what a file says, and always before you edit it. Several files can be read by several "
+            "calls at once."
+        ),
         when_not="you look for something in many files (search_files), or for files by name (glob_files).",
         example={"path": "src/main.py", "offset": 1, "limit": 200},
         limits=(
@@ -93,10 +97,18 @@ class ReadFileTool(FileTool):
         if kind_of(data):
             return _picture(where, data, lambda: context.cancelled)
         if (kind := kind_of_document(where.shown, data[:1_024])) == PDF:
-            return ToolResult(pdf_pages(where, data, input.offset, input.limit, PAGE, lambda: context.cancelled), state=seen(where, data))
+            return ToolResult(
+                pdf_pages(where, data, input.offset, input.limit, PAGE, lambda: context.cancelled),
+                state=seen(where, data),
+            )
         text = Text(_in_lines(document_text(where, kind, data, lambda: context.cancelled))) if kind else decode(data)
         if text is None:
-            raise ToolError("{path} is a binary file of {size} bytes: it is not shown.", code="binary", path=where.shown, size=len(data))
+            raise ToolError(
+                "{path} is a binary file of {size} bytes: it is not shown.",
+                code="binary",
+                path=where.shown,
+                size=len(data),
+            )
         return ToolResult({**_page(where, text, input), "size": len(data)}, state=seen(where, data))
 
 
@@ -104,7 +116,10 @@ def _page(where: WorkspacePath, text: Text, input: ReadInput) -> dict[str, Any]:
     lines = text.lines
     if input.offset > max(1, len(lines)):
         raise ToolError(
-            "{path} has {count} lines; offset {offset} is past its end.", path=where.shown, count=len(lines), offset=input.offset
+            "{path} has {count} lines; offset {offset} is past its end.",
+            path=where.shown,
+            count=len(lines),
+            offset=input.offset,
         )
     shown: list[str] = []
     used = 0
@@ -120,13 +135,23 @@ def _page(where: WorkspacePath, text: Text, input: ReadInput) -> dict[str, Any]:
     if text.guessed:
         encoding["encoding_guessed"] = True
     empty = {} if lines else {"note": "The file is empty."}
-    return {"success": True, "path": where.shown, "content": "\n".join(shown), "total_lines": len(lines), **more, **encoding, **empty}
+    return {
+        "success": True,
+        "path": where.shown,
+        "content": "\n".join(shown),
+        "total_lines": len(lines),
+        **more,
+        **encoding,
+        **empty,
+    }
 
 
 def _in_lines(text: str) -> str:
     """Wrap text so that lines are shown completely: paragraphs of documents have no line breaks."""
     return "\n".join(
-        part for line in text.split("\n") for part in (textwrap.wrap(line, LINE, break_on_hyphens=False) if len(line) > LINE else [line])
+        part
+        for line in text.split("\n")
+        for part in (textwrap.wrap(line, LINE, break_on_hyphens=False) if len(line) > LINE else [line])
     )
 
 
@@ -143,7 +168,9 @@ def _streamed(root: ConfinedRoot, where: WorkspacePath, input: ReadInput, size: 
                 most=MAX_FULL_READ,
             )
         if is_binary(start):
-            raise ToolError("{path} is a binary file of {size} bytes: it is not shown.", code="binary", path=where.shown, size=size)
+            raise ToolError(
+                "{path} is a binary file of {size} bytes: it is not shown.", code="binary", path=where.shown, size=size
+            )
         file.seek(0)
         shown: list[str] = []
         used = number = 0
@@ -180,9 +207,15 @@ def _picture(where: WorkspacePath, data: bytes, stopped: Callable[[], object]) -
     try:
         part = ready_picture(where.shown, data, stopped)
     except UnusablePicture as unfit:
-        code = unfit.code if unfit.code in ("too_large", "timeout") else "too_large" if unfit.code == "bomb" else "broken"
-        raise ToolError("{path} {reason}.", code=code, path=where.shown, reason=UNFIT.get(unfit.code, UNFIT["broken"])) from None
-    result = ToolResult.ok(path=where.shown, media_type=part.image.media_type, size=len(data), message="The picture is shown.")
+        code = (
+            unfit.code if unfit.code in ("too_large", "timeout") else "too_large" if unfit.code == "bomb" else "broken"
+        )
+        raise ToolError(
+            "{path} {reason}.", code=code, path=where.shown, reason=UNFIT.get(unfit.code, UNFIT["broken"])
+        ) from None
+    result = ToolResult.ok(
+        path=where.shown, media_type=part.image.media_type, size=len(data), message="The picture is shown."
+    )
     return ToolResult(result.data, parts=(part,), state=seen(where, data))
 
 
@@ -242,7 +275,10 @@ class FileInfoTool(FileTool):
     idempotent: ClassVar[bool] = True
     input: ClassVar[object] = ExistsInput
     about: ClassVar[About] = About(
-        what="Gives type, size in bytes, time of the last change, permissions, and for text the encoding, line ends and number of lines.",
+        what=(
+            "Gives type, size in bytes, time of the last change, permissions, and for text the encoding, line "
+            "ends and number of lines."
+        ),
         when="you need these facts and not the content.",
         when_not="you need what the file says (read_file).",
         example={"path": "data/table.csv"},

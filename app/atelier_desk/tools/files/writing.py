@@ -43,7 +43,10 @@ class WriteFileTool(ChangingTool):
     idempotent: ClassVar[bool] = True
     input: ClassVar[object] = WriteInput
     about: ClassVar[About] = About(
-        what="Writes a whole text file, new or in place of the old content; folders above it are made. The user can undo it.",
+        what=(
+            "Writes a whole text file, new or in place of the old content; folders above it are made. The user "
+            "can undo it."
+        ),
         when="a file is new, or most of it changes.",
         when_not="a part of a file changes: edit_file needs fewer words and leaves the rest alone.",
         example={"path": "notes/plan.md", "content": "# Plan\n"},
@@ -70,7 +73,9 @@ class WriteFileTool(ChangingTool):
         if before is not None:
             old = decode(before)
             if old is None:
-                raise ToolError("{path} is a binary file: it is not overwritten with text.", code="binary", path=where.shown)
+                raise ToolError(
+                    "{path} is a binary file: it is not overwritten with text.", code="binary", path=where.shown
+                )
             text = old
         return where, before, rewritten(text, input.content).encoded()
 
@@ -78,7 +83,10 @@ class WriteFileTool(ChangingTool):
         where, before, data = self._worked_out(input, context)
         if before == data:
             # Also when the call is repeated after a kill: nothing is left to do.
-            return ToolResult({"success": True, "path": where.shown, "message": "The file holds this already."}, state=seen(where, data))
+            return ToolResult(
+                {"success": True, "path": where.shown, "message": "The file holds this already."},
+                state=seen(where, data),
+            )
         if before is not None:
             self.refuse_changed(where, before, context)
         self.files(context).write(author(context), where, data, expected=before, new=before is None)

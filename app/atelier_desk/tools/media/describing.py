@@ -59,7 +59,9 @@ class DescribeImage(MediaTool):
         data = await self.content(where, context, MOST)
         kind = kind_of(data)
         if not kind:
-            raise ToolError("{path} is no PNG, JPEG, WebP, GIF, BMP or TIFF picture.", code="not_a_picture", path=where.shown)
+            raise ToolError(
+                "{path} is no PNG, JPEG, WebP, GIF, BMP or TIFF picture.", code="not_a_picture", path=where.shown
+            )
         context.progress(10, _("Looking at the picture"))
         text = await self.services.image_describer.describe(data, kind, input.prompt, context.spending)
         return ToolResult.ok(path=where.shown, description=text)

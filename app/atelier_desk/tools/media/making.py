@@ -51,7 +51,11 @@ class _ByService(MakingTool):
 
     def paying(self, context: ToolContext) -> Paying | None:
         """What counts an order of the call; None outside of runs."""
-        return partial(context.spending.paying, where="Settings, Images and 3D (atelier media)") if context.spending is not None else None
+        return (
+            partial(context.spending.paying, where="Settings, Images and 3D (atelier media)")
+            if context.spending is not None
+            else None
+        )
 
     def target(self, text: str, context: ToolContext) -> WorkspacePath:
         """Return where a result is written, checked before anything is paid for.
@@ -72,7 +76,9 @@ class _ByService(MakingTool):
         for target in self.targets(input, context):
             before = self.check(target, context)
             if before is not None:
-                found.append(FileChange(action="changed", path=target.shown, before=digest(before), files=1, size=len(before)))
+                found.append(
+                    FileChange(action="changed", path=target.shown, before=digest(before), files=1, size=len(before))
+                )
         return found
 
     def check(self, target: WorkspacePath, context: ToolContext) -> bytes | None:
@@ -87,7 +93,9 @@ class _ByService(MakingTool):
         root = self.root(target, context)
         there = root.inspect(target.path)
         if there is not None and there.kind != "file":
-            raise ToolError("{path} is no file that can be replaced: choose another name.", code="not_a_file", path=target.shown)
+            raise ToolError(
+                "{path} is no file that can be replaced: choose another name.", code="not_a_file", path=target.shown
+            )
         above = target.path.rpartition("/")[0]
         while above and (found := root.inspect(above)) is None:
             above = above.rpartition("/")[0]
@@ -105,7 +113,10 @@ class _ByService(MakingTool):
         kind = media_type(data)
         if not kind:
             return [change]
-        return [PicturePart(title=target.shown, image=ImagePart(data=base64.b64encode(data).decode(), media_type=kind)), change]
+        return [
+            PicturePart(title=target.shown, image=ImagePart(data=base64.b64encode(data).decode(), media_type=kind)),
+            change,
+        ]
 
 
 class ImageInput(Input):
@@ -130,7 +141,11 @@ class GenerateImage(_ByService):
         what="Makes a picture from words and saves it. It is shown.",
         when="the user wants a new picture.",
         when_not="a diagram, a plot or an icon can be written as text (SVG, Mermaid) or by a script.",
-        example={"prompt": "a red bicycle in the rain, watercolour", "output_path": "pictures/bicycle.png", "aspect_ratio": "3:2"},
+        example={
+            "prompt": "a red bicycle in the rain, watercolour",
+            "output_path": "pictures/bicycle.png",
+            "aspect_ratio": "3:2",
+        },
         limits=(f"{PROMPT} characters", "each picture costs the user money"),
     )
 
@@ -142,7 +157,12 @@ class GenerateImage(_ByService):
         context.progress(5, _("Making the picture"))
         data = await self.maker.picture(input.prompt, input.aspect_ratio, self.paying(context))
         parts = await in_tool_thread(self.save, target, data, context)
-        facts = {"path": target.shown, "media_type": media_type(data), "size": len(data), "message": "The picture is shown."}
+        facts = {
+            "path": target.shown,
+            "media_type": media_type(data),
+            "size": len(data),
+            "message": "The picture is shown.",
+        }
         return ToolResult({"success": True, **facts}, parts=tuple(parts), state=seen(target, data))
 
 
@@ -193,7 +213,9 @@ class GenerateMultiview(_ByService):
             parts += await in_tool_thread(self.save, target, data, context)
             state |= seen(target, data)
             paths.append(target.shown)
-        return ToolResult({"success": True, "pictures": paths, "message": "The pictures are shown."}, parts=tuple(parts), state=state)
+        return ToolResult(
+            {"success": True, "pictures": paths, "message": "The pictures are shown."}, parts=tuple(parts), state=state
+        )
 
 
 _CONTINUES = N_("Making the model. Stopping ends the waiting only: {service} goes on, and charges for it.")
@@ -261,7 +283,10 @@ class ModelFromImageInput(Input):
     image_paths: list[FilePath] = Field(
         min_length=1,
         max_length=4,
-        description="1 to 4 pictures of a thing, front first. With several, place means side: front, left, back, right, none skipped.",
+        description=(
+            "1 to 4 pictures of a thing, front first. With several, place means side: front, left, back, right, "
+            "none skipped."
+        ),
     )
     output_path: FilePath = Field(description="Where the model is saved: a path ending with .glb.")
 
@@ -278,7 +303,10 @@ class Generate3dFromImage(_ModelTool):
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"image_paths": "paths", "output_path": "paths"}
     input: ClassVar[object] = ModelFromImageInput
     about: ClassVar[About] = About(
-        what="Makes a 3D model (GLB) from one to four pictures of a thing. The pictures are sent to the service; it takes minutes.",
+        what=(
+            "Makes a 3D model (GLB) from one to four pictures of a thing. The pictures are sent to the service; "
+            "it takes minutes."
+        ),
         when="there are pictures of the thing.",
         when_not="there are none (generate_3d_from_text).",
         example={

@@ -33,9 +33,12 @@ KINDS = re.compile(r".*\.(png|jpe?g|gif|webp|bmp|tiff?|svg|ico|avif|heic)", re.I
 _PROBLEM_TEXTS = {
     "not_a_picture": "{path} is no picture that can be read (PNG, JPEG, GIF, WebP, BMP, TIFF).",
     "bomb": "{path} has more than {most} million pixels: it is not unpacked. Ask for a smaller version.",
-    "no_ocr": "Text in pictures cannot be read here: the OCR program is not installed. The user can install it with `make run EXTRAS=ocr` "
+    "no_ocr": "Text in pictures cannot be read here: the OCR program is not installed. The user can install it "
+    "with `make run EXTRAS=ocr` "
     "in Atelier's source folder, or else with `pip install 'atelier-desk[ocr]'`. On a Mac it needs macOS 15 or later.",
-    "language": "{path} was not read: only French (fra) and English (eng) come with the program. Use fra, eng or fra+eng.",
+    "language": (
+        "{path} was not read: only French (fra) and English (eng) come with the program. Use fra, eng or fra+eng."
+    ),
     "broken": "{path} is damaged, or asks for too much memory: it is not read.",
     "timeout": "The text of {path} could not be read within {seconds} seconds. Try a part of it or a smaller version.",
 }
@@ -43,7 +46,9 @@ _PROBLEM_TEXTS = {
 
 class ReadImageInput(Input):
     path: FilePath
-    language: str = Field(default="fra+eng", pattern=r"^[a-z]{3}(\+[a-z]{3})*$", max_length=40, description="fra, eng or fra+eng.")
+    language: str = Field(
+        default="fra+eng", pattern=r"^[a-z]{3}(\+[a-z]{3})*$", max_length=40, description="fra, eng or fra+eng."
+    )
 
 
 @builtin(order=530)
@@ -64,7 +69,10 @@ class ReadImage(MediaTool):
     about: ClassVar[About] = About(
         what="Reads the text of a picture of the workspace (OCR), French and English, on this machine.",
         when="a picture is a scan, a screenshot or a photograph of text.",
-        when_not="you want to see the picture (read_file shows it to a model that sees), or know what it shows (describe_image).",
+        when_not=(
+            "you want to see the picture (read_file shows it to a model that sees), or know what it shows "
+            "(describe_image)."
+        ),
         example={"path": "scans/invoice.png"},
         limits=(
             f"{PICTURE >> 20} MB and {PIXELS // 1_000_000} million pixels",
@@ -115,7 +123,9 @@ class ListImages(MediaTool):
     input: ClassVar[object] = ListImagesInput
     rest_hint: ClassVar[str] = "Use a pattern, or a folder further down."
     about: ClassVar[About] = About(
-        what="Lists the pictures of a folder, the newest first, with size in bytes and, where it can be told, in pixels.",
+        what=(
+            "Lists the pictures of a folder, the newest first, with size in bytes and, where it can be told, in pixels."
+        ),
         when="you need to know which pictures there are.",
         when_not="you look for other files (glob_files).",
         example={"path": "assets", "pattern": "**/*.png"},
@@ -135,7 +145,11 @@ class ListImages(MediaTool):
         hits = []
         for entry in walk.files(where.path):
             below = entry.path[len(where.path) :].lstrip("/")
-            fits = KINDS.fullmatch(below) and (wanted is None or wanted.fullmatch(below)) and (input.recursive or "/" not in below)
+            fits = (
+                KINDS.fullmatch(below)
+                and (wanted is None or wanted.fullmatch(below))
+                and (input.recursive or "/" not in below)
+            )
             if fits:
                 hits.append((entry, below))
         hits.sort(key=lambda hit: (-hit[0].found.modified, hit[1]))

@@ -33,7 +33,10 @@ _PROBLEM_TEXTS = {
     "too_many": "{path} has more than {most} faces: it is not drawn. Ask for a simpler version.",
     "empty": "{path} has no faces: there is nothing to draw.",
     "broken": "{path} is broken, or asks for too much memory: it is not drawn.",
-    "timeout": "{path} could not be drawn within {seconds} seconds. Ask for fewer views, smaller pictures or a simpler version.",
+    "timeout": (
+        "{path} could not be drawn within {seconds} seconds. Ask for fewer views, smaller pictures or a simpler "
+        "version."
+    ),
 }
 View = Literal["front", "back", "left", "right", "top", "bottom", "iso"]
 
@@ -44,7 +47,9 @@ class RenderInput(Input):
     views: list[View] = Field(default=["iso"], min_length=1, max_length=len(VIEWS), description="Sides to look from.")
     width: int = Field(default=512, ge=16, le=2048, description="Pixels.")
     height: int = Field(default=512, ge=16, le=2048, description="Pixels.")
-    background: str = Field(default="#ffffff", pattern=r"^(transparent|#[0-9a-fA-F]{6})$", description="#rrggbb or transparent.")
+    background: str = Field(
+        default="#ffffff", pattern=r"^(transparent|#[0-9a-fA-F]{6})$", description="#rrggbb or transparent."
+    )
 
 
 @builtin(order=536)
@@ -63,7 +68,10 @@ class Render3dAsset(MakingTool):
     preset: ClassVar[bool] = True
     input: ClassVar[object] = RenderInput
     about: ClassVar[About] = About(
-        what="Draws a 3D model of the workspace (OBJ, GLB, STL, PLY) from the sides named, and saves each as PNG. The pictures are shown.",
+        what=(
+            "Draws a 3D model of the workspace (OBJ, GLB, STL, PLY) from the sides named, and saves each as PNG. "
+            "The pictures are shown."
+        ),
         when="somebody wants to see a model, or you need to check one.",
         when_not="the file is a picture already (read_file).",
         example={"model_path": "parts/gear.stl", "output_dir": "renders", "views": ["front", "iso"]},
@@ -80,7 +88,10 @@ class Render3dAsset(MakingTool):
         kind = where.path.rpartition(".")[2].lower()
         if kind not in KINDS:
             raise ToolError(
-                "{path} is no kind of model that is drawn. Kinds: {kinds}.", code="not_a_model", path=where.shown, kinds=", ".join(KINDS)
+                "{path} is no kind of model that is drawn. Kinds: {kinds}.",
+                code="not_a_model",
+                path=where.shown,
+                kinds=", ".join(KINDS),
             )
         views = list(dict.fromkeys(input.views))
         data = await in_tool_thread(self._model, where, context)
@@ -89,7 +100,12 @@ class Render3dAsset(MakingTool):
         try:
             found = (await ask_once("atelier_desk.media.scene", order, data, limit_s=RENDER_S)).value
         except (Ended, Failed) as error:
-            shown: dict[str, Any] = {"path": where.shown, "kind": kind.upper(), "most": f"{FACES:,}", "seconds": round(RENDER_S)}
+            shown: dict[str, Any] = {
+                "path": where.shown,
+                "kind": kind.upper(),
+                "most": f"{FACES:,}",
+                "seconds": round(RENDER_S),
+            }
             code = error.code if error.code in _PROBLEM_TEXTS else "broken"
             raise ToolError(_PROBLEM_TEXTS[code], code={"too_many": "too_large"}.get(code, code), **shown) from error
         return await in_tool_thread(self._save, found, where, folder, context)
@@ -101,10 +117,18 @@ class Render3dAsset(MakingTool):
             raise self.missing(where, context)
         if there.size > MODEL:
             size, most = there.size >> 20, MODEL >> 20
-            raise ToolError("{path} has {size} MB; up to {most} MB are drawn.", code="too_large", path=where.shown, size=size, most=most)
+            raise ToolError(
+                "{path} has {size} MB; up to {most} MB are drawn.",
+                code="too_large",
+                path=where.shown,
+                size=size,
+                most=most,
+            )
         return root.read(where.path, MODEL)
 
-    def _save(self, found: dict[str, Any], where: WorkspacePath, folder: WorkspacePath, context: ToolContext) -> ToolResult:
+    def _save(
+        self, found: dict[str, Any], where: WorkspacePath, folder: WorkspacePath, context: ToolContext
+    ) -> ToolResult:
         stem = where.path.rpartition("/")[2].rpartition(".")[0] or "model"
         parts: list[PicturePart | FileChange] = []
         paths = []
@@ -114,7 +138,9 @@ class Render3dAsset(MakingTool):
             parts.append(save_picture(self, target, base64.b64decode(drawn), context))
             paths.append(target.shown)
         facts = {"faces": found["faces"], "vertices": found["vertices"], "size": found["size"]}
-        return ToolResult({"success": True, "pictures": paths, **facts, "message": "The pictures are shown."}, parts=tuple(parts))
+        return ToolResult(
+            {"success": True, "pictures": paths, **facts, "message": "The pictures are shown."}, parts=tuple(parts)
+        )
 
 
 def save_picture(tool: MakingTool, target: WorkspacePath, data: bytes, context: ToolContext) -> FileChange:

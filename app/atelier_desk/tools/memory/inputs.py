@@ -26,28 +26,39 @@ class Metadata(BaseModel):
     model_config = {"extra": "forbid", "defer_build": True}
 
     priority: Share | None = Field(default=None, description="0 to 1.")
-    agent_source: str = Field(default="", max_length=limits.AGENT_NAME, description="Agent the information comes from; you, when left out.")
+    agent_source: str = Field(
+        default="", max_length=limits.AGENT_NAME, description="Agent the information comes from; you, when left out."
+    )
     tags: Tags = []
 
 
 class Add(Input):
     operation: Literal["add"]
     type: Type = Field(
-        description="user_pref: what the user likes; knowledge: a fact; decision: what was decided and why; context: of use for days only."
+        description=(
+            "user_pref: what the user likes; knowledge: a fact; decision: what was decided and why; context: of "
+            "use for days only."
+        )
     )
-    content: str = Field(min_length=1, max_length=limits.MEMORY_CONTENT, description="One fact a memory, understandable by itself.")
+    content: str = Field(
+        min_length=1, max_length=limits.MEMORY_CONTENT, description="One fact a memory, understandable by itself."
+    )
     metadata: Metadata = Field(default=Metadata(), description="tags: as tags; agent_source.")
     tags: Tags = Field(default=[], description='Keywords to filter by later, such as ["style", "french"].')
     scope: Literal["workflow", "general"] | None = Field(
         default=None,
-        description="workflow: for this workflow alone. general: for all workflows; it is a proposal, which this workflow has at once and "
-        "the others once the user agrees, in a card that asks at once. Left out: general for user_pref and knowledge, workflow for context "
+        description="workflow: for this workflow alone. general: for all workflows; it is a proposal, which this "
+        "workflow has at once and "
+        "the others once the user agrees, in a card that asks at once. Left out: general for user_pref and "
+        "knowledge, workflow for context "
         "and decision.",
     )
     importance: Share | None = Field(
         default=None,
         description="0 to 1; left out: "
-        + ", ".join(f"{kind.value} {share:g}" for kind, share in sorted(DEFAULT_IMPORTANCE.items(), key=lambda item: -item[1]))
+        + ", ".join(
+            f"{kind.value} {share:g}" for kind, share in sorted(DEFAULT_IMPORTANCE.items(), key=lambda item: -item[1])
+        )
         + ".",
     )
 
@@ -64,7 +75,9 @@ class List(Input):
     tags: Tags = Field(default=[], description=TAGS_HELP)
     scope: Scope = Field(default="both", description=SCOPE_HELP)
     mode: Literal["full", "compact"] = Field(default="full", description="compact gives a preview of the content.")
-    limit: int = Field(default=limits.MEMORY_LIST_DEFAULT, ge=1, le=limits.MEMORY_LIST_MAX, description="Most memories to return.")
+    limit: int = Field(
+        default=limits.MEMORY_LIST_DEFAULT, ge=1, le=limits.MEMORY_LIST_MAX, description="Most memories to return."
+    )
 
 
 class Search(Input):
@@ -73,10 +86,13 @@ class Search(Input):
     type_filter: Type | None = Field(default=None, description="Only this type.")
     tags: Tags = Field(default=[], description=TAGS_HELP)
     scope: Scope = Field(default="both", description=SCOPE_HELP)
-    limit: int = Field(default=limits.MEMORY_LIST_DEFAULT, ge=1, le=limits.MEMORY_LIST_MAX, description="Most memories to return.")
+    limit: int = Field(
+        default=limits.MEMORY_LIST_DEFAULT, ge=1, le=limits.MEMORY_LIST_MAX, description="Most memories to return."
+    )
     threshold: Share = Field(
         default=0.7,
-        description="Drops less certain matches, 0 to 1: 0 keeps all that matches at all, 0.7 what is about the same thing, 1 clear "
+        description="Drops less certain matches, 0 to 1: 0 keeps all that matches at all, 0.7 what is about the same "
+        "thing, 1 clear "
         "matches alone. Found nothing: try 0.",
     )
 
@@ -84,7 +100,9 @@ class Search(Input):
 class Update(Input):
     operation: Literal["update"]
     memory_id: MemoryId
-    content: str | None = Field(default=None, min_length=1, max_length=limits.MEMORY_CONTENT, description="The new content.")
+    content: str | None = Field(
+        default=None, min_length=1, max_length=limits.MEMORY_CONTENT, description="The new content."
+    )
     tags: Tags | None = Field(default=None, description="All its tags from now on; [] removes them.")
     importance: Share | None = Field(default=None, description="The new importance, 0 to 1.")
 
@@ -99,7 +117,10 @@ class ClearByType(Input):
     type: Type = Field(description="Delete all memories of this type.")
     scope: Scope | None = Field(
         default=None,
-        description="workflow (when left out): this workflow's alone; general: those for all workflows, with your proposals; both.",
+        description=(
+            "workflow (when left out): this workflow's alone; general: those for all workflows, with your "
+            "proposals; both."
+        ),
     )
 
 
@@ -109,7 +130,9 @@ class Describe(Input):
 
 class ActivateWorkflow(Input):
     operation: Literal["activate_workflow"]
-    workflow_id: str = Field(min_length=1, max_length=64, description="Workflow whose memories the following calls of this run mean.")
+    workflow_id: str = Field(
+        min_length=1, max_length=64, description="Workflow whose memories the following calls of this run mean."
+    )
 
 
 class ActivateGeneral(Input):

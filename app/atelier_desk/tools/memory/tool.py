@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import NotFoundError, ToolError
-from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, Memory, MemoryFilter, MemoryHit, MemoryScope, MemoryType, expiry
+from atelier_desk.domain.memory import (
+    DEFAULT_IMPORTANCE,
+    DEFAULT_SCOPE,
+    Memory,
+    MemoryFilter,
+    MemoryHit,
+    MemoryScope,
+    MemoryType,
+    expiry,
+)
 from atelier_desk.policy.permissions.taint import merged
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult, Topic
@@ -68,8 +77,14 @@ class MemoryTool(DescribedTool):
     rest_hint: ClassVar[str] = "Use get with offset for one long memory, list with mode compact, or a lower limit."
     about: ClassVar[About] = About(
         what="Remembers facts for later and finds them again by meaning and by words.",
-        when="the user states a preference or a decision, a fact will be needed later, or before asking what they may have told already.",
-        when_not="the fact is only for this answer, is a secret (password, key), or is a task (TodoTool) or a long text (ReportTool).",
+        when=(
+            "the user states a preference or a decision, a fact will be needed later, or before asking what they "
+            "may have told already."
+        ),
+        when_not=(
+            "the fact is only for this answer, is a secret (password, key), or is a task (TodoTool) or a long "
+            "text (ReportTool)."
+        ),
         operations={
             "add": "keep a fact",
             "get": "read one memory",
@@ -82,7 +97,12 @@ class MemoryTool(DescribedTool):
             "activate_workflow": "from here on in this run, mean another workflow's memories",
             "activate_general": "from here on in this run, mean the general memories alone",
         },
-        example={"operation": "add", "type": "user_pref", "content": "The user prefers short answers in French.", "tags": ["style"]},
+        example={
+            "operation": "add",
+            "type": "user_pref",
+            "content": "The user prefers short answers in French.",
+            "tags": ["style"],
+        },
         limits=(
             f"content {limits.MEMORY_CONTENT} characters",
             f"list and search {limits.MEMORY_LIST_DEFAULT} by default, {limits.MEMORY_LIST_MAX} at most",
@@ -95,7 +115,10 @@ class MemoryTool(DescribedTool):
     def describe(self, input: inputs.MemoryInput) -> Call:
         # A scope change affects later calls, so none may run concurrently.
         call = replace(super().describe(input), alone=input.operation in _SCOPING)
-        if isinstance(input, inputs.Add) and (input.scope or DEFAULT_SCOPE[MemoryType(input.type)]) != MemoryScope.WORKFLOW:
+        if (
+            isinstance(input, inputs.Add)
+            and (input.scope or DEFAULT_SCOPE[MemoryType(input.type)]) != MemoryScope.WORKFLOW
+        ):
             call = replace(call, done=SUGGESTED)  # it is not remembered before the user agrees
         return call
 
@@ -110,7 +133,9 @@ class MemoryTool(DescribedTool):
         for workflow_id in dict.fromkeys((context.workflow_id, meant or "")):
             if self.services.memory_off is not None and await self.services.memory_off(workflow_id):
                 which = "this workflow" if workflow_id == context.workflow_id else f"the workflow {workflow_id}"
-                raise ToolError("The user switched memory off for {which}. Go on without it.", code="memory_off", which=which)
+                raise ToolError(
+                    "The user switched memory off for {which}. Go on without it.", code="memory_off", which=which
+                )
         result: ToolResult = await getattr(self, f"_{input.operation}")(input, context)
         return result
 
@@ -173,7 +198,9 @@ class MemoryTool(DescribedTool):
         memory = await self._visible(input.memory_id, context)
         if input.offset > len(memory.content):
             raise ToolError(
-                "offset {offset} is past the end: the memory has {total} characters.", offset=input.offset, total=len(memory.content)
+                "offset {offset} is past the end: the memory has {total} characters.",
+                offset=input.offset,
+                total=len(memory.content),
             )
         page = memory.content[input.offset : input.offset + inputs.READ_DEFAULT]
         following = input.offset + len(page)
@@ -199,21 +226,33 @@ class MemoryTool(DescribedTool):
         if search is None:
             raise ToolError("Memory search is not available in this run; use list.", code="no_memory")
         workflow_id, scope = _reading_scope(input.scope, context)
-        filters = MemoryFilter(workflow_id, scope, MemoryType(input.type_filter) if input.type_filter else None, tuple(input.tags))
+        filters = MemoryFilter(
+            workflow_id, scope, MemoryType(input.type_filter) if input.type_filter else None, tuple(input.tags)
+        )
         most = limits.MEMORY_LIST_MAX if scope is MemoryScope.WORKFLOW else input.limit
         found = await search.search(input.query, filters=filters, limit=most, threshold=input.threshold)
         if scope is MemoryScope.WORKFLOW:
             found = replace(found, hits=[hit for hit in found.hits if not hit.memory.proposed][: input.limit])
-        elif (scope is MemoryScope.GENERAL or workflow_id != context.workflow_id) and (waiting := await self._proposed(context)):
+        elif (scope is MemoryScope.GENERAL or workflow_id != context.workflow_id) and (
+            waiting := await self._proposed(context)
+        ):
             filters = replace(filters, workflow_id=context.workflow_id, scope=MemoryScope.WORKFLOW)
-            own = await search.search(input.query, filters=filters, limit=limits.MEMORY_LIST_MAX, threshold=input.threshold)
-            hits = sorted([*found.hits, *(hit for hit in own.hits if hit.memory.id in waiting)], key=lambda hit: -hit.score)
+            own = await search.search(
+                input.query, filters=filters, limit=limits.MEMORY_LIST_MAX, threshold=input.threshold
+            )
+            hits = sorted(
+                [*found.hits, *(hit for hit in own.hits if hit.memory.id in waiting)], key=lambda hit: -hit.score
+            )
             found = replace(found, hits=hits[: input.limit])
         if found.hits:
             search.note_found([hit.memory.id for hit in found.hits], context.run_id)
         note = {"note": found.note} if found.note else {}
         result = ToolResult.ok(
-            count=len(found.hits), search_type=found.search_type, scope=scope.value, results=[_hit(hit) for hit in found.hits], **note
+            count=len(found.hits),
+            search_type=found.search_type,
+            scope=scope.value,
+            results=[_hit(hit) for hit in found.hits],
+            **note,
         )
         return _reading(result, *(hit.memory for hit in found.hits))
 
@@ -236,9 +275,17 @@ class MemoryTool(DescribedTool):
             # Changes of general memories need approval, as their creation does.
             tags, importance = list(changed.get("tags", memory.tags)), changed.get("importance", memory.importance)
             content = changed.get("content", memory.content)
-            said = {"type": memory.type.value, "content": content, "tags": tags, "importance": importance, "scope": "general"}
+            said = {
+                "type": memory.type.value,
+                "content": content,
+                "tags": tags,
+                "importance": importance,
+                "scope": "general",
+            }
             made = await self._add(inputs.Add(operation="add", **said), context)
-            return replace(made, data={**made.data, "message": f"{made.data['message']} The memory {memory.id} stays as it is."})
+            return replace(
+                made, data={**made.data, "message": f"{made.data['message']} The memory {memory.id} stays as it is."}
+            )
         stored = await self._store(memory.model_copy(update=changed))
         return ToolResult.ok(memory_id=stored.id, embedding_generated=bool(stored.embedder), message="Memory updated")
 
@@ -252,7 +299,8 @@ class MemoryTool(DescribedTool):
         workflow_id = _workflow(context)
         if workflow_id is None and input.scope is None:
             raise ToolError(
-                "This call is in no workflow: give scope general to clear the general memories of this type.", code="invalid_arguments"
+                "This call is in no workflow: give scope general to clear the general memories of this type.",
+                code="invalid_arguments",
             )
         workflow_id, scope = _reading_scope(input.scope or "workflow", context)
         places: list[str | None] = []
@@ -269,7 +317,10 @@ class MemoryTool(DescribedTool):
         if scope is not MemoryScope.WORKFLOW and context.workflow_id:
             deleted += await self._memories.clear(kind, context.workflow_id, proposed=True)
         return ToolResult.ok(
-            deleted=deleted, type=kind.value, scope=scope.value, message=f"{deleted} memories of type {kind.value} deleted"
+            deleted=deleted,
+            type=kind.value,
+            scope=scope.value,
+            message=f"{deleted} memories of type {kind.value} deleted",
         )
 
     async def _describe(self, input: inputs.Describe, context: ToolContext) -> ToolResult:
@@ -280,7 +331,11 @@ class MemoryTool(DescribedTool):
     async def _activate_workflow(self, input: inputs.ActivateWorkflow, context: ToolContext) -> ToolResult:
         if not await self._memories.has_workflow(input.workflow_id):
             raise NotFoundError(
-                "There is no workflow {id}. Memory means what it meant before; use activate_general for the general memories.",
+                (
+                    "There is no workflow {id}. Memory means what it meant before; use activate_general for the "
+                    "general "
+                    "memories."
+                ),
                 id=input.workflow_id,
             )
         return _scoped(input.workflow_id, f"Memory now means workflow {input.workflow_id} and the general memories")
@@ -302,7 +357,9 @@ class MemoryTool(DescribedTool):
             memory = None
         expired = memory is not None and memory.expires_at is not None and memory.expires_at <= context.now()
         if memory is None or expired or memory.workflow_id not in (None, _workflow(context)):
-            raise NotFoundError("Memory {id} not found. Use search or list to find memories and their ids.", id=memory_id)
+            raise NotFoundError(
+                "Memory {id} not found. Use search or list to find memories and their ids.", id=memory_id
+            )
         return memory
 
     async def _store(self, memory: Memory) -> Memory:
@@ -319,7 +376,8 @@ def _reading(result: ToolResult, *memories: Memory) -> ToolResult:
 
 def _tainted(context: ToolContext) -> ToolError:
     return ToolError(
-        "The team has read something from outside ({hosts}): what holds for all workflows, or in another one, is changed and "
+        "The team has read something from outside ({hosts}): what holds for all workflows, or in another one, is "
+        "changed and "
         "deleted by the user alone now. Tell them.",
         code="needs_user",
         hosts=", ".join(context.tainted[:3]),
@@ -331,8 +389,10 @@ def _stored_text(stored: Memory, asked: bool) -> str:
         return f"It was there already; the user changed it to: {stored.content[:200]}"
     if stored.proposed:
         return (
-            "Suggested, not remembered: a card asks the user now whether to keep it for all workflows or for this one only. "
-            "Until they answer it is known in this workflow alone. Do not say that you remembered it; say that the card asks them."
+            "Suggested, not remembered: a card asks the user now whether to keep it for all workflows or for this "
+            "one only. "
+            "Until they answer it is known in this workflow alone. Do not say that you remembered it; say that the "
+            "card asks them."
         )
     return "It was there already." if asked else "Memory added"
 
@@ -356,7 +416,9 @@ def _place(scope: str | None, kind: MemoryType, context: ToolContext) -> str | N
     """Return where a new memory goes; outside a workflow, the default is general."""
     workflow_id = _workflow(context)
     if scope == "workflow" and workflow_id is None:
-        raise ToolError("This call is in no workflow: use scope general, or activate_workflow first.", code="no_workflow")
+        raise ToolError(
+            "This call is in no workflow: use scope general, or activate_workflow first.", code="no_workflow"
+        )
     wanted = MemoryScope(scope) if scope is not None else DEFAULT_SCOPE[kind]
     return workflow_id if wanted is MemoryScope.WORKFLOW else None
 
@@ -366,7 +428,10 @@ def _reading_scope(scope: str, context: ToolContext) -> tuple[str | None, Memory
     workflow_id, wanted = _workflow(context), MemoryScope(scope)
     if workflow_id is None:
         if wanted is MemoryScope.WORKFLOW:
-            raise ToolError("This call is in no workflow: use scope general or both, or activate_workflow first.", code="no_workflow")
+            raise ToolError(
+                "This call is in no workflow: use scope general or both, or activate_workflow first.",
+                code="no_workflow",
+            )
         wanted = MemoryScope.GENERAL
     return workflow_id, wanted
 
@@ -379,7 +444,12 @@ def _tags(tags: list[str]) -> tuple[str, ...]:
     """
     unique = tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
     if len(unique) > limits.MEMORY_TAGS:
-        raise ToolError("{count} tags given; the limit is {limit}.", count=len(unique), limit=limits.MEMORY_TAGS, code="invalid_arguments")
+        raise ToolError(
+            "{count} tags given; the limit is {limit}.",
+            count=len(unique),
+            limit=limits.MEMORY_TAGS,
+            code="invalid_arguments",
+        )
     return unique
 
 
@@ -401,7 +471,9 @@ def _compact(memory: Memory) -> dict[str, object]:
 def _hit(hit: MemoryHit) -> dict[str, object]:
     parts = {
         name: None if value is None else round(value, 4)
-        for name, value in hit.model_dump(include={"score", "relevance", "lexical", "cosine", "certainty", "importance", "recency"}).items()
+        for name, value in hit.model_dump(
+            include={"score", "relevance", "lexical", "cosine", "certainty", "importance", "recency"}
+        ).items()
     }
     memory = hit.memory.model_dump(
         mode="json", include={"id", "type", "content", "tags", "workflow_id", "agent_source", "source", "created_at"}

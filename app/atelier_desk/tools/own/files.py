@@ -70,7 +70,9 @@ def source(file: ToolFile) -> str:
         UsageError: it is longer than ``MAX_BYTES``, or not UTF-8.
     """
     if len(file.data) > MAX_BYTES:
-        raise UsageError(N_("The file {name} is too long; the limit is {limit} bytes."), name=file.name, limit=MAX_BYTES)
+        raise UsageError(
+            N_("The file {name} is too long; the limit is {limit} bytes."), name=file.name, limit=MAX_BYTES
+        )
     try:
         return file.data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -93,14 +95,18 @@ def run(file: ToolFile) -> tuple[FunctionTool, ...]:
     sys.modules[module.__name__] = module
     try:
         exec(compile(code, str(file.path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - a person confirmed these very bytes
-        return _checked(file.name, dict.fromkeys(value for value in vars(module).values() if isinstance(value, FunctionTool)))
+        return _checked(
+            file.name, dict.fromkeys(value for value in vars(module).values() if isinstance(value, FunctionTool))
+        )
     except AtelierError:
         sys.modules.pop(module.__name__, None)
         raise
     except BaseException as error:
         # Includes SystemExit and KeyboardInterrupt, which must not end the program.
         sys.modules.pop(module.__name__, None)
-        raise UsageError(N_("The file {name} cannot be run: {reason}"), name=file.name, reason=reason(file, error)) from error
+        raise UsageError(
+            N_("The file {name} cannot be run: {reason}"), name=file.name, reason=reason(file, error)
+        ) from error
 
 
 def _checked(name: str, tools: Mapping[FunctionTool, None]) -> tuple[FunctionTool, ...]:

@@ -14,7 +14,9 @@ from atelier_desk.tools.calls.outcomes import Part
 PLAIN = ("section", "idempotent", "timeout_s", "awaits_external_response", "title", "icon", "summaries", "subjects")
 """JSON-compatible attributes of a tool; the rest is in its definition, category, effect and risk."""
 _PLAIN_RESULT = ("data", "end", "end_summary", "output", "truncated", "state")
-_PARTS: TypeAdapter[TextPart | PicturePart | FileChange | SourcePart] = TypeAdapter(TextPart | PicturePart | FileChange | SourcePart)
+_PARTS: TypeAdapter[TextPart | PicturePart | FileChange | SourcePart] = TypeAdapter(
+    TextPart | PicturePart | FileChange | SourcePart
+)
 
 
 def described(tool: Tool) -> dict[str, object]:
@@ -37,7 +39,12 @@ def result(content: dict[str, Any]) -> ToolResult:
 
 def _sent(part: Part) -> dict[str, object]:
     if isinstance(part, NewArtefact):
-        return {"type": "artefact", "name": part.name, "data": base64.b64encode(part.data).decode(), "media_type": part.media_type}
+        return {
+            "type": "artefact",
+            "name": part.name,
+            "data": base64.b64encode(part.data).decode(),
+            "media_type": part.media_type,
+        }
     return part.model_dump(mode="json")
 
 

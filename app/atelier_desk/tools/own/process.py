@@ -55,13 +55,15 @@ class ToolProcesses:
         try:
             return list(await self._asked(file, {"do": "describe", "file": _order(file)}, lambda _told: None))
         except WorkerError as error:
-            raise UsageError(N_("The file {name} cannot be run: {reason}"), name=file.name, reason=str(error)) from error
+            raise UsageError(
+                N_("The file {name} cannot be run: {reason}"), name=file.name, reason=str(error)
+            ) from error
 
     async def call(
         self, file: ToolFile, tool: str, arguments: dict[str, Any], context: dict[str, Any], progress: Progress
     ) -> tuple[str, dict[str, Any]]:
-        """Make one call: returns ``("result", …)`` or ``("ask", …)`` from ``worker``. Cancelling ends the process and all
-        it started.
+        """Make one call: returns ``("result", …)`` or ``("ask", …)`` from ``worker``. Cancelling ends the process and
+        all it started.
 
         Raises:
             ToolError: the function failed, in words for the model: type, message and line.
@@ -73,7 +75,9 @@ class ToolProcesses:
         except WorkerError as error:
             log.warning("tool %s failed: %s\n%s", tool, error, getattr(error, "trace", ""))
             reason = redact(str(error))[:500]
-            raise ToolError(f"{tool} failed: {reason}. Try other arguments or go on without it.", code="internal_error") from error
+            raise ToolError(
+                f"{tool} failed: {reason}. Try other arguments or go on without it.", code="internal_error"
+            ) from error
         return kind, content
 
     async def aclose(self) -> None:
@@ -112,7 +116,12 @@ class ToolProcesses:
 
 
 def _order(file: ToolFile) -> dict[str, str]:
-    return {"name": file.name, "path": str(file.path), "sha256": file.sha256, "data": base64.b64encode(file.data).decode()}
+    return {
+        "name": file.name,
+        "path": str(file.path),
+        "sha256": file.sha256,
+        "data": base64.b64encode(file.data).decode(),
+    }
 
 
 def _rebuilt(file: ToolFile, failed: Failed) -> AtelierError:

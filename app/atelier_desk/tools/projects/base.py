@@ -94,7 +94,8 @@ class ProjectTool(DescribedTool):
         return max(above, key=lambda each: len(each.root))
 
     async def outside(self, entities: Iterable[Entity], context: ToolContext) -> tuple[str, ...]:
-        """Return outside sources of entities: hosts of pages, files outside trusted folders, and sources of marked files.
+        """Return outside sources of entities: hosts of pages, files outside trusted folders, and sources of marked
+        files.
 
         For packages, whose names occur in some file, the project's folder.
         """
@@ -112,7 +113,9 @@ class ProjectTool(DescribedTool):
     async def readable(self, entities: Iterable[Entity], context: ToolContext) -> list[Entity]:
         """Return the entities that the agent may read: see ``reader``."""
         reads = {each.id: self.reader(each, context) for each in await self.visible(context)}
-        return await in_tool_thread(lambda: [each for each in entities if each.project_id in reads and reads[each.project_id](each.path)])
+        return await in_tool_thread(
+            lambda: [each for each in entities if each.project_id in reads and reads[each.project_id](each.path)]
+        )
 
     def reader(self, project: Project, context: ToolContext) -> Callable[[str], bool]:
         """Return a predicate that tells whether the agent may read a path of the project.
@@ -151,7 +154,12 @@ def real(where: WorkspacePath, context: ToolContext) -> str:
 def entity_fields(entity: Entity, **more: object) -> dict[str, Any]:
     """Return an entity for the model."""
     lines = {"lines": f"{entity.start_line}-{entity.end_line}"} if entity.start_line else {}
-    words = {"type": entity.type, "path": entity.path, "signature": entity.signature, "docstring": entity.docstring[:300]}
+    words = {
+        "type": entity.type,
+        "path": entity.path,
+        "signature": entity.signature,
+        "docstring": entity.docstring[:300],
+    }
     kind = next(name for name, kind in KINDS.items() if kind is entity.kind)
     return {
         "id": entity.id,
@@ -173,7 +181,10 @@ def kind_of(name: str) -> EntityKind:
         if name.casefold() in (known.casefold(), kind.value):
             return kind
     raise ToolError(
-        "There is no entity {name}. There are: {names}. Classes, functions, methods and the like are each a Scope, of that type.",
+        (
+            "There is no entity {name}. There are: {names}. Classes, functions, methods and the like are each a Scope, "
+            "of that type."
+        ),
         code="not_found",
         name=name[:60],
         names=", ".join(KINDS),

@@ -12,7 +12,11 @@ _FIRST = {
     "go": ("main.go", 'package main\n\nimport "fmt"\n\nfunc main() {{\n\tfmt.Println({said})\n}}\n'),
     "java": (
         "Main.java",
-        "public class Main {{\n    public static void main(String[] args) {{\n        System.out.println({said});\n    }}\n}}\n",
+        (
+            "public class Main {{\n    public static void main(String[] args) {{\n        "
+            "System.out.println({said});\n  "
+            "  }}\n}}\n"
+        ),
     ),
     "c": ("main.c", "#include <stdio.h>\n\nint main(void) {{\n    puts({said});\n    return 0;\n}}\n"),
     "cpp": ("main.cpp", "#include <iostream>\n\nint main() {{\n    std::cout << {said} << '\\n';\n}}\n"),

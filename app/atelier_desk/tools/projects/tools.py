@@ -58,12 +58,20 @@ class _Changing(ProjectTool):
             raise ToolError("{path} leads out of the workspace by a link.", code="outside", path=root)
         return made
 
-    async def read(self, project: Project, paths: Sequence[str], context: ToolContext, *, force: bool = False) -> ToolResult:
+    async def read(
+        self, project: Project, paths: Sequence[str], context: ToolContext, *, force: bool = False
+    ) -> ToolResult:
         """Index files of a project and wait; stopping the call pauses indexing."""
         await self.projects.ingest(project.id, paths, force=force)
         state = await self.followed(project, context)
-        if not (state.changed or state.unchanged or state.removed) and not await in_tool_thread(_any, paths or [project.root]):
-            raise ToolError("There is nothing at {path}, and nothing of it is in the index.", code="not_found", path=", ".join(paths))
+        if not (state.changed or state.unchanged or state.removed) and not await in_tool_thread(
+            _any, paths or [project.root]
+        ):
+            raise ToolError(
+                "There is nothing at {path}, and nothing of it is in the index.",
+                code="not_found",
+                path=", ".join(paths),
+            )
         statistics = await self.projects.statistics(project.id)
         reads = self.reader(project, context)
         found = await self.projects.problems(project.id)
@@ -103,23 +111,35 @@ class _Changing(ProjectTool):
                 state = (await self.projects.states()).get(project.id)
                 if state is not None and not waiting.done():
                     percent = 100 * state.done // state.total if state.total else 0
-                    context.progress(min(99, percent), _("{done} of {total}: {path}", done=state.done, total=state.total, path=state.path))
+                    context.progress(
+                        min(99, percent),
+                        _("{done} of {total}: {path}", done=state.done, total=state.total, path=state.path),
+                    )
         except asyncio.CancelledError:
             waiting.cancel()
             await self.projects.stop(project.id)
             raise
         state = waiting.result()
         if state is None or state.stage is not IngestStage.DONE:
-            raise ToolError("It was not finished: {reason}", code="ingest_failed", reason=(state.error if state else "") or "it was paused")
+            raise ToolError(
+                "It was not finished: {reason}",
+                code="ingest_failed",
+                reason=(state.error if state else "") or "it was paused",
+            )
         return state
 
 
 class CreateInput(Input):
     name: str = Field(min_length=1, max_length=128, description="The project's name.")
     path: PathText = Field(default=".", description="Its folder in the workspace.")
-    language: str = Field(default="", max_length=60, description=f"For the first file of a template: {', '.join(LANGUAGES)}.")
+    language: str = Field(
+        default="", max_length=60, description=f"For the first file of a template: {', '.join(LANGUAGES)}."
+    )
     template: Literal["", "empty", "basic"] = Field(
-        default="", description="empty makes the folder; basic also a README.md, a .gitignore and a first file. Nothing is overwritten."
+        default="",
+        description=(
+            "empty makes the folder; basic also a README.md, a .gitignore and a first file. Nothing is overwritten."
+        ),
     )
 
 
@@ -132,8 +152,14 @@ class CreateProject(_Changing):
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     input: ClassVar[object] = CreateInput
     about: ClassVar[About] = About(
-        what="Makes a project of a folder of the workspace, to look things up in; with a template it makes the folder too.",
-        when="you begin something new, or want a project with a name of its own, and to read it later with ingest_directory.",
+        what=(
+            "Makes a project of a folder of the workspace, to look things up in; with a template it makes the "
+            "folder too."
+        ),
+        when=(
+            "you begin something new, or want a project with a name of its own, and to read it later with "
+            "ingest_directory."
+        ),
         when_not="the folder is there and you want it read at once: setup_project does both.",
         example={"name": "shop", "path": "shop", "language": "python", "template": "basic"},
     )
@@ -199,8 +225,14 @@ class SetupProject(_Changing):
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"root": "paths"}
     input: ClassVar[object] = SetupInput
     about: ClassVar[About] = About(
-        what="Makes a project of a folder of the workspace, if it is none yet, and reads its code and documents into a graph.",
-        when="you will look up many things in a folder: after it semantic_search and explore_relationships find them at once.",
+        what=(
+            "Makes a project of a folder of the workspace, if it is none yet, and reads its code and documents "
+            "into a graph."
+        ),
+        when=(
+            "you will look up many things in a folder: after it semantic_search and explore_relationships find "
+            "them at once."
+        ),
         when_not="one search in files is enough.",
         example={"root": "."},
         limits=("files that .gitignore leaves out, and files that look like secrets, are not read",),
@@ -243,7 +275,10 @@ class LoadProject(_Changing):
     about: ClassVar[About] = About(
         what="Brings a project back into brain_search, and makes it the current project of this run.",
         when="list_projects says loaded: false.",
-        when_not="the folder has no project yet (setup_project), or the project is loaded and only to become current (switch_project).",
+        when_not=(
+            "the folder has no project yet (setup_project), or the project is loaded and only to become current "
+            "(switch_project)."
+        ),
         example={"path": "shop"},
     )
 
@@ -253,7 +288,9 @@ class LoadProject(_Changing):
         if not await in_tool_thread(os.path.isdir, real(where, context)):
             raise ToolError("There is no folder {path}. See list_projects.", code="not_found", path=where.shown)
         await self.projects.change(project.id, loaded=True)
-        return ToolResult({"success": True, "project": project.name, "root": project.root}, state={"project": project.id})
+        return ToolResult(
+            {"success": True, "project": project.name, "root": project.root}, state={"project": project.id}
+        )
 
 
 class Nothing(Input):
@@ -287,7 +324,11 @@ class ListProjects(ProjectTool):
                     "loaded": each.loaded,
                     "read": each.ingested_at is not None,
                     "current": each.id == context.state.get("project"),
-                    **({"state": state.stage.value} if state is not None and state.stage is not IngestStage.DONE else {}),
+                    **(
+                        {"state": state.stage.value}
+                        if state is not None and state.stage is not IngestStage.DONE
+                        else {}
+                    ),
                 }
             )
         return ToolResult.ok(count=len(rows), projects=rows)
@@ -315,7 +356,9 @@ class SwitchProject(ProjectTool):
 
     async def run(self, input: NameInput, context: ToolContext) -> ToolResult:
         project = await self.named(input.name, context)
-        return ToolResult({"success": True, "project": project.name, "root": project.root}, state={"project": project.id})
+        return ToolResult(
+            {"success": True, "project": project.name, "root": project.root}, state={"project": project.id}
+        )
 
 
 @builtin(order=810)
@@ -356,7 +399,10 @@ class IngestCode(_Changing):
     input: ClassVar[object] = IngestCodeInput
     about: ClassVar[About] = About(
         what="Reads files of a project again: those that changed, or with incremental false all of them.",
-        when="files changed by a command and are to be found as they are now. Watched projects notice changes by themselves.",
+        when=(
+            "files changed by a command and are to be found as they are now. Watched projects notice changes by "
+            "themselves."
+        ),
         when_not="the folder is no project yet: setup_project.",
         example={"path": "src"},
         limits=(f"{FILES} files at once",),
@@ -367,7 +413,9 @@ class IngestCode(_Changing):
         project = await self.of_place(places[0], context)
         for where in places[1:]:
             if (await self.of_place(where, context)).id != project.id:
-                raise ToolError("{path} lies in another project than the first file.", code="bad_path", path=where.shown)
+                raise ToolError(
+                    "{path} lies in another project than the first file.", code="bad_path", path=where.shown
+                )
         paths = [real(each, context) for each in places]
         there = await in_tool_thread(lambda: [os.path.lexists(path) for path in paths])
         read = await self.read(project, paths, context, force=not input.incremental)
@@ -384,7 +432,10 @@ class IngestDirectory(_Changing):
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     input: ClassVar[object] = PathInput
     about: ClassVar[About] = About(
-        what="Reads all there is in a folder of a project: code, Markdown, PDF and other text. Only what changed is read.",
+        what=(
+            "Reads all there is in a folder of a project: code, Markdown, PDF and other text. Only what changed "
+            "is read."
+        ),
         when="the folder belongs to a project and is not read yet, or changed.",
         when_not="the folder is no project yet: setup_project.",
         example={"path": "docs"},
@@ -408,7 +459,10 @@ class GenerateEmbeddings(_Changing):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the missing vectors")}
     input: ClassVar[object] = EmbeddingsInput
     about: ClassVar[About] = About(
-        what="Makes the vectors that the project lacks, so that it is found by meaning too. The same text is never embedded twice.",
+        what=(
+            "Makes the vectors that the project lacks, so that it is found by meaning too. The same text is "
+            "never embedded twice."
+        ),
         when="semantic_search says that vectors are missing.",
         when_not="the project was just read: that made them.",
         example={},
@@ -449,7 +503,9 @@ class ForgetPath(_Changing):
         project = await self.of_place(where, context)
         count = await self.projects.forget_path(project.id, real(where, context))
         if not count:
-            raise ToolError("Nothing of {path} is in the project {name}.", code="not_found", path=where.shown, name=project.name)
+            raise ToolError(
+                "Nothing of {path} is in the project {name}.", code="not_found", path=where.shown, name=project.name
+            )
         return ToolResult.ok(project=project.name, files=count)
 
     async def _remove_page(self, address: str, context: ToolContext) -> ToolResult:

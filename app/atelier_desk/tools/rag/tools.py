@@ -23,7 +23,8 @@ from atelier_desk.tools.registry.sections import KNOWLEDGE
 MOST = 50
 """Maximum results of a search or query."""
 NONE = (
-    "There is no project yet. The user can have a folder read as one in the Projects window (atelier projects create), and agents with "
+    "There is no project yet. The user can have a folder read as one in the Projects window (atelier projects "
+    "create), and agents with "
     "setup_project can make one of the workspace."
 )
 WORDS_ALONE = "Found by words alone: no vectors were compared. Where they are missing, generate_embeddings makes them."
@@ -53,7 +54,11 @@ class RagTool(ProjectTool):
         ids = [each.id for each in projects]
         hits: list[ProjectHit] = []
         for most in (limit, FOUND_MAX):
-            found = await self.projects.find(query, project_ids=ids, kinds=kinds, limit=most, threshold=threshold) if ids else []
+            found = (
+                await self.projects.find(query, project_ids=ids, kinds=kinds, limit=most, threshold=threshold)
+                if ids
+                else []
+            )
             shown = {each.id for each in await self.readable([hit.entity for hit in found], context)}
             hits = [hit for hit in found if hit.entity.id in shown][:limit]
             if len(found) < most or len(hits) == limit:
@@ -66,7 +71,10 @@ class RagTool(ProjectTool):
         note = {"note": " ".join(notes)} if notes else {}
         found_in = [each for each in projects if any(hit.entity.project_id == each.id for hit in hits)]
         about = {**self.where(found_in, context), **self.unread(projects)}
-        return ToolResult({"success": True, "count": len(hits), **note, **about, "results": [_hit(hit) for hit in hits]}, tainted=outside)
+        return ToolResult(
+            {"success": True, "count": len(hits), **note, **about, "results": [_hit(hit) for hit in hits]},
+            tainted=outside,
+        )
 
     @staticmethod
     def where(projects: Sequence[Project], context: ToolContext) -> dict[str, Any]:
@@ -102,7 +110,10 @@ class GetSchema(RagTool):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Look up what can be asked")}
     input: ClassVar[object] = SchemaInput
     about: ClassVar[About] = About(
-        what="Says which entities, fields, operators and relations there are, and how many of each in the current project.",
+        what=(
+            "Says which entities, fields, operators and relations there are, and how many of each in the current "
+            "project."
+        ),
         when="before the first query_entities.",
         when_not="you only search: semantic_search needs no schema.",
         example={},
@@ -123,7 +134,11 @@ class GetSchema(RagTool):
             counts = {"project": None, "hint": str(error)}
         tips = {
             "tips": [
-                'query_entities {"entity": "Scope", "where": {"type": "function", "lines": {"gt": 80}}, "order_by": "-lines"}',
+                (
+                    'query_entities {"entity": "Scope", "where": {"type": "function", "lines": {"gt": 80}}, '
+                    '"order_by": '
+                    '"-lines"}'
+                ),
                 "semantic_search finds by words and meaning; explore_relationships takes the id of what it found.",
                 "direction in of calls: who calls it; out of inherits: what it is made from.",
             ]
@@ -140,10 +155,15 @@ class GetSchema(RagTool):
 
 class QueryInput(Input):
     entity: str = Field(
-        min_length=1, max_length=60, description="Classes, functions, methods are Scope.", json_schema_extra={"enum": list(KINDS)}
+        min_length=1,
+        max_length=60,
+        description="Classes, functions, methods are Scope.",
+        json_schema_extra={"enum": list(KINDS)},
     )
     where: dict[str, Any] = Field(
-        default={}, max_length=20, description='All must hold: {"field": value} (a list: one of them) or {"field": {"operator": value}}.'
+        default={},
+        max_length=20,
+        description='All must hold: {"field": value} (a list: one of them) or {"field": {"operator": value}}.',
     )
     order_by: str = Field(default="", max_length=60, description="A field, or -field for descending, as in -lines.")
     limit: int = Field(default=20, ge=1, le=MOST, description="Most results.")
@@ -166,7 +186,8 @@ class QueryEntities(RagTool):
             "order_by": "-lines",
         },
         limits=(
-            f"fields: {', '.join(FIELDS)}; type of a Scope: class, function, method, interface, enum, struct, constant …; lines: how many; "
+            f"fields: {', '.join(FIELDS)}; type of a Scope: class, function, method, interface, enum, struct, "
+            f"constant …; lines: how many; "
             "qualified: such as Store.save; language: such as python; parent: an id",
             f"operators: {', '.join(OPERATORS)}",
             f"{MOST} results",
@@ -177,14 +198,18 @@ class QueryEntities(RagTool):
         kind = kind_of(input.entity)
         project = await self.named("", context)
         reads = self.reader(project, context)
-        found, total = await self.projects.query(project.id, kind, input.where, input.order_by, input.limit, reads=reads)
+        found, total = await self.projects.query(
+            project.id, kind, input.where, input.order_by, input.limit, reads=reads
+        )
         rows = [entity_fields(each) for each in found]
         outside = await self.outside(found, context)
         asked = () if total else (field for field in LISTED if field in input.where)
         there = {field: await self._values(project, kind, field, reads) for field in asked}
         hint = {"there_are": there} if there else {}
         hint |= {**self.where([project] if found else [], context), **self.unread([project])}
-        return ToolResult({"success": True, "project": project.name, "total": total, "results": rows, **hint}, tainted=outside)
+        return ToolResult(
+            {"success": True, "project": project.name, "total": total, "results": rows, **hint}, tainted=outside
+        )
 
     async def _values(self, project: Project, kind: EntityKind, field: str, reads: Callable[[str], bool]) -> list[str]:
         """Return the sorted values of a field among readable entities of a kind."""
@@ -213,7 +238,10 @@ class SemanticSearch(RagTool):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Search the project for {query}")}
     input: ClassVar[object] = SearchInput
     about: ClassVar[About] = About(
-        what="Finds code, documents and pages of the current project by words and meaning, the best first, with ids and previews.",
+        what=(
+            "Finds code, documents and pages of the current project by words and meaning, the best first, with "
+            "ids and previews."
+        ),
         when="you look for where something is done or said.",
         when_not="you need each place where a text stands: search_files.",
         example={"query": "retry a request after a timeout", "entity": "Scope"},
@@ -230,7 +258,9 @@ class ExploreInput(Input):
     relationship: Literal["", "contains", "imports", "calls", "inherits", "mentions", "links_to"] = Field(
         default="", description="Only this one; all without it."
     )
-    direction: Literal["out", "in", "both"] = Field(default="both", description="out: what it calls, imports …; in: who calls it …")
+    direction: Literal["out", "in", "both"] = Field(
+        default="both", description="out: what it calls, imports …; in: who calls it …"
+    )
     depth: int = Field(default=1, ge=1, le=5)
 
 
@@ -252,7 +282,10 @@ class ExploreRelationships(RagTool):
     async def run(self, input: ExploreInput, context: ToolContext) -> ToolResult:
         entity_id, near = await self._id(input.entity_id, context)
         if not entity_id:
-            words = f"There is no single entity {input.entity_id[:200]}. Nearest: {'; '.join(map(_place, near)) or 'none'}. Give the id."
+            words = (
+                f"There is no single entity {input.entity_id[:200]}. Nearest: "
+                f"{'; '.join(map(_place, near)) or 'none'}. Give the id."
+            )
             # Names written by others are also read here.
             return replace(ToolResult.failure(words, "not_found"), tainted=await self.outside(near, context))
         relations = [RelationKind(input.relationship)] if input.relationship else []
@@ -263,14 +296,22 @@ class ExploreRelationships(RagTool):
             raise ToolError("There is no entity {id} that you may read.", code="not_found", id=input.entity_id[:200])
         shown = {each.id for each in await self.readable([each.entity for each in found.neighbours], context)}
         # A relation may pass through an unreadable entity, which is not named.
-        names = {each.entity.id: each.entity.qualified or each.entity.name for each in found.neighbours if each.entity.id in shown}
+        names = {
+            each.entity.id: each.entity.qualified or each.entity.name
+            for each in found.neighbours
+            if each.entity.id in shown
+        }
         names[found.start.id] = found.start.qualified or found.start.name
         rows = []
         for each in found.neighbours:
             if each.entity.id in shown:
                 by = f"{names.get(each.by.source, '?')} {each.by.kind.value} {names.get(each.by.target, '?')}"
-                rows.append(entity_fields(each.entity, depth=each.depth, by=by, confidence=round(each.by.confidence, 2)))
-        more = {"more": "There is more: ask for one relationship or direction, or a smaller depth."} if found.cut else {}
+                rows.append(
+                    entity_fields(each.entity, depth=each.depth, by=by, confidence=round(each.by.confidence, 2))
+                )
+        more = (
+            {"more": "There is more: ask for one relationship or direction, or a smaller depth."} if found.cut else {}
+        )
         home = [each for each in await self.visible(context) if each.id == found.start.project_id]
         return ToolResult(
             {
@@ -281,7 +322,9 @@ class ExploreRelationships(RagTool):
                 **more,
                 **self.where(home, context),
             },
-            tainted=await self.outside([found.start, *(each.entity for each in found.neighbours if each.entity.id in shown)], context),
+            tainted=await self.outside(
+                [found.start, *(each.entity for each in found.neighbours if each.entity.id in shown)], context
+            ),
         )
 
     async def _id(self, text: str, context: ToolContext) -> tuple[str, list[Entity]]:
@@ -305,7 +348,9 @@ class ExploreRelationships(RagTool):
 
 class BrainInput(Input):
     query: str = Field(min_length=1, max_length=1_000, description="What it does, in words, or names.")
-    projects: list[str] = Field(default=[], max_length=50, description="Only these, by name; all that are loaded without it.")
+    projects: list[str] = Field(
+        default=[], max_length=50, description="Only these, by name; all that are loaded without it."
+    )
     limit: int = Field(default=10, ge=1, le=MOST)
 
 

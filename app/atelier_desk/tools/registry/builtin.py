@@ -1,10 +1,12 @@
-"""The tools that come with Atelier: each declares itself, in a file of its own in one of the rooms of ``atelier_desk.tools``.
+"""The tools that come with Atelier: each declares itself, in a file of its own in one of the rooms of
+``atelier_desk.tools``.
 
     @builtin(order=130)
     class Compass(DescribedTool):
         ...
 
-Nothing else has to be told of it: it is registered, offered in the agent form, listed, approved and shown with what it says of itself.
+Nothing else has to be told of it: it is registered, offered in the agent form, listed, approved and shown with what it
+says of itself.
 """
 
 from __future__ import annotations
@@ -41,7 +43,10 @@ def builtin(*, order: int) -> Callable[[type[T]], type[T]]:
 
     def declare(cls: type[T]) -> type[T]:
         existing = _declared.get(cls.name)
-        if existing is not None and (existing[1].__module__, existing[1].__qualname__) != (cls.__module__, cls.__qualname__):
+        if existing is not None and (existing[1].__module__, existing[1].__qualname__) != (
+            cls.__module__,
+            cls.__qualname__,
+        ):
             raise ValueError(f"the tool {cls.name!r} is declared by {existing[1].__module__} already")
         _declared[cls.name] = (order, cls)
         return cls

@@ -17,7 +17,19 @@ from atelier_desk.domain.model_messages import ImagePart, ToolSpec
 from atelier_desk.domain.result_parts import PicturePart
 from atelier_desk.mcp import argument_coercion, definitions
 from atelier_desk.mcp.results import Answer
-from atelier_desk.tools.base import Call, Effect, Input, NewArtefact, Outcome, Risk, ServerAsks, Tool, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import (
+    Call,
+    Effect,
+    Input,
+    NewArtefact,
+    Outcome,
+    Risk,
+    ServerAsks,
+    Tool,
+    ToolCategory,
+    ToolContext,
+    ToolResult,
+)
 from atelier_desk.tools.definition.call_description import summary_of
 from atelier_desk.tools.registry.sections import of_server
 
@@ -28,7 +40,9 @@ _KNOWN = 8
 class Caller(Protocol):
     """Executes calls of servers."""
 
-    async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, object], context: ToolContext) -> Answer | ServerAsks:
+    async def call(
+        self, server: str, tool: str, digest: str, arguments: Mapping[str, object], context: ToolContext
+    ) -> Answer | ServerAsks:
         """Return the server's answer, or its requests; ``digest`` is of the definition that the call was approved for.
 
         Raises:
@@ -134,7 +148,9 @@ def outcome(answer: Answer, server: str) -> ToolResult:
     if answer.links:
         data["resources"] = list(answer.links)
     if answer.files:
-        data["files"] = [{"name": file.name, "media_type": file.media_type, "size": len(file.data)} for file in answer.files]
+        data["files"] = [
+            {"name": file.name, "media_type": file.media_type, "size": len(file.data)} for file in answer.files
+        ]
     if answer.pictures:
         data["pictures"] = len(answer.pictures)
     if answer.left_out:
@@ -146,7 +162,10 @@ def outcome(answer: Answer, server: str) -> ToolResult:
         return ToolResult.failure(
             answer.text or f"The tool of the MCP server {server} failed and said nothing of why.", "tool_failed", **rest
         )
-    pictures = (PicturePart(title=server, image=ImagePart(media_type=each.media_type, data=each.data)) for each in answer.pictures)
+    pictures = (
+        PicturePart(title=server, image=ImagePart(media_type=each.media_type, data=each.data))
+        for each in answer.pictures
+    )
     files = (NewArtefact(each.name, each.data, each.media_type) for each in answer.files)
     return ToolResult({"success": True, **data}, parts=(*pictures, *files))
 
@@ -158,7 +177,9 @@ def _input_of(name: str, schema: dict[str, Any]) -> type[Input]:
             known = list(schema["properties"])
             more = f" and {len(known) - _KNOWN} more" if len(known) > _KNOWN else ""
             required = ", ".join(map(str, schema.get("required") or ())) or "nothing"
-            raise ValueError(f"{problem}. It takes {', '.join(known[:_KNOWN]) or 'nothing'}{more}; required: {required}")
+            raise ValueError(
+                f"{problem}. It takes {', '.join(known[:_KNOWN]) or 'nothing'}{more}; required: {required}"
+            )
         return given
 
     # Check the whole object first, before pydantic.
@@ -172,7 +193,13 @@ def _without_nulls(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict
 
     def takes_null(property: object) -> bool:
         kind = property.get("type") if isinstance(property, dict) else None
-        return kind == "null" or (isinstance(kind, list) and "null" in kind) or (isinstance(property, dict) and kind is None)
+        return (
+            kind == "null"
+            or (isinstance(kind, list) and "null" in kind)
+            or (isinstance(property, dict) and kind is None)
+        )
 
     known = schema["properties"]
-    return {key: value for key, value in values.items() if value is not None or key not in known or takes_null(known[key])}
+    return {
+        key: value for key, value in values.items() if value is not None or key not in known or takes_null(known[key])
+    }

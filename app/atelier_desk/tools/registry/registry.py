@@ -30,7 +30,11 @@ log = logging.getLogger(__name__)
 
 Executor = Callable[[Mapping[str, object], ToolContext], Awaitable[Outcome]]
 
-_HEADINGS = {ToolCategory.COMMON: "Common Tools", ToolCategory.AGENT: "Agent Tools", ToolCategory.WORKFLOW: "Workflow Tools"}
+_HEADINGS = {
+    ToolCategory.COMMON: "Common Tools",
+    ToolCategory.AGENT: "Agent Tools",
+    ToolCategory.WORKFLOW: "Workflow Tools",
+}
 
 
 class PreparedCall(NamedTuple):
@@ -49,7 +53,9 @@ class ToolRegistry:
         max_result_chars: maximum characters of a result for the model.
     """
 
-    def __init__(self, *, max_result_chars: int = limits.RESULT_TO_MODEL, sections: SectionRegistry | None = None) -> None:
+    def __init__(
+        self, *, max_result_chars: int = limits.RESULT_TO_MODEL, sections: SectionRegistry | None = None
+    ) -> None:
         self._tools: dict[str, Tool] = {}
         self._definitions: dict[str, ToolSpec] = {}
         self._by_forms: dict[tuple[str, tuple[str, ...]], ToolSpec] = {}
@@ -152,7 +158,11 @@ class ToolRegistry:
         there = [section for section in (*sections, *map(of_server, servers)) if self.sections.has(section)]
         names = [*tools, *(tool.name for section in there for tool in self.get_tools_by_section(section))]
         found = ((name, self.get_tool(name)) for name in dict.fromkeys(names))
-        return [name for name, tool in found if tool is not None and (workspace or not tool.needs_workspace) and not tool.missing_setup()]
+        return [
+            name
+            for name, tool in found
+            if tool is not None and (workspace or not tool.needs_workspace) and not tool.missing_setup()
+        ]
 
     def get_definitions_by_names(self, names: Sequence[str], edit_forms: Sequence[str] | None = None) -> list[ToolSpec]:
         """Return definitions in the order of ``names``; unregistered names (a removed custom tool) are skipped.
@@ -175,8 +185,8 @@ class ToolRegistry:
         return closest(name, self.get_all_tool_names())
 
     def unknown(self, name: str, own: Sequence[str] | None = None) -> ToolResult:
-        """Return the error for an unregistered name, with the closest of ``own`` (names the run may call), or all if none
-        is close.
+        """Return the error for an unregistered name, with the closest of ``own`` (names the run may call), or all if
+        none is close.
 
         None uses every registered name.
         """
@@ -202,7 +212,10 @@ class ToolRegistry:
             return ToolResult.failure(NO_WORKSPACE, "no_workspace")
         near, hint = self._hint(name, own)
         if tool.section == PLANNING and max_depth is not None and depth >= max_depth:
-            why = f"You are at depth {depth} of at most {max_depth}, where no more agents can be started: {name} cannot be used here."
+            why = (
+                f"You are at depth {depth} of at most {max_depth}, where no more agents can be started: {name} "
+                f"cannot be used here."
+            )
             mine = ", ".join(own) or "none"
             return ToolResult.failure(f"{why} Do the work yourself, with your own tools: {mine}.", "depth")
         return ToolResult.failure(f"{name} is not available to you. {hint}", "not_enabled", closest=near)
@@ -211,7 +224,9 @@ class ToolRegistry:
         near = closest(name, own)
         reaching = [each for each in own if (tool := self._tools.get(each)) is not None and tool.reaches_sections]
         more = f" Tools of sections are reached with {' and '.join(reaching)}." if reaching else ""
-        return near, (f"Closest of your tools: {', '.join(near)}." if near else f"Your tools: {', '.join(own) or 'none'}.") + more
+        return near, (
+            f"Closest of your tools: {', '.join(near)}." if near else f"Your tools: {', '.join(own) or 'none'}."
+        ) + more
 
     def prepare(self, tool: Tool, args: Mapping[str, object]) -> PreparedCall:
         """Validate a call; its arguments are checked only here.
@@ -233,7 +248,9 @@ class ToolRegistry:
         except Exception as error:
             return _failed(tool, error)
 
-    def meant(self, name: str, args: Mapping[str, object], own: Sequence[str] | None = None) -> tuple[str, dict[str, object]] | ToolResult:
+    def meant(
+        self, name: str, args: Mapping[str, object], own: Sequence[str] | None = None
+    ) -> tuple[str, dict[str, object]] | ToolResult:
         """Return the tool and arguments that a call really means: the nested call, or its own.
 
         A ``ToolResult`` is the error for the model: invalid arguments, a tool that would call itself, or an unknown
@@ -249,7 +266,9 @@ class ToolRegistry:
         if meant is None:
             return name, dict(args)
         if meant[0] == name:
-            return ToolResult.failure(f"{name} cannot call itself. Give the name of the tool to run.", "invalid_arguments")
+            return ToolResult.failure(
+                f"{name} cannot call itself. Give the name of the tool to run.", "invalid_arguments"
+            )
         return meant if self.has(meant[0]) else self.unknown(meant[0], own)
 
     async def execute(self, name: str, args: Mapping[str, object], context: ToolContext) -> Outcome:
@@ -260,10 +279,15 @@ class ToolRegistry:
         tool = self._tools.get(name)
         refused = self.unknown(name, context.enabled_tools) if tool is None else self._refusal(tool, context)
         found = refused or self.prepared(name, args)
-        return self._finish(found, tool.rest_hint if tool else "") if isinstance(found, ToolResult) else await self.run(found, context)
+        return (
+            self._finish(found, tool.rest_hint if tool else "")
+            if isinstance(found, ToolResult)
+            else await self.run(found, context)
+        )
 
     async def run(self, call: PreparedCall, context: ToolContext) -> Outcome:
-        """Run a prepared call within its time limit and return a result within its size limits. Raises only cancellation.
+        """Run a prepared call within its time limit and return a result within its size limits. Raises only
+        cancellation.
 
         Errors become results for the model: those of ``refusal``, ``timeout``, the code of any ``AtelierError`` that
         the tool raised, or ``internal_error``, whose traceback is logged.
@@ -297,7 +321,10 @@ class ToolRegistry:
         definition = self.get_definition(tool.name) or tool.definition()
         parameters = listed(definition.parameters, choices=len(operations_of(tool.input)) > 1)
         return "\n".join(
-            [definition.description, *(["Parameters (* = required):", *(f"- {each}" for each in parameters)] * bool(parameters))]
+            [
+                definition.description,
+                *(["Parameters (* = required):", *(f"- {each}" for each in parameters)] * bool(parameters)),
+            ]
         )
 
     def _refusal(self, tool: Tool, context: ToolContext) -> ToolResult | None:
@@ -318,9 +345,14 @@ class ToolRegistry:
             return outcome
         except TimeoutError as error:
             if not limit.expired():
-                return ToolResult.failure(f"{tool.name}: the operation timed out ({error}). Try again or do without it.", "timeout")
+                return ToolResult.failure(
+                    f"{tool.name}: the operation timed out ({error}). Try again or do without it.", "timeout"
+                )
             return ToolResult.failure(
-                f"{tool.name} took longer than {seconds:g} seconds and was stopped. Ask for less at once, or go on without it.",
+                (
+                    f"{tool.name} took longer than {seconds:g} seconds and was stopped. Ask for less at once, or go on "
+                    f"without it."
+                ),
                 "timeout",
                 timeout_s=seconds,
             )
@@ -353,7 +385,8 @@ def _failed(tool: Tool, error: Exception) -> ToolResult:
         return ToolResult.failure(f"{tool.name}: {'; '.join(describe_errors(error.errors()))}.", "invalid_arguments")
     log.error("tool %s failed", tool.name, exc_info=error)
     return ToolResult.failure(
-        f"{tool.name} failed: {type(error).__name__}: {str(error)[:500]}. Try other arguments or go on without it.", "internal_error"
+        f"{tool.name} failed: {type(error).__name__}: {str(error)[:500]}. Try other arguments or go on without it.",
+        "internal_error",
     )
 
 

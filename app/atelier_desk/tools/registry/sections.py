@@ -1,4 +1,5 @@
-"""Sections: every tool but the control tools belongs to exactly one. A section may be known before any of its tools exists.
+"""Sections: every tool but the control tools belongs to exactly one. A section may be known before any of its tools
+exists.
 
 A section declares itself: a room of ``atelier_desk.tools`` (a folder, one file a tool) does so in its ``__init__``.
 
@@ -118,7 +119,9 @@ class SectionRegistry:
             NotFoundError: no such section; the message lists the known ones.
         """
         if section_id not in self._sections:
-            raise NotFoundError(N_("There is no tool section {name}. Known: {known}."), name=section_id, known=", ".join(self._sections))
+            raise NotFoundError(
+                N_("There is no tool section {name}. Known: {known}."), name=section_id, known=", ".join(self._sections)
+            )
         return self._sections[section_id]
 
     def has(self, section_id: str) -> bool:
@@ -161,5 +164,11 @@ section(
     description=N_("Create, load, ingest and switch projects"),
     kind=ApprovalKind.DB_OP,
 )
-section(KNOWLEDGE, order=90, name=N_("Knowledge"), description=N_("Query and search the knowledge graph"), kind=ApprovalKind.DB_OP)
+section(
+    KNOWLEDGE,
+    order=90,
+    name=N_("Knowledge"),
+    description=N_("Query and search the knowledge graph"),
+    kind=ApprovalKind.DB_OP,
+)
 section(CUSTOM, order=1000, name=N_("Your own tools"), description=N_("Tools from the tools folder"))

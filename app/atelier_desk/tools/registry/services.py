@@ -41,7 +41,8 @@ class QuestionGate(Protocol):
     """Decides whether a question may be asked now."""
 
     async def refusal(self, workflow_id: str) -> str | None:
-        """Return why not (queue full, user unresponsive), in words for the model, or None if the question may be asked."""
+        """Return why not (queue full, user unresponsive), in words for the model, or None if the question may be
+        asked."""
         ...
 
 
@@ -117,7 +118,13 @@ class Projects(Protocol):
     ) -> tuple[builtins.list[Entity], int]: ...
 
     async def find(
-        self, query: str, *, project_ids: Sequence[str] = (), kinds: Sequence[EntityKind] = (), limit: int = 20, threshold: float = 0.0
+        self,
+        query: str,
+        *,
+        project_ids: Sequence[str] = (),
+        kinds: Sequence[EntityKind] = (),
+        limit: int = 20,
+        threshold: float = 0.0,
     ) -> builtins.list[ProjectHit]: ...
 
     async def explore(

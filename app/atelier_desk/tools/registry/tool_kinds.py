@@ -5,7 +5,16 @@ from __future__ import annotations
 from atelier_desk.tools.registry.sections import PAGE_READER
 
 NAMES_ONLY = frozenset(
-    {"create_directory", "delete_path", "file_exists", "get_file_info", "git_status", "glob_files", "list_directory", "list_images"}
+    {
+        "create_directory",
+        "delete_path",
+        "file_exists",
+        "get_file_info",
+        "git_status",
+        "glob_files",
+        "list_directory",
+        "list_images",
+    }
 )
 """They reveal only names, not file contents."""
 CHECKED_LATER = frozenset({"search_files"})

@@ -31,7 +31,9 @@ class _OfCommands(DescribedTool):
 
     def network(self, command_id: str) -> bool:
         """Whether input to the command may leave the machine."""
-        command = next((each for each in command_start.commands_of(self.services).of("") if each.id == command_id), None)
+        command = next(
+            (each for each in command_start.commands_of(self.services).of("") if each.id == command_id), None
+        )
         return command is not None and (command.process.order.sandbox or {}).get("kind") not in ("reading", "workspace")
 
     def found(self, command_id: str, context: ToolContext) -> KeptOutput:
@@ -41,7 +43,11 @@ class _OfCommands(DescribedTool):
         if command is None:
             known = ", ".join(each.id for each in commands.of(context.workflow_id)) or "none"
             raise ToolError(
-                f"There is no command {command_id!r}. Known: {known}. Commands end with the program; start it again if need be.",
+                (
+                    f"There is no command {command_id!r}. Known: {known}. Commands end with the program; start it "
+                    f"again "
+                    f"if need be."
+                ),
                 code="not_found",
             )
         return command
@@ -67,7 +73,9 @@ class ListCommands(_OfCommands):
     )
 
     async def run(self, input: ListInput, context: ToolContext) -> ToolResult:
-        return ToolResult.ok(commands=[_row(each) for each in command_start.commands_of(self.services).of(context.workflow_id)])
+        return ToolResult.ok(
+            commands=[_row(each) for each in command_start.commands_of(self.services).of(context.workflow_id)]
+        )
 
 
 def _row(kept: KeptOutput) -> dict[str, Any]:
@@ -84,9 +92,14 @@ def _row(kept: KeptOutput) -> dict[str, Any]:
 
 class OutputInput(Input):
     command_id: CommandId
-    offset: int | None = Field(default=None, ge=0, description="Byte to read from; where you stopped reading, when left out.")
+    offset: int | None = Field(
+        default=None, ge=0, description="Byte to read from; where you stopped reading, when left out."
+    )
     wait_ms: int = Field(
-        default=0, ge=0, le=limits.COMMAND_WAIT_MS, description="Milliseconds to wait for more output when there is none, or for its end."
+        default=0,
+        ge=0,
+        le=limits.COMMAND_WAIT_MS,
+        description="Milliseconds to wait for more output when there is none, or for its end.",
     )
 
 
@@ -155,7 +168,9 @@ class CommandInput(_OfCommands):
     def describe(self, input: InputInput) -> Call:
         # Network access was approved for the started command, not for everything written to it later.
         said = super().describe(input)
-        command = next((each for each in command_start.commands_of(self.services).of("") if each.id == input.command_id), None)
+        command = next(
+            (each for each in command_start.commands_of(self.services).of("") if each.id == input.command_id), None
+        )
         if command is not None and command.process.order.sandbox is None:
             # Writing to an unsandboxed shell runs commands without a sandbox.
             said = replace(said, subjects=said.subjects.model_copy(update={"sandbox": "none"}))
@@ -166,7 +181,9 @@ class CommandInput(_OfCommands):
         try:
             await command.process.write(input.text, close=input.close)
         except (BrokenPipeError, ConnectionResetError):
-            raise ToolError(f"{command.id} takes no input: it is over, closed its input, or was not started in the background.") from None
+            raise ToolError(
+                f"{command.id} takes no input: it is over, closed its input, or was not started in the background."
+            ) from None
         return ToolResult.ok(command_id=command.id, running=command.process.running)
 
 

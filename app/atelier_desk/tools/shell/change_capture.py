@@ -45,16 +45,30 @@ class CapturedChanges:
         parts, lost = self.changed.parts, self.changed.lost
         said = held_file_results.of_protected(self.settled, self.guarded, result)
         if parts:
-            said |= {"changed_files": [f"{part.action} {part.path}" for part in parts[:_NAMED]], "changed_total": len(parts)}
+            said |= {
+                "changed_files": [f"{part.action} {part.path}" for part in parts[:_NAMED]],
+                "changed_total": len(parts),
+            }
         if lost:
             said["not_undoable"] = list(lost[:_NAMED])
         if self.changed.gone:
             said["folders_gone"] = list(self.changed.gone)
-            said["folders_note"] = "These folders of the workspace are not there any more, so nothing in them can be undone. Tell the user."
+            said["folders_note"] = (
+                "These folders of the workspace are not there any more, so nothing in them can be undone. Tell the "
+                "user."
+            )
         if self.changed.partly:
-            said["changes_note"] = "The workspace is too large to be looked at whole: more files may have changed, and cannot be undone."
-        held = tuple(HeldPart(id=each.id, path=each.path, replaces=bool(each.replaces)) for each in self.settled.held[:_NAMED])
-        return replace(result, data={**result.data, **said}, parts=(*result.parts, *parts[:_NAMED], *held)) if said else result
+            said["changes_note"] = (
+                "The workspace is too large to be looked at whole: more files may have changed, and cannot be undone."
+            )
+        held = tuple(
+            HeldPart(id=each.id, path=each.path, replaces=bool(each.replaces)) for each in self.settled.held[:_NAMED]
+        )
+        return (
+            replace(result, data={**result.data, **said}, parts=(*result.parts, *parts[:_NAMED], *held))
+            if said
+            else result
+        )
 
 
 async def protecting(
@@ -70,7 +84,12 @@ async def protecting(
 
 
 def _protecting(
-    services: ToolServices, allowed: ProtectedTargets | None, place: CommandPlace, judgement: Judgement, cwd: str, box: str
+    services: ToolServices,
+    allowed: ProtectedTargets | None,
+    place: CommandPlace,
+    judgement: Judgement,
+    cwd: str,
+    box: str,
 ) -> ProtectedFiles:
     if services.files is not None:
         settle_all(services.files)  # changes of other running programs must not be attributed to this one
@@ -82,12 +101,19 @@ def _protecting(
 
 
 def author_of(context: ToolContext) -> Author:
-    return Author(context.workflow_id, context.run_id, context.call_id, context.agent_name or context.agent_id, command=True)
+    return Author(
+        context.workflow_id, context.run_id, context.call_id, context.agent_name or context.agent_id, command=True
+    )
 
 
 @asynccontextmanager
 async def capturing(
-    services: ToolServices, context: ToolContext, place: CommandPlace, *, writes: bool, protected: ProtectedFiles | None = None
+    services: ToolServices,
+    context: ToolContext,
+    place: CommandPlace,
+    *,
+    writes: bool,
+    protected: ProtectedFiles | None = None,
 ) -> AsyncIterator[CapturedChanges]:
     """Enclose a command and record its changes however it ends. ``writes``: whether it may change files at all."""
     made = CapturedChanges()
@@ -111,7 +137,9 @@ async def capturing(
             made.settled = replace(made.settled, held=(*made.settled.held, *held))
         changed = before.compare(author_of(context))
         marks.end(command, _written(changed, place.root))
-        made.changed = replace(changed, parts=tuple(_without_denied_text(each, context, place) for each in changed.parts))
+        made.changed = replace(
+            changed, parts=tuple(_without_denied_text(each, context, place) for each in changed.parts)
+        )
 
     try:
         yield made
@@ -160,7 +188,9 @@ def watch(services: ToolServices, context: ToolContext, kept: KeptOutput, protec
     commands_of(services).afterwards(kept, over)
 
 
-async def in_background(services: ToolServices, context: ToolContext, place: CommandPlace, start: Awaitable[KeptOutput]) -> KeptOutput:
+async def in_background(
+    services: ToolServices, context: ToolContext, place: CommandPlace, start: Awaitable[KeptOutput]
+) -> KeptOutput:
     """Start a background command. Its folders are marked as a whole until it ends, then the files it wrote."""
     if services.files is None or not context.tainted:
         return await start

@@ -39,8 +39,8 @@ export fc fg getopts hash help history jobs let local logout mapfile popd pushd 
 shopt source suspend times trap type typeset ulimit umask unalias unset wait
 """
 BUILT_IN = frozenset(_WORDS.split())
-"""Words executed by the shell itself, which must stay words (bash(1), "SHELL BUILTIN COMMANDS", except those that are also
-programs, like ``echo`` and ``test``).
+"""Words executed by the shell itself, which must stay words (bash(1), "SHELL BUILTIN COMMANDS", except those that are
+also programs, like ``echo`` and ``test``).
 
 Every other program is named by its file.
 """
@@ -75,9 +75,14 @@ def where(context: ToolContext, folder: str = "") -> CommandPlace:
         raise ToolError(f"The workspace folder {root} is not there any more. Tell the user.", code="no_workspace")
     wanted = root / folder
     if not link_resolution.inside(wanted, root):
-        raise ToolError(f"cwd {folder!r} is outside of the workspace. Give a folder in it, relative to {root}.", code="outside")
+        raise ToolError(
+            f"cwd {folder!r} is outside of the workspace. Give a folder in it, relative to {root}.", code="outside"
+        )
     if not wanted.is_dir():
-        raise ToolError(f"cwd {folder!r} is not a folder of the workspace. Leave it out to run in the workspace itself.", code="not_found")
+        raise ToolError(
+            f"cwd {folder!r} is not a folder of the workspace. Leave it out to run in the workspace itself.",
+            code="not_found",
+        )
     return CommandPlace(root, wanted, context.roots or (root,), folders_of(context.skills), context.settings_allowed)
 
 
@@ -128,7 +133,11 @@ def boxed(
     if box is None:
         return order
     # It cannot write to its usual home folders, nor read settings with tokens.
-    own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "cache/npm")}
+    own = {
+        "TMPDIR": str(temporary),
+        "XDG_CACHE_HOME": str(temporary / "cache"),
+        "npm_config_cache": str(temporary / "cache/npm"),
+    }
     own |= {"COMPOSER_HOME": str(temporary / "composer"), "POETRY_CONFIG_DIR": str(temporary / "poetry")}
     own |= dict.fromkeys(("npm_config_userconfig", "BUNDLE_USER_CONFIG"), os.devnull)
     # A user namespace has only one user: fakeroot must not try to change owners.
@@ -149,7 +158,9 @@ def named(judgement: Judgement, place: CommandPlace) -> tuple[Path, ...] | None:
     if judgement.kind is not Does.READS or "git" in programs or not all(sandbox.is_of_system(file) for file in found):
         return None
     # A pattern of names refers to files in its leading folder.
-    starts = (file.name[: file.first_glob].rpartition("/")[:2] if file.globs else (file.name, "") for file in judgement.files)
+    starts = (
+        file.name[: file.first_glob].rpartition("/")[:2] if file.globs else (file.name, "") for file in judgement.files
+    )
     return tuple(place.folder / (before or slash) for before, slash in starts)
 
 
@@ -171,7 +182,12 @@ def kind_of(wanted: Kind, *, safe: bool) -> Kind:
 
 
 async def order_of(
-    judgement: Judgement, place: CommandPlace, *, data: Sequence[Path] = (), interactive: bool = False, context: ToolContext | None = None
+    judgement: Judgement,
+    place: CommandPlace,
+    *,
+    data: Sequence[Path] = (),
+    interactive: bool = False,
+    context: ToolContext | None = None,
 ) -> Order:
     """Return the order to start a line, unsandboxed unless it only reads; raises ``ToolError``.
 
@@ -185,7 +201,11 @@ async def order_of(
         away = link_resolution.outside(judgement.files, place.root, place.folder)
         if away:
             raise ToolError(
-                f"{away} leads out of the workspace through a link. Name the file it leads to, so that the user is asked.", code="outside"
+                (
+                    f"{away} leads out of the workspace through a link. Name the file it leads to, so that the user is "
+                    f"asked."
+                ),
+                code="outside",
             )
     line = judgement.line
     if line is None:
@@ -207,7 +227,9 @@ async def order_of(
             names, reads = await _settings(file, place, judged.folder)
             asked = git.hardened((file, *command.arguments[1:]), names)
             if context is not None and context.denied:
-                asked = await in_tool_thread(context.denied.git, asked, command.arguments[1:], place.folder / judged.folder)
+                asked = await in_tool_thread(
+                    context.denied.git, asked, command.arguments[1:], place.folder / judged.folder
+                )
             words = _words(asked, command)
             shown += reads
         found.append(replace(command, words=words))
@@ -237,9 +259,16 @@ def _words(arguments: tuple[str, ...], command: Simple) -> tuple[ShellWord, ...]
 
 def _not_found(name: str, place: CommandPlace, *, safe: bool) -> ToolError:
     if safe and environment.program(name, place.folder, place.root):
-        return ToolError(f"{name} is not in the system's folders, so it is not run without asking. Use another tool.", code="not_found")
+        return ToolError(
+            f"{name} is not in the system's folders, so it is not run without asking. Use another tool.",
+            code="not_found",
+        )
     return ToolError(
-        f"There is no program {name!r} outside of the workspace. One inside is named by its path, for example ./{name}.", code="not_found"
+        (
+            f"There is no program {name!r} outside of the workspace. One inside is named by its path, for example "
+            f"./{name}."
+        ),
+        code="not_found",
     )
 
 
@@ -259,9 +288,13 @@ def _environment(place: CommandPlace, *, safe: bool, reads_git: bool) -> dict[st
 
 
 def _in_shell(text: str, place: CommandPlace, *, safe: bool, reads_git: bool) -> Order:
-    shell = environment.program("bash", place.folder, place.root, system=True) or environment.program("bash", place.folder, place.root)
+    shell = environment.program("bash", place.folder, place.root, system=True) or environment.program(
+        "bash", place.folder, place.root
+    )
     if not shell:
-        raise ToolError("This machine has no bash: run one command at a time, without pipes and redirections.", code="no_shell")
+        raise ToolError(
+            "This machine has no bash: run one command at a time, without pipes and redirections.", code="no_shell"
+        )
     arguments = ("bash", "--noprofile", "--norc", "-c", text)
     return Order(shell, arguments, place.folder, _environment(place, safe=safe, reads_git=reads_git))
 
@@ -275,21 +308,31 @@ async def _settings(file: str, place: CommandPlace, folder: str) -> tuple[tuple[
     found = await in_tool_thread(repository.inspect, file, place.folder / folder, place.roots)
     if found.rule and not place.settings_allowed(found.rule):
         raise ToolError(
-            f"git is not run here: settings of the repository may run programs or use files elsewhere ({found.about}), and the user has "
+            f"git is not run here: settings of the repository may run programs or use files elsewhere "
+            f"({found.about}), and the user has "
             "not allowed them as they are now. Go on without git here, or tell the user.",
             code="unsafe_repository",
         )
     return found.settings, found.reads
 
 
-async def start(services: ToolServices, context: ToolContext, order: Order, line: str, *, background: bool = False) -> KeptOutput:
+async def start(
+    services: ToolServices, context: ToolContext, order: Order, line: str, *, background: bool = False
+) -> KeptOutput:
     """Start a command; raises ``ToolError``."""
     try:
         return await commands_of(services).start(
-            order, line=line, workflow_id=context.workflow_id, run_id=context.run_id, call_id=context.call_id, background=background
+            order,
+            line=line,
+            workflow_id=context.workflow_id,
+            run_id=context.run_id,
+            call_id=context.call_id,
+            background=background,
         )
     except TooManyError:
-        raise ToolError("Too many commands run in the background. Stop one with command_stop; list_commands shows them.") from None
+        raise ToolError(
+            "Too many commands run in the background. Stop one with command_stop; list_commands shows them."
+        ) from None
     except OSError as error:
         raise ToolError(f"The command cannot be started: {error.strerror or error}.", code="not_started") from error
 
@@ -315,18 +358,27 @@ async def until_end(kept: KeptOutput, context: ToolContext, timeout_s: float) ->
 
 
 ENDED_BY: dict[str, Callable[[KeptOutput], str]] = {
-    "timeout": lambda kept: f"It was ended after {kept.process.duration_s:.0f} seconds. Give a longer timeout_ms, or background: true.",
-    "processes": lambda kept: "It was ended: it started more than " + f"{kept.process.order.limits.processes} processes.",
-    "memory": lambda kept: "It was ended: it needed more than " + f"{kept.process.order.limits.memory // 2**20} MB of memory.",
+    "timeout": lambda kept: (
+        f"It was ended after {kept.process.duration_s:.0f} seconds. Give a longer timeout_ms, or background: true."
+    ),
+    "processes": lambda kept: (
+        "It was ended: it started more than " + f"{kept.process.order.limits.processes} processes."
+    ),
+    "memory": lambda kept: (
+        "It was ended: it needed more than " + f"{kept.process.order.limits.memory // 2**20} MB of memory."
+    ),
     "disk": lambda kept: (
-        "It was ended: while it ran, a disk fell below 1 GB or a tenth of its size: " + f"{', '.join(kept.process.low_disks)}. "
+        "It was ended: while it ran, a disk fell below 1 GB or a tenth of its size: "
+        + f"{', '.join(kept.process.low_disks)}. "
         "Write less, or delete what is not needed, before you run it again; tell the user if other files fill the disk."
     ),
     "unknown": lambda kept: (
-        "It was ended: the system no longer tells which processes it started. Run it again; if that happens each time, tell the user."
+        "It was ended: the system no longer tells which processes it started. Run it again; if that happens each "
+        "time, tell the user."
     ),
     "repositories": lambda kept: (
-        "It was ended: it changed hooks and settings of git again and again, and each time they were put back, or it made so many files "
+        "It was ended: it changed hooks and settings of git again and again, and each time they were put back, or it "
+        "made so many files "
         "that they can no longer be watched. Tell the user; what it made for git to run is held and waits for them."
     ),
     "output": lambda kept: "It was ended: it printed more than " + f"{kept.process.order.limits.output // 2**20} MB.",
@@ -357,9 +409,14 @@ def facts(kept: KeptOutput) -> dict[str, Any]:
         shown.text, process.order.sandbox
     )
     if process.low_disks:
-        said["low_disk"] = f"Less than 1 GB or a tenth of the disk is free at: {', '.join(process.low_disks)}. Write little there."
+        said["low_disk"] = (
+            f"Less than 1 GB or a tenth of the disk is free at: {', '.join(process.low_disks)}. Write little there."
+        )
     if process.ended_others:
-        said["ended"] = "What it started with & still ran and was ended with it. Start it alone, in the background, to keep it running."
+        said["ended"] = (
+            "What it started with & still ran and was ended with it. Start it alone, in the background, to keep it "
+            "running."
+        )
     if process.left:
         said["left"] = "Something that it started could not be ended. Tell the user."
     if not shown.complete:
@@ -378,8 +435,14 @@ def result(kept: KeptOutput) -> ToolResult:
     said = facts(kept)
     title, shown = TITLES[said["sandbox"]], kept.process.output.shown()
     text, in_colour = shown.text.rstrip("\n"), shown.coloured.rstrip("\n")
-    part = TextPart(title=title, text=in_colour, language="ansi") if "\x1b[" in in_colour else TextPart(title=title, text=text)
-    return replace(_ended(kept, said), parts=(*((part,) if text else ()), *held_file_results.parts(kept.process.guarded)))
+    part = (
+        TextPart(title=title, text=in_colour, language="ansi")
+        if "\x1b[" in in_colour
+        else TextPart(title=title, text=text)
+    )
+    return replace(
+        _ended(kept, said), parts=(*((part,) if text else ()), *held_file_results.parts(kept.process.guarded))
+    )
 
 
 TITLES = {

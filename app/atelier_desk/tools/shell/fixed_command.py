@@ -23,7 +23,13 @@ class FixedCommand(DescribedTool):
     changes = "file"
 
     async def perform(
-        self, program: str, arguments: tuple[str, ...], context: ToolContext, timeout_s: float, *, box: Kind = "workspace"
+        self,
+        program: str,
+        arguments: tuple[str, ...],
+        context: ToolContext,
+        timeout_s: float,
+        *,
+        box: Kind = "workspace",
     ) -> ToolResult:
         """Run a program from outside the workspace in the workspace folder; raises ``ToolError``."""
         place = command_start.where(context)
@@ -32,10 +38,16 @@ class FixedCommand(DescribedTool):
             raise command_start.not_found(program)
         order = Order(file, (program, *arguments), place.folder, command_start.environment_of(place))
         kept_from = await command_start.hidden(context, None)
-        protected = await change_capture.protecting(self.services, context, place, judge(shlex.join((program, *arguments))), box=box)
+        protected = await change_capture.protecting(
+            self.services, context, place, judge(shlex.join((program, *arguments))), box=box
+        )
         commands = command_start.commands_of(self.services)
-        order = command_start.boxed(order, box, place, commands, context.workflow_id, kept_from, read_only=protected.read_only)
+        order = command_start.boxed(
+            order, box, place, commands, context.workflow_id, kept_from, read_only=protected.read_only
+        )
         async with change_capture.capturing(self.services, context, place, writes=True, protected=protected) as changes:
-            changes.command = command = await command_start.start(self.services, context, order, " ".join((program, *arguments)))
+            changes.command = command = await command_start.start(
+                self.services, context, order, " ".join((program, *arguments))
+            )
             await command_start.until_end(command, context, timeout_s)
         return changes.into(command_start.explained(command_start.result(command), kept_from))

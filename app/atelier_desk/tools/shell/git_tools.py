@@ -36,7 +36,9 @@ class _Git(DescribedTool):
         place = command_start.where(context)
         judgement = judge(shlex.join(("git", *arguments)))
         if not judgement.safe:
-            raise ToolError(f"git cannot be asked that: {arguments[-1]!r} is no path below the workspace.", code="outside")
+            raise ToolError(
+                f"git cannot be asked that: {arguments[-1]!r} is no path below the workspace.", code="outside"
+            )
         order = await command_start.order_of(judgement, place, data=self.services.hidden, context=context)
         command = await command_start.start(self.services, context, order, judgement.text)
         await command_start.until_end(command, context, _TIMEOUT_S)
@@ -67,7 +69,9 @@ class GitStatus(_Git):
         command = await self.ask(context, "status", "--porcelain=v1", "--branch", "-z", "--untracked-files=all")
         if command.process.status != 0 or command.process.ended_by:
             return command_start.result(command)
-        return ToolResult.ok(**_status([readable_name(os.fsdecode(each)) for each in command.process.output.raw(0, _MOST).split(b"\0")]))
+        return ToolResult.ok(
+            **_status([readable_name(os.fsdecode(each)) for each in command.process.output.raw(0, _MOST).split(b"\0")])
+        )
 
 
 _MOST = 1024 * 1024
@@ -85,7 +89,12 @@ def _status(records: list[str]) -> dict[str, object]:
             branch = record[3:]
             continue
         state, path = record[:2], record[3:]
-        file = {"path": path, "staged": state[0].strip(" ?"), "unstaged": state[1].strip(" ?"), "untracked": state == "??"}
+        file = {
+            "path": path,
+            "staged": state[0].strip(" ?"),
+            "unstaged": state[1].strip(" ?"),
+            "untracked": state == "??",
+        }
         if state[0] in "RC" and waiting:
             file["from"] = waiting.pop()
         files.append(file)
@@ -121,22 +130,35 @@ class GitDiff(_Git):
         when="you want to see or check what was changed.",
         when_not="you only want the names: use git_status.",
         example={"file": "src/app.py"},
-        limits=("submodules are left out", "nothing a repository names is run: filters, text conversions and other diff programs are off"),
+        limits=(
+            "submodules are left out",
+            "nothing a repository names is run: filters, text conversions and other diff programs are off",
+        ),
     )
 
     async def run(self, input: DiffInput, context: ToolContext) -> ToolResult:
         if not is_storable_name(name_on_disk(input.file)):
-            words = "The name of {file} is not UTF-8, so git cannot be asked for it alone. Name its folder, or leave file out."
+            words = (
+                "The name of {file} is not UTF-8, so git cannot be asked for it alone. Name its folder, or leave "
+                "file out."
+            )
             raise ToolError(words, code="bad_path", file=input.file)
         staged = ("--cached",) if input.staged else ()
         command = await self.ask(context, "diff", "--no-color", *staged, "--", *((input.file,) if input.file else ()))
         given = command_start.result(command)
-        if not input.file or command.process.status != 0 or command.process.output.size or (self._there(input.file, context)):
+        if (
+            not input.file
+            or command.process.status != 0
+            or command.process.output.size
+            or (self._there(input.file, context))
+        ):
             return given
         known = await self.ask(context, "ls-files", "--", input.file)
         if known.process.status == 0 and known.process.output.size:
             return given
-        raise ToolError("{file} is not in the folder and not known to git: see git_status.", code="not_found", file=input.file)
+        raise ToolError(
+            "{file} is not in the folder and not known to git: see git_status.", code="not_found", file=input.file
+        )
 
     @staticmethod
     def _there(file: str, context: ToolContext) -> bool:

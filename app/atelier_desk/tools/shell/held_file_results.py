@@ -15,12 +15,17 @@ from atelier_desk.workspace.processes.process import Guarded
 _NAMED = 20
 """Maximum names of one kind in a result."""
 _NOTES = {
-    "put_back": "It changed what git runs outside the sandbox; that is as it was before. A change of git's settings that is needed is "
+    "put_back": "It changed what git runs outside the sandbox; that is as it was before. A change of git's settings "
+    "that is needed is "
     "a command of its own (git config, git remote, git branch -u, git submodule): the user is asked, and it stays.",
-    "held": "What it left that git would run outside the sandbox is held out of reach and waits for the user. Tell them if it is needed; "
+    "held": "What it left that git would run outside the sandbox is held out of reach and waits for the user. "
+    "Tell them if it is needed; "
     "do not make it again.",
     "gone": "It deleted or replaced what belongs to a repository, and that cannot be restored. Tell the user.",
-    "not_restored": "Some of what git runs could not be restored. Tell the user not to use git in this folder before they looked at it.",
+    "not_restored": (
+        "Some of what git runs could not be restored. Tell the user not to use git in this folder before they "
+        "looked at it."
+    ),
 }
 _TITLES = (
     ("not_restored", N_("Not restored: check these before you use git here")),
@@ -29,15 +34,21 @@ _TITLES = (
     ("put_back", N_("Restored: git would have run it outside the sandbox")),
 )
 _PROTECTED_NOTES = {
-    "held": "These files are obeyed by agents or run by programs, so they were moved out of the workspace until the user keeps them. "
+    "held": "These files are obeyed by agents or run by programs, so they were moved out of the workspace until "
+    "the user keeps them. "
     "Tell the user; to write one yourself, use write_file: the user is asked.",
-    "restored": "These protected files were changed without a question: they are as they were, the new versions are held.",
+    "restored": (
+        "These protected files were changed without a question: they are as they were, the new versions are held."
+    ),
     "not_restored": "These protected files were changed, and could not be put back. Tell the user.",
 }
 _READ_ONLY_ERRORS = ("Read-only file system", "EROFS", "Device or resource busy", "EBUSY", "Operation not permitted")
 """Messages of programs about read-only files (Linux, node, macOS)."""
 _READ_ONLY_NAMED = 5
-UNCHECKED = "What the command left in repositories was not checked, because its launcher was killed. Tell the user to look at .git."
+UNCHECKED = (
+    "What the command left in repositories was not checked, because its launcher was killed. Tell the user to look "
+    "at .git."
+)
 
 
 _OF_GIT = re.compile(rf"^.*\.git(?:modules)?\b.*(?:{'|'.join(_READ_ONLY_ERRORS)})", re.MULTILINE)
@@ -53,15 +64,20 @@ def git_read_only(output: str, box: Mapping[str, Any] | None) -> dict[str, str]:
     if not fixed or not _OF_GIT.search(output):
         return {}
     return {
-        "git_read_only": "It could not change .git/config, .git/hooks or the place of .git: they are read-only for programs here, also for "
-        "scripts that it calls (as npm's prepare). To change git's settings, run that git command (git config KEY VALUE, git remote, "
-        "git branch -u, git submodule) as a command of its own: the user is asked, and then it may. Write a hook with write_file. To "
+        "git_read_only": "It could not change .git/config, .git/hooks or the place of .git: they are read-only for "
+        "programs "
+        "here, also for "
+        "scripts that it calls (as npm's prepare). To change git's settings, run that git command (git config KEY "
+        "VALUE, git remote, "
+        "git branch -u, git submodule) as a command of its own: the user is asked, and then it may. Write a hook "
+        "with write_file. To "
         "install packages meanwhile, leave their scripts out (npm install --ignore-scripts)."
     }
 
 
 _NO_NETWORK = re.compile(
-    r"Could not resolve host|Temporary failure in name resolution|Name or service not known|Network is unreachable|ENETUNREACH|ENOTFOUND"
+    r"Could not resolve host|Temporary failure in name resolution|Name or service not known|Network is "
+    r"unreachable|ENETUNREACH|ENOTFOUND"
     r"|EAI_AGAIN|getaddrinfo|nodename nor servname|No address associated with hostname|failed to lookup address",
     re.IGNORECASE,
 )
@@ -72,7 +88,10 @@ def no_network(output: str, box: Mapping[str, object] | None) -> dict[str, str]:
     """Tell the model that a command had no network, if its output shows that it needed it. ``box``: its sandbox."""
     if box is None or box.get("kind") == "network" or not _NO_NETWORK.search(output):
         return {}
-    return {"no_network": 'It ran without the network. If it needs it, call it again with sandbox "network": the user is asked.'}
+    return {
+        "no_network": "It ran without the network. If it needs it, "
+        'call it again with sandbox "network": the user is asked.'
+    }
 
 
 def of_repositories(guarded: Guarded) -> dict[str, object]:
@@ -91,9 +110,18 @@ def parts(guarded: Guarded) -> tuple[TextPart, ...]:
     """Return the card parts for held files."""
     found: list[TextPart] = []
     if guarded.unchecked:
-        found.append(TextPart(title=N_("Not checked, because the launcher was killed: check this before you use git here"), text=".git"))
+        found.append(
+            TextPart(
+                title=N_("Not checked, because the launcher was killed: check this before you use git here"),
+                text=".git",
+            )
+        )
     for name, title in _TITLES:
-        names = [f"{each['path']}\n    {each['file']}" for each in guarded.held] if name == "held" else _names(guarded, name)
+        names = (
+            [f"{each['path']}\n    {each['file']}" for each in guarded.held]
+            if name == "held"
+            else _names(guarded, name)
+        )
         if names:
             found.append(TextPart(title=title, text="\n".join(names[:_NAMED])))
     return tuple(found)
@@ -112,10 +140,16 @@ def of_protected(settled: Settled, guarded: Sequence[str], result: ToolResult) -
             said |= {name: [*before, *found[:_NAMED]], f"{name}_note": _PROTECTED_NOTES[name]}
     if settled.partly:
         said["protected_note"] = "The workspace is too large to look everywhere for protected files. Tell the user."
-    if guarded and not result.success and any(words in str(result.data.get("output", "")) for words in _READ_ONLY_ERRORS):
+    if (
+        guarded
+        and not result.success
+        and any(words in str(result.data.get("output", "")) for words in _READ_ONLY_ERRORS)
+    ):
         more = f" and {len(guarded) - _READ_ONLY_NAMED} others" if len(guarded) > _READ_ONLY_NAMED else ""
         listed = f"{', '.join(guarded[:_READ_ONLY_NAMED])}{more}"
-        said["read_only"] = f"Read-only for programs here: {listed}. To change one, use edit_file or write_file: the user is asked."
+        said["read_only"] = (
+            f"Read-only for programs here: {listed}. To change one, use edit_file or write_file: the user is asked."
+        )
     return said
 
 

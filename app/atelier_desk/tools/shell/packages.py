@@ -78,12 +78,18 @@ class RunNpmScript(FixedCommand):
         found = await in_tool_thread(manifest, root, "package.json", context.may_disclose)
         if found is None or not isinstance(listed := found.get("scripts", {}), dict):
             raise ToolError(
-                "The package.json of the workspace cannot be read: it is no JSON object, a link to elsewhere, or a rule denies it.",
+                (
+                    "The package.json of the workspace cannot be read: it is no JSON object, a link to elsewhere, or a "
+                    "rule denies it."
+                ),
                 code="invalid",
             )
         scripts = [str(name) for name in listed]
         if input.script not in scripts:
-            raise ToolError(f"package.json has no script {input.script!r}. It has: {', '.join(scripts) or 'none'}.", code="not_found")
+            raise ToolError(
+                f"package.json has no script {input.script!r}. It has: {', '.join(scripts) or 'none'}.",
+                code="not_found",
+            )
         words = ("run", "--silent", input.script, *(("--", *input.args) if input.args else ()))
         return await self.perform("npm", words, context, _SCRIPT_S)
 
@@ -96,7 +102,9 @@ _REGISTRY = {"npm": "registry.npmjs.org", "pip": "pypi.org", "uv": "pypi.org"}
 
 
 class InstallInput(Input):
-    package_name: str = Field(min_length=1, max_length=214, description="Name in the registry, with a version if need be.")
+    package_name: str = Field(
+        min_length=1, max_length=214, description="Name in the registry, with a version if need be."
+    )
     manager: Literal["npm", "pip", "uv"] = Field(default="npm", description="Who installs it.")
     dev: bool = Field(default=False, description="For development only (npm and uv).")
 
@@ -119,7 +127,10 @@ class InstallPackage(FixedCommand):
         when="the project needs a package that is not installed.",
         when_not="all packages of the project are to be installed: use run_command.",
         example={"package_name": "left-pad@1.3.0", "manager": "npm"},
-        limits=("a name of the registry with at most one version; no paths, addresses or options", f"{_INSTALL_S:.0f} seconds"),
+        limits=(
+            "a name of the registry with at most one version; no paths, addresses or options",
+            f"{_INSTALL_S:.0f} seconds",
+        ),
     )
 
     def describe(self, input: InstallInput) -> Call:
@@ -128,7 +139,9 @@ class InstallPackage(FixedCommand):
             effect=self.effect,
             risk=self.risk,
             kind=self.kind or ApprovalKind.FILE_OP,
-            subjects=Subjects(command=command, hosts=(_REGISTRY[input.manager],), sandbox=command_start.kind_of("network", safe=False)),
+            subjects=Subjects(
+                command=command, hosts=(_REGISTRY[input.manager],), sandbox=command_start.kind_of("network", safe=False)
+            ),
             timeout_s=self.timeout_s,
             details={"command": command, "cwd": "", "commands": [], "writes": [], "reason": "", "about": ""},
             summary=summary_of(dict(input), self.summaries[""]),
@@ -138,7 +151,10 @@ class InstallPackage(FixedCommand):
     async def run(self, input: InstallInput, context: ToolContext) -> ToolResult:
         if not _PACKAGE["npm" if input.manager == "npm" else "pip"].fullmatch(input.package_name):
             raise ToolError(
-                f"{input.package_name!r} is no plain package name of {input.manager}. Give a name of its registry, with at most a version.",
+                (
+                    f"{input.package_name!r} is no plain package name of {input.manager}. Give a name of its registry, "
+                    f"with at most a version."
+                ),
                 code="invalid_arguments",
             )
         program, *words = _install(input)

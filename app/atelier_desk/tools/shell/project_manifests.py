@@ -19,7 +19,12 @@ def manifest(root: Path, name: str, tells: Callable[[str], bool]) -> dict[str, o
     """
     path = root / name
     try:
-        if not inside(path, root) or not path.is_file() or path.stat().st_size > _MOST_BYTES or not tells(path.as_posix()):
+        if (
+            not inside(path, root)
+            or not path.is_file()
+            or path.stat().st_size > _MOST_BYTES
+            or not tells(path.as_posix())
+        ):
             return None
         text = path.read_text("utf-8")
         found = json.loads(text) if name.endswith(".json") else tomllib.loads(text)

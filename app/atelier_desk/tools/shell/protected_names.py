@@ -1,5 +1,6 @@
 # ruff: noqa: PTH118, PTH120
-"""Protected names that a command line names or rewrites: a person is asked about them, and an approval covers only them.
+"""Protected names that a command line names or rewrites: a person is asked about them, and an approval covers only
+them.
 
 Files that a program touches without naming them need no question: they are read-only for it, and new ones are held
 (``protected_files``).
@@ -37,7 +38,8 @@ _NAMED = 5
 _GIT_S = 10.0
 
 _REWRITES = frozenset({
-    "switch", "checkout", "pull", "merge", "rebase", "stash", "reset", "restore", "cherry-pick", "revert", "apply", "am", "clean", "bisect",
+    "switch", "checkout", "pull", "merge", "rebase", "stash", "reset", "restore", "cherry-pick", "revert", "apply",
+    "am", "clean", "bisect",
     "read-tree", "checkout-index", "sparse-checkout",
 })  # fmt: skip
 _BRINGS = frozenset({"clone", "submodule", "worktree"})
@@ -51,7 +53,9 @@ _ONLY = {
     "reset": ({"--hard", "--merge", "--keep"}, True),
 }  # fmt: skip
 """Words with which a command of ``_REWRITES`` or ``_BRINGS`` leaves files alone, or (True) without which it does."""
-_VALUE_OPTIONS = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"})
+_VALUE_OPTIONS = frozenset(
+    {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"}
+)
 
 
 def targets(judgement: Judgement, cwd: str, folders: Sequence[str], own: Sequence[str] = ()) -> ProtectedTargets:
@@ -104,7 +108,11 @@ def may_change(
         # Only what it names is changed, and names below it were searched before.
         below += [each for path in written for each in (_normalised(path), realpath(path))]
     else:
-        below += [path for path in there if any(within(_normalised(each), path) or within(realpath(each), path) for each in written)]
+        below += [
+            path
+            for path in there
+            if any(within(_normalised(each), path) or within(realpath(each), path) for each in written)
+        ]
     tracked = cache(lambda folder: _tracked(folder, folders) or set())
 
     def may(path: str) -> bool:
@@ -138,7 +146,10 @@ class _Rewritten:
     def __init__(self, folders: Sequence[str]) -> None:
         self._tracked = cache(lambda folder: _tracked(folder, folders))
         self._there = cache(
-            lambda: [os.path.join(realpath(root), path) for root, path in protected_in([File(each) for each in folders]).found]
+            lambda: [
+                os.path.join(realpath(root), path)
+                for root, path in protected_in([File(each) for each in folders]).found
+            ]
         )
 
     def of(self, judged: JudgedCommand, folder: str) -> tuple[list[str], list[str], str]:
@@ -160,7 +171,11 @@ class _Rewritten:
         if bool(only & set(rest[:1] if not needed else rest)) is not needed and only:
             return [], [], folder
         if command in ("mv", "rm") and "--cached" not in rest:
-            return sorted(_moved_along(command, list(_operands(judged, folder, len(words))), folder, self._there())), [], folder
+            return (
+                sorted(_moved_along(command, list(_operands(judged, folder, len(words))), folder, self._there())),
+                [],
+                folder,
+            )
         if command in _BRINGS:
             return [], _filled(command, rest, folder), folder
         makes_branch = len(rest) == 2 and (command, rest[0]) in (("switch", "-c"), ("checkout", "-b"))
@@ -188,7 +203,8 @@ def _operands(judged: JudgedCommand, folder: str, most: int) -> Iterator[str]:
 
 
 def _moved_along(command: str, names: list[str], folder: str, there: Sequence[str]) -> Iterator[str]:
-    """Yield the protected files among ``there`` that ``git mv`` and ``git rm`` move or delete, and their destinations."""
+    """Yield the protected files among ``there`` that ``git mv`` and ``git rm`` move or delete, and their
+    destinations."""
     into = os.path.join(folder, names.pop()) if command == "mv" and len(names) > 1 else ""
     for name in names:
         if command == "rm" and any(mark in name for mark in "*?[:\\"):
@@ -217,7 +233,9 @@ def _filled(command: str, words: Sequence[str], folder: str) -> list[str]:
     """Return where ``clone``, ``worktree`` and ``submodule`` put files: named places, and the folder's submodules."""
     names = [word for word in words if not word.startswith("-")]
     if command == "clone":
-        names = [each for word in names[-1:] for each in (word, word.rstrip("/").rpartition("/")[2].removesuffix(".git"))]
+        names = [
+            each for word in names[-1:] for each in (word, word.rstrip("/").rpartition("/")[2].removesuffix(".git"))
+        ]
     if command == "submodule":
         names.append(".gitmodules")
         text = (git_files.content(os.path.join(folder, ".gitmodules")) or b"").decode("utf-8", "replace")
@@ -236,7 +254,9 @@ def _tracked(folder: str, folders: Sequence[str]) -> set[str] | None:
     for words in (("rev-parse", "--show-toplevel"), ("ls-files", "-z", "--full-name", ":/")):
         line = git.hardened((program, *words), ())
         try:
-            done = subprocess.run(line, cwd=folder, env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=_GIT_S)
+            done = subprocess.run(
+                line, cwd=folder, env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=_GIT_S
+            )
         except (OSError, subprocess.SubprocessError):
             return None
         said.append(done.stdout)

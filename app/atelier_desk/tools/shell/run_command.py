@@ -32,19 +32,27 @@ class RunCommandInput(Input):
         max_length=LONGEST,
         description="The command line, as for bash. Parts with &&, ||, ;, | and redirections are judged one by one.",
     )
-    description: str = Field(default="", max_length=200, description="What it is for, in a few words; the user reads it when asked.")
-    cwd: PathText = Field(default="", description="Folder to run in, relative to the workspace; left out: its top. Use it instead of cd.")
+    description: str = Field(
+        default="", max_length=200, description="What it is for, in a few words; the user reads it when asked."
+    )
+    cwd: PathText = Field(
+        default="", description="Folder to run in, relative to the workspace; left out: its top. Use it instead of cd."
+    )
     timeout_ms: int = Field(
         default=limits.COMMAND_TIMEOUT_MS, ge=limits.COMMAND_TIMEOUTS_MS[0], le=limits.COMMAND_TIMEOUTS_MS[1],
         description="Milliseconds after which it is ended; not in the background.",
     )  # fmt: skip
-    modifies_files: bool = Field(description="true when it may create, change or delete files, false when it only reads.")
+    modifies_files: bool = Field(
+        description="true when it may create, change or delete files, false when it only reads."
+    )
     background: bool = Field(
-        default=False, description="For servers and watchers: returns a command_id at once, for command_output and command_stop."
+        default=False,
+        description="For servers and watchers: returns a command_id at once, for command_output and command_stop.",
     )
     sandbox: Literal["workspace", "network", "none"] = Field(
         default="workspace",
-        description="workspace: writes only in the workspace and $TMPDIR, no network. network: the same with the network, to install or "
+        description="workspace: writes only in the workspace and $TMPDIR, no network. network: the same with the "
+        "network, to install or "
         "download. none: no sandbox. The user is asked each time about the last two.",
     )
 
@@ -59,7 +67,8 @@ def call_of(judgement: Judgement, folder: str = "", *, box: Kind = "workspace", 
         effect=effect,
         risk=risk_of(judgement, command_start.kind_of(box, safe=reads_below), reads_below=reads_below),
         subjects=Subjects(
-            paths=_from(folder, judgement.files), writes=_from(folder, judgement.writes), command=judgement.text, folder=folder,
+            paths=_from(folder, judgement.files), writes=_from(folder, judgement.writes), command=judgement.text,
+            folder=folder,
             sandbox=command_start.kind_of(box, safe=effect is Effect.READ),
         ),
         details=_details(judgement, folder),
@@ -69,7 +78,10 @@ def call_of(judgement: Judgement, folder: str = "", *, box: Kind = "workspace", 
 
 def _from(folder: str, files: tuple[File, ...]) -> tuple[str, ...]:
     """Return file names relative to the workspace."""
-    return tuple(f"{folder.rstrip('/')}/{file.name}" if folder and not file.name.startswith(("/", "~")) else file.name for file in files)
+    return tuple(
+        f"{folder.rstrip('/')}/{file.name}" if folder and not file.name.startswith(("/", "~")) else file.name
+        for file in files
+    )
 
 
 def _up(folder: str) -> bool:
@@ -87,7 +99,13 @@ def _details(judgement: Judgement, folder: str) -> dict[str, Any]:
         "reason": judgement.reason,
         "about": judgement.about,
         "commands": [
-            {"text": one.command.rendered, "kind": one.kind.value, "reason": one.reason, "about": one.about, "safe": one.safe}
+            {
+                "text": one.command.rendered,
+                "kind": one.kind.value,
+                "reason": one.reason,
+                "about": one.about,
+                "safe": one.safe,
+            }
             for one in judgement.commands
         ],
         "writes": [file.name for file in judgement.writes],
@@ -117,8 +135,12 @@ class RunCommand(DescribedTool):
         limits=(
             f"{limits.COMMAND_TIMEOUTS_MS[1] // 1000} seconds at most",
             f"output over {MOST_LINES} lines or {MOST_BYTES // 1024} KB is kept in a file, head and tail come back",
-            "the user can undo what it changes in the workspace, but not in the background, in .git, or in what .gitignore names",
-            "commands that only read inside the workspace run at once, others may ask the user; substitutions, variables, loops and "
+            (
+                "the user can undo what it changes in the workspace, but not in the background, in .git, or in what "
+                ".gitignore names"
+            ),
+            "commands that only read inside the workspace run at once, others may ask the user; substitutions, "
+            "variables, loops and "
             "wrappers (sh -c, xargs, sudo) always ask: prefer several plain commands",
         ),
     )
@@ -141,11 +163,15 @@ class RunCommand(DescribedTool):
         place = command_start.where(context, input.cwd)
         judgement = judge(input.command, _home())
         commands = command_start.commands_of(self.services)
-        order = await command_start.order_of(judgement, place, data=self.services.hidden, interactive=input.background, context=context)
+        order = await command_start.order_of(
+            judgement, place, data=self.services.hidden, interactive=input.background, context=context
+        )
         kept_from, protected = command_start.NOTHING, None
         if not judgement.safe:
             kept_from = await command_start.hidden(context, judgement)
-            protected = await change_capture.protecting(self.services, context, place, judgement, input.cwd, box=input.sandbox)
+            protected = await change_capture.protecting(
+                self.services, context, place, judgement, input.cwd, box=input.sandbox
+            )
             order = command_start.boxed(
                 order, input.sandbox, place, commands, context.workflow_id, kept_from,
                 read_only=protected.read_only,
@@ -153,12 +179,16 @@ class RunCommand(DescribedTool):
                 changes_repositories=judgement.changes_repositories,
             )  # fmt: skip
         if not input.background:
-            async with change_capture.capturing(self.services, context, place, writes=not judgement.safe, protected=protected) as changes:
+            async with change_capture.capturing(
+                self.services, context, place, writes=not judgement.safe, protected=protected
+            ) as changes:
                 changes.command = kept = await command_start.start(self.services, context, order, input.command)
                 await command_start.until_end(kept, context, input.timeout_ms / 1000)
             return changes.into(command_start.explained(command_start.result(kept), kept_from))
         starting = command_start.start(self.services, context, order, input.command, background=True)
-        kept = await (starting if judgement.safe else change_capture.in_background(self.services, context, place, starting))
+        kept = await (
+            starting if judgement.safe else change_capture.in_background(self.services, context, place, starting)
+        )
         if protected is not None:
             change_capture.watch(self.services, context, kept, protected)
         await kept.process.wait(limits.COMMAND_BEGINS_S)

@@ -31,7 +31,10 @@ class ListSafeCommands(DescribedTool):
     input = SafeInput
     summaries: ClassVar = {"": N_("List the safe commands")}
     about = About(
-        what="List the programs that are known to only read. With plain options and paths below the workspace they need no approval.",
+        what=(
+            "List the programs that are known to only read. With plain options and paths below the workspace "
+            "they need no approval."
+        ),
         when="a command asks the user and you look for one that does not.",
         when_not="a file tool does it.",
         example={},
@@ -42,5 +45,6 @@ class ListSafeCommands(DescribedTool):
         return ToolResult.ok(
             reads=[_LIMITED.get(each.name, each.name) for each in known if each.does is Does.READS],
             writes_only_what_it_names=[each.name for each in known if each.does is not Does.READS],
-            always_asks="substitutions, variables, loops and wrappers that run other programs (sh -c, xargs, sudo, env)",
+            always_asks="substitutions, variables, loops and wrappers that run other programs "
+            "(sh -c, xargs, sudo, env)",
         )

@@ -53,18 +53,29 @@ class ActivateSkillTool(DescribedTool):
     async def run(self, input: ActivateSkillInput, context: ToolContext) -> ToolResult:
         if self.services.skills is None:
             raise ToolError("There are no skills here.", code="unknown_skill")
-        opened = await self.services.skills.activate(input.name.strip().removeprefix("/"), [str(root) for root in context.roots])
+        opened = await self.services.skills.activate(
+            input.name.strip().removeprefix("/"), [str(root) for root in context.roots]
+        )
         use = opened.use
         if use in context.skills:
-            return ToolResult.ok(skill=use.name, message="Its instructions are in the run already and have not changed. Continue.")
+            return ToolResult.ok(
+                skill=use.name, message="Its instructions are in the run already and have not changed. Continue."
+            )
         from xml.sax.saxutils import quoteattr  # imports urllib.request, which listing tools does not need
 
         # Otherwise the text could close the enclosing element itself.
         text = opened.text.replace("</skill_content", "</ skill_content")
         files = {"files": list(opened.files)} if opened.files else {}
-        notes = ["Its instructions say how to work. What you may do is decided elsewhere: every call goes by the user's permissions."]
+        notes = [
+            (
+                "Its instructions say how to work. What you may do is decided elsewhere: every call goes by the user's "
+                "permissions."
+            )
+        ]
         if opened.files:
-            notes.append("Paths in it are relative to folder: read its files by absolute paths, run its scripts as any command.")
+            notes.append(
+                "Paths in it are relative to folder: read its files by absolute paths, run its scripts as any command."
+            )
         data = {
             "success": True,
             "skill": use.name,

@@ -12,7 +12,18 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import ChildState
 from atelier_desk.support.text import shorten
-from atelier_desk.tools.base import Call, ChildRequest, Effect, Input, JoinChildren, Risk, Team, ToolCategory, ToolContext, ToolResult
+from atelier_desk.tools.base import (
+    Call,
+    ChildRequest,
+    Effect,
+    Input,
+    JoinChildren,
+    Risk,
+    Team,
+    ToolCategory,
+    ToolContext,
+    ToolResult,
+)
 from atelier_desk.tools.definition.tool_description import DescribedTool
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.registry.sections import PLANNING
@@ -29,7 +40,11 @@ def _not_blank(value: str) -> str:
 
 Prompt = Annotated[
     str,
-    Field(min_length=1, max_length=limits.MESSAGE, description="All the sub-agent is told: what to do, what it must know, what to report."),
+    Field(
+        min_length=1,
+        max_length=limits.MESSAGE,
+        description="All the sub-agent is told: what to do, what it must know, what to report.",
+    ),
     AfterValidator(_not_blank),
 ]
 AgentId = Annotated[
@@ -50,7 +65,9 @@ NotBlank = AfterValidator(_not_blank)
 class Join(Input):
     operation: Literal["join"]
     child_ids: list[ChildId] = Field(
-        default=[], max_length=limits.LIST_DEFAULT, description="Which ones; when left out, all whose reports you do not have yet."
+        default=[],
+        max_length=limits.LIST_DEFAULT,
+        description="Which ones; when left out, all whose reports you do not have yet.",
     )
 
 
@@ -107,7 +124,9 @@ def team_of(context: ToolContext, *, starting: bool) -> Team:
     """
     team = context.team
     if team is None:
-        raise ToolError("There is no team in this run: no agents can be started or asked. Do the work yourself.", code="no_team")
+        raise ToolError(
+            "There is no team in this run: no agents can be started or asked. Do the work yourself.", code="no_team"
+        )
     if starting and team.depth >= team.max_depth:
         raise ToolError(
             "You are at depth {depth} of at most {most}: no further agents can be started here. Do the work yourself.",

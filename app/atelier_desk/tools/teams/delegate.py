@@ -37,8 +37,14 @@ class DelegateTaskTool(TeamTool):
     name: ClassVar[str] = "DelegateTaskTool"
     title: ClassVar[str] = N_("Delegation")
     purpose: ClassVar[str] = N_("Delegates work to another of your agents")
-    summaries: ClassVar[Mapping[str, str]] = {"delegate": N_("Delegate work to {agent_id}"), "list_agents": N_("List the agents")}
-    done: ClassVar[Mapping[str, str]] = {"delegate": N_("Delegated work to {agent_id}"), "list_agents": N_("Listed the agents")}
+    summaries: ClassVar[Mapping[str, str]] = {
+        "delegate": N_("Delegate work to {agent_id}"),
+        "list_agents": N_("List the agents"),
+    }
+    done: ClassVar[Mapping[str, str]] = {
+        "delegate": N_("Delegated work to {agent_id}"),
+        "list_agents": N_("Listed the agents"),
+    }
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"agent_id": "agents"}
     input: ClassVar[object] = DelegateInput
     starting: ClassVar[tuple[str, ...]] = ("delegate",)

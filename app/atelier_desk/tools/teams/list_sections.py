@@ -40,4 +40,6 @@ class ListToolSections(TeamTool):
 
     async def run(self, input: ListToolSectionsInput, context: ToolContext) -> ToolResult:
         registry, enabled = self.own_tools(context)
-        return ToolResult.ok(sections=section_list(registry, enabled), always_available=always_available(registry, enabled))
+        return ToolResult.ok(
+            sections=section_list(registry, enabled), always_available=always_available(registry, enabled)
+        )

@@ -25,7 +25,9 @@ class Task(Input):
 
 class ExecuteBatch(Input):
     operation: Literal["execute_batch"]
-    tasks: list[Task] = Field(min_length=1, max_length=limits.CHILDREN, description="Jobs to do at once: {agent_id, prompt} each.")
+    tasks: list[Task] = Field(
+        min_length=1, max_length=limits.CHILDREN, description="Jobs to do at once: {agent_id, prompt} each."
+    )
     wait_all: bool = Field(default=True, description="false: go on at once while they work, and join them later.")
 
 
@@ -43,13 +45,19 @@ class ParallelTasksTool(TeamTool):
         "execute_batch": N_("Run agents in parallel"),
         "join": N_("Wait for the reports"),
     }
-    done: ClassVar[Mapping[str, str]] = {"execute_batch": N_("Ran agents in parallel"), "join": N_("Waited for the reports")}
+    done: ClassVar[Mapping[str, str]] = {
+        "execute_batch": N_("Ran agents in parallel"),
+        "join": N_("Waited for the reports"),
+    }
     risk: ClassVar[Risk] = Risk.HIGH
     input: ClassVar[object] = ParallelInput
     starting: ClassVar[tuple[str, ...]] = ("execute_batch",)
     rest_hint: ClassVar[str] = "Ask the agents for shorter reports, or let them store long ones with ReportTool."
     about: ClassVar[About] = About(
-        what="Gives jobs to permanent agents at the same time and gives you their results in order, with one report of all.",
+        what=(
+            "Gives jobs to permanent agents at the same time and gives you their results in order, with one "
+            "report of all."
+        ),
         when="two or more jobs do not need each other's results; the same agent may get several.",
         when_not="a job builds on another one's result (plan_actions, or one after the other with DelegateTaskTool).",
         operations={
@@ -78,7 +86,10 @@ class ParallelTasksTool(TeamTool):
 
     def details(self, input: ExecuteBatch) -> dict[str, Any]:
         shown = [
-            {"agent_id": preview(task.agent_id, limits.AGENT_NAME), "prompt_preview": preview(task.prompt, PREVIEW // 2)}
+            {
+                "agent_id": preview(task.agent_id, limits.AGENT_NAME),
+                "prompt_preview": preview(task.prompt, PREVIEW // 2),
+            }
             for task in input.tasks
         ]
         return {"task_count": len(input.tasks), "tasks": shown}

@@ -12,7 +12,18 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.support.i18n import N_
-from atelier_desk.tools.base import Call, ChildRequest, Effect, Input, Outcome, Risk, StartChildren, Tool, ToolCategory, ToolContext
+from atelier_desk.tools.base import (
+    Call,
+    ChildRequest,
+    Effect,
+    Input,
+    Outcome,
+    Risk,
+    StartChildren,
+    Tool,
+    ToolCategory,
+    ToolContext,
+)
 from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError, closest
 from atelier_desk.tools.definition.call_description import summary_of
 from atelier_desk.tools.definition.tool_description import About
@@ -31,8 +42,10 @@ _LISTED = 100
 """Characters of each other action in a sub-agent's prompt."""
 
 SYSTEM_PROMPT = (
-    "You are a sub-agent with one action of a larger plan. Do that action with the tools you have, and nothing beyond it. Then report in "
-    "Markdown: first a short summary of the result, then what the others need to build on it. Say plainly what did not work."
+    "You are a sub-agent with one action of a larger plan. Do that action with the tools you have, and nothing "
+    "beyond it. Then report in "
+    "Markdown: first a short summary of the result, then what the others need to build on it. Say plainly what did "
+    "not work."
 )
 
 
@@ -40,7 +53,10 @@ class Action(Input):
     description: Annotated[str, NotBlank] = Field(
         min_length=1,
         max_length=limits.PLAN_DESCRIPTION,
-        description="What is to be done, understandable by itself: a sub-agent is told it, the goal and the results of earlier stages.",
+        description=(
+            "What is to be done, understandable by itself: a sub-agent is told it, the goal and the results of "
+            "earlier stages."
+        ),
     )
     complexity: Literal["simple", "moderate", "complex"] = Field(
         default="moderate",
@@ -49,13 +65,18 @@ class Action(Input):
         + " tokens).",
     )
     tool: ToolName | None = Field(
-        default=None, description="Name of one of your tools, called once with arguments; left out: a sub-agent does the action."
+        default=None,
+        description="Name of one of your tools, called once with arguments; left out: a sub-agent does the action.",
     )
-    arguments: dict[str, Any] | None = Field(default=None, description="The arguments of that tool's call, as its definition has them.")
+    arguments: dict[str, Any] | None = Field(
+        default=None, description="The arguments of that tool's call, as its definition has them."
+    )
     depends_on: list[int] = Field(
         default=[],
         max_length=limits.PLAN_ACTIONS,
-        description="Actions before it that must have ended, by place from 0: [0] waits for the first. Not with all_at_once.",
+        description=(
+            "Actions before it that must have ended, by place from 0: [0] waits for the first. Not with all_at_once."
+        ),
     )
 
     @model_validator(mode="after")
@@ -66,20 +87,30 @@ class Action(Input):
 
 
 class PlanActionsInput(Input):
-    goal: Annotated[str, NotBlank] = Field(min_length=1, max_length=limits.PLAN_GOAL, description="What all actions together are for.")
+    goal: Annotated[str, NotBlank] = Field(
+        min_length=1, max_length=limits.PLAN_GOAL, description="What all actions together are for."
+    )
     sections: list[ToolName] = Field(
         default=[],
         max_length=limits.LIST_DEFAULT,
-        description='Ids of sections (list_tool_sections) whose tools the sub-agents get, such as ["file_ops"]; left out: all of yours.',
+        description=(
+            'Ids of sections (list_tool_sections) whose tools the sub-agents get, such as ["file_ops"]; left '
+            "out: all of yours."
+        ),
     )
     actions: list[Action] = Field(
         min_length=1,
         max_length=limits.PLAN_ACTIONS,
-        description="In order. For a sub-agent: description, complexity, depends_on; for one tool call: description, tool, arguments.",
+        description=(
+            "In order. For a sub-agent: description, complexity, depends_on; for one tool call: description, "
+            "tool, arguments."
+        ),
     )
     strategy: Strategy = Field(
         default=Strategy.BATCH,
-        description="sequential: one after the other, stops at the first failure. batch_when_possible: together, as far as depends_on and "
+        description="sequential: one after the other, stops at the first failure. batch_when_possible: together, "
+        "as far "
+        "as depends_on and "
         "changes allow. all_at_once: all together.",
     )
 
@@ -91,7 +122,9 @@ class PlanActionsInput(Input):
                 allowed = f"0 to {number - 1}" if number else "none, it is the first"
                 raise ValueError(f"actions[{number}].depends_on names {wrong}; allowed are earlier actions: {allowed}")
             if action.depends_on and self.strategy is Strategy.ALL:
-                raise ValueError(f"actions[{number}].depends_on cannot hold with all_at_once; use batch_when_possible or sequential")
+                raise ValueError(
+                    f"actions[{number}].depends_on cannot hold with all_at_once; use batch_when_possible or sequential"
+                )
         return self
 
 
@@ -107,7 +140,10 @@ class PlanActions(TeamTool):
     input: ClassVar[object] = PlanActionsInput
     rest_hint: ClassVar[str] = "Plan fewer actions at once, or let them store long results with ReportTool."
     about: ClassVar[About] = About(
-        what="Carries out a plan: a sub-agent with the sections' tools does each action, or it is one tool call; you get all results.",
+        what=(
+            "Carries out a plan: a sub-agent with the sections' tools does each action, or it is one tool call; "
+            "you get all results."
+        ),
         when="the work has several steps, or needs tools of sections you cannot call directly.",
         when_not="one call of a tool you have does it, or a step must be decided by you after seeing the one before.",
         example={
@@ -115,7 +151,11 @@ class PlanActions(TeamTool):
             "sections": ["core_ops"],
             "actions": [
                 {"description": "List the open tasks", "tool": "TodoTool", "arguments": {"operation": "list"}},
-                {"description": "Write the report 'late-tasks' about what is late and why", "complexity": "moderate", "depends_on": [0]},
+                {
+                    "description": "Write the report 'late-tasks' about what is late and why",
+                    "complexity": "moderate",
+                    "depends_on": [0],
+                },
             ],
             "strategy": "batch_when_possible",
         },
@@ -140,7 +180,8 @@ class PlanActions(TeamTool):
             "strategy": input.strategy.value,
             "action_count": len(input.actions),
             "actions": [
-                {"description": preview(action.description, _LISTED), "tool": preview(action.tool or "", 128)} for action in input.actions
+                {"description": preview(action.description, _LISTED), "tool": preview(action.tool or "", 128)}
+                for action in input.actions
             ],
         }
 
@@ -197,7 +238,11 @@ def checked_call(number: int, action: Action, registry: ToolRegistry, enabled: S
     enabled = [name for name in enabled if (one := registry.get_tool(name)) is not None and _plannable(one)]
     if tool is not None and not _plannable(tool):
         raise ToolError(
-            "actions[{number}]: {tool} cannot be an action of a plan. Allowed: {enabled}; or leave tool out to have a sub-agent do it.",
+            (
+                "actions[{number}]: {tool} cannot be an action of a plan. Allowed: {enabled}; or leave tool out to "
+                "have "
+                "a sub-agent do it."
+            ),
             code="invalid_arguments",
             number=number,
             tool=action.tool,
@@ -233,7 +278,9 @@ def request_for(plan: PlanActionsInput, number: int, stage: int, sections: tuple
     title = title_of(action.description)
     if action.tool is not None:
         call = (action.tool, dict(action.arguments or {}))
-        return ChildRequest(name=name, prompt=action.description, tools=(action.tool,), call=call, stage=stage, title=title)
+        return ChildRequest(
+            name=name, prompt=action.description, tools=(action.tool,), call=call, stage=stage, title=title
+        )
     return ChildRequest(
         name=name,
         prompt=_prompt(plan, number),

@@ -36,7 +36,11 @@ _EXHAUSTED = re.compile(r"\b(?:\d+ attempts|retr(?:y|ies) exhausted)\b", re.IGNO
 
 
 def compose(
-    kind: TeamCall, arguments: Mapping[str, object], children: Sequence[ChildState], *, to_model: int = limits.RESULT_TO_MODEL
+    kind: TeamCall,
+    arguments: Mapping[str, object],
+    children: Sequence[ChildState],
+    *,
+    to_model: int = limits.RESULT_TO_MODEL,
 ) -> ToolResult:
     """Return the result of a call that waited for ``children``, in request order; at most ``to_model`` characters.
 
@@ -79,10 +83,15 @@ def with_earlier(prompt: str, earlier: Sequence[ChildState], *, room: int = EARL
     return whole if len(whole) <= limits.MESSAGE else prompt
 
 
-def _data(kind: TeamCall, arguments: Mapping[str, object], children: Sequence[ChildState], limit: int) -> dict[str, Any]:
+def _data(
+    kind: TeamCall, arguments: Mapping[str, object], children: Sequence[ChildState], limit: int
+) -> dict[str, Any]:
     if kind is TeamCall.ANSWER:
         return _answer(arguments, children, limit)
-    if any(child.status is ChildStatus.RUNNING or (child.status is ChildStatus.PLANNED and child.background) for child in children):
+    if any(
+        child.status is ChildStatus.RUNNING or (child.status is ChildStatus.PLANNED and child.background)
+        for child in children
+    ):
         return _running(kind, children)
     if any(child.status is ChildStatus.ASKING for child in children):
         return _waiting(children, limit)
@@ -92,7 +101,9 @@ def _data(kind: TeamCall, arguments: Mapping[str, object], children: Sequence[Ch
         case TeamCall.SPAWN:
             return _single(children[0], limit, child_id=children[0].id, name=children[0].name)
         case TeamCall.DELEGATE:
-            return _single(children[0], limit, agent_id=children[0].agent_id, child_id=children[0].id, name=children[0].name)
+            return _single(
+                children[0], limit, agent_id=children[0].agent_id, child_id=children[0].id, name=children[0].name
+            )
         case TeamCall.PARALLEL:
             return _parallel(children, limit)
         case TeamCall.PLAN:
@@ -101,7 +112,9 @@ def _data(kind: TeamCall, arguments: Mapping[str, object], children: Sequence[Ch
             return _joined(children, limit)
 
 
-def _fitted(build: Callable[[int], dict[str, object]], children: Sequence[ChildState], to_model: int) -> tuple[dict[str, object], bool]:
+def _fitted(
+    build: Callable[[int], dict[str, object]], children: Sequence[ChildState], to_model: int
+) -> tuple[dict[str, object], bool]:
     """Return the result, and whether a report was cut.
 
     Complete if it fits, otherwise with the maximum report length that does.
@@ -162,7 +175,9 @@ _TITLES = {
 
 def error_report(child: ChildState, limit: int = limits.RESULT_TO_MODEL) -> str:
     """Return the report of a failed sub-agent: which one, why, and its partial result."""
-    head = f"# {_TITLES[error_code(child)]}\n\n**Sub-agent**: {child.name}\n\n**Error**: {_cut(error_text(child), limit)}"
+    head = (
+        f"# {_TITLES[error_code(child)]}\n\n**Sub-agent**: {child.name}\n\n**Error**: {_cut(error_text(child), limit)}"
+    )
     partial = child.report.strip()
     return f"{head}\n\n## Partial report\n\n{_cut(partial, limit)}" if partial else head
 
@@ -209,7 +224,11 @@ def _failures(done: Sequence[bool], what: str, code: str) -> dict[str, object]:
     failed = done.count(False)
     if not failed:
         return {"success": True}
-    return {"success": False, "error": f"{failed} of {len(done)} {what} did not succeed; see the results.", "code": code}
+    return {
+        "success": False,
+        "error": f"{failed} of {len(done)} {what} did not succeed; see the results.",
+        "code": code,
+    }
 
 
 def _parallel(children: Sequence[ChildState], limit: int) -> dict[str, object]:
@@ -245,7 +264,14 @@ def aggregated_report(children: Sequence[ChildState], limit: int = limits.MESSAG
     for child in children:
         label = child.agent_id or child.id
         if succeeded(child):
-            lines += ["", f"## Agent: {label}", "", f"**Name**: {child.name}", "", _cut(child.report, limit) or "(no report)"]
+            lines += [
+                "",
+                f"## Agent: {label}",
+                "",
+                f"**Name**: {child.name}",
+                "",
+                _cut(child.report, limit) or "(no report)",
+            ]
         else:
             lines += ["", f"## Agent: {label} (ERROR)", "", f"**Name**: {child.name}", ""]
             lines.append(f"Execution failed: {_cut(error_text(child), limit)}")
@@ -256,7 +282,11 @@ def aggregated_report(children: Sequence[ChildState], limit: int = limits.MESSAG
 
 def wall_ms(children: Sequence[ChildState]) -> int:
     """Return milliseconds from the first start to the last end; 0 if none started."""
-    spans = [(child.started_at.timestamp() * 1000, child.duration_ms or 0) for child in children if child.started_at is not None]
+    spans = [
+        (child.started_at.timestamp() * 1000, child.duration_ms or 0)
+        for child in children
+        if child.started_at is not None
+    ]
     if not spans:
         return max((child.duration_ms or 0 for child in children), default=0)
     return round(max(start + took for start, took in spans) - min(start for start, _ in spans))
@@ -264,7 +294,11 @@ def wall_ms(children: Sequence[ChildState]) -> int:
 
 def _plan(arguments: Mapping[str, object], children: Sequence[ChildState], limit: int) -> dict[str, object]:
     actions = arguments.get("actions")
-    given = list(actions) if isinstance(actions, Sequence) and not isinstance(actions, str) and len(actions) == len(children) else None
+    given = (
+        list(actions)
+        if isinstance(actions, Sequence) and not isinstance(actions, str) and len(actions) == len(children)
+        else None
+    )
     results = []
     for index, child in enumerate(children):
         action = given[index] if given is not None and isinstance(given[index], Mapping) else {}
@@ -285,7 +319,11 @@ def _plan(arguments: Mapping[str, object], children: Sequence[ChildState], limit
         results.append(entry)
     # The summary repeats the labels, so it shares the limit with the reports.
     summary = _cut(_summary(results), max(limit, 3 * _SHORTEST))
-    return {**_failures([bool(entry["success"]) for entry in results], "actions", "actions_failed"), "results": results, "summary": summary}
+    return {
+        **_failures([bool(entry["success"]) for entry in results], "actions", "actions_failed"),
+        "results": results,
+        "summary": summary,
+    }
 
 
 def _refused(result: object) -> bool:
@@ -306,7 +344,11 @@ def _result(child: ChildState, limit: int) -> Any:
 def _summary(results: Sequence[Mapping[str, object]]) -> str:
     done = sum(bool(entry["success"]) for entry in results)
     not_run = [str(entry["action"]) for entry in results if entry.get("code") == ChildStatus.NOT_RUN.value]
-    failed = [str(entry["action"]) for entry in results if not entry["success"] and entry.get("code") != ChildStatus.NOT_RUN.value]
+    failed = [
+        str(entry["action"])
+        for entry in results
+        if not entry["success"] and entry.get("code") != ChildStatus.NOT_RUN.value
+    ]
     text = f"Executed {done}/{len(results)} actions successfully."
     if failed:
         text += " Failed: " + "; ".join(failed) + "."
@@ -322,7 +364,10 @@ def _joined(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
 
 def _questions(children: Sequence[ChildState], limit: int) -> list[dict[str, object]]:
     asking = [child for child in children if child.status is ChildStatus.ASKING]
-    return [{"child_id": child.id, "name": child.name, "question": _cut(child.question, max(limit, _LABEL))} for child in asking]
+    return [
+        {"child_id": child.id, "name": child.name, "question": _cut(child.question, max(limit, _LABEL))}
+        for child in asking
+    ]
 
 
 def _waiting(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
@@ -334,7 +379,8 @@ def _waiting(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
     if planned:
         data["not_started"] = [{"child_id": child.id, "name": child.name, "title": child.title} for child in planned]
     data["message"] = (
-        "These sub-agents stand still until you answer: call answer_child with child_id and message for each; it gives you that "
+        "These sub-agents stand still until you answer: call answer_child with child_id and message for each; it "
+        "gives you that "
         "sub-agent's report. Ask the user first when you do not know."
     )
     return data
@@ -366,7 +412,10 @@ def _running(kind: TeamCall, children: Sequence[ChildState]) -> dict[str, object
     """Return the entry of background sub-agents."""
     ids = [child.id for child in children]
     join = f'{_JOINS.get(kind, "SpawnAgentTool")} {{"operation": "join", "child_ids": {json.dumps(ids)}}}'
-    told = f"Go on with your own work. {join} waits for the reports; reports you do not fetch are handed to you when you would end."
+    told = (
+        f"Go on with your own work. {join} waits for the reports; reports you do not fetch are handed to you when "
+        f"you would end."
+    )
     if len(children) == 1:
         return {"success": True, "child_id": ids[0], "name": children[0].name, "status": RUNNING, "how_to_join": told}
     listed = [

@@ -53,18 +53,24 @@ class Spawn(Input):
     mcp_servers: list[ToolName] | None = Field(
         default=None,
         max_length=limits.LIST_DEFAULT,
-        description="Names of MCP servers (NAME in mcp__NAME__tool), out of yours: it gets all their tools beside those in tools, and no "
+        description="Names of MCP servers (NAME in mcp__NAME__tool), out of yours: it gets all their tools beside "
+        "those "
+        "in tools, and no "
         "other server's; [] for none. Left out: all your servers, or only what tools names.",
     )
     provider: str | None = Field(
         default=None, min_length=1, max_length=64, description="Provider of its model, such as openai; left out: yours."
     )
-    model: str | None = Field(default=None, min_length=1, max_length=limits.MODEL_NAME, description="Its model; left out: yours.")
+    model: str | None = Field(
+        default=None, min_length=1, max_length=limits.MODEL_NAME, description="Its model; left out: yours."
+    )
     budget: Budget | None = Field(
-        default=None, description="Its limits, taken from yours: max_cost in US dollars, max_tokens, max_seconds, max_tool_calls."
+        default=None,
+        description="Its limits, taken from yours: max_cost in US dollars, max_tokens, max_seconds, max_tool_calls.",
     )
     wait: bool = Field(
-        default=True, description="true: the call gives its report. false: it works in the background; join gives the report."
+        default=True,
+        description="true: the call gives its report. false: it works in the background; join gives the report.",
     )
 
 
@@ -103,8 +109,14 @@ class SpawnAgentTool(TeamTool):
     starting: ClassVar[tuple[str, ...]] = ("spawn",)
     rest_hint: ClassVar[str] = "Ask the sub-agent for a shorter report, or let it store a long one with ReportTool."
     about: ClassVar[About] = About(
-        what="Starts a sub-agent for one job: it gets your prompt and nothing else, works with your tools or fewer, and reports to you.",
-        when="a part of the work stands by itself, takes many steps you need not see, or can go on while you do something else.",
+        what=(
+            "Starts a sub-agent for one job: it gets your prompt and nothing else, works with your tools or "
+            "fewer, and reports to you."
+        ),
+        when=(
+            "a part of the work stands by itself, takes many steps you need not see, or can go on while you do "
+            "something else."
+        ),
         when_not="one or two tool calls of your own do it, or a permanent agent is made for it (DelegateTaskTool).",
         operations={
             "spawn": "start one, and get its report or, with wait false, its child_id",
@@ -182,7 +194,9 @@ class SpawnAgentTool(TeamTool):
             if error.code != "not_running":
                 raise
             # After an interruption, the repeated call finds the sub-agent already stopped.
-            stopped = [one for one in await team.children() if one.id == child_id and one.status is ChildStatus.CANCELLED]
+            stopped = [
+                one for one in await team.children() if one.id == child_id and one.status is ChildStatus.CANCELLED
+            ]
             if not stopped:
                 raise
             child = stopped[0]
@@ -192,7 +206,9 @@ class SpawnAgentTool(TeamTool):
             status=child.status.value,
             report=child.report,
             metrics=child.metrics,
-            message="It was stopped. The report is what it had got so far." if child.report else "It was stopped; it had no report yet.",
+            message="It was stopped. The report is what it had got so far."
+            if child.report
+            else "It was stopped; it had no report yet.",
         )
 
 

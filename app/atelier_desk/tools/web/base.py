@@ -25,7 +25,11 @@ def _checked(text: str) -> str:
         raise ValueError(str(error)) from None
 
 
-PageUrl = Annotated[str, Field(min_length=1, max_length=LONGEST, description="Address of a page, http or https."), AfterValidator(_checked)]
+PageUrl = Annotated[
+    str,
+    Field(min_length=1, max_length=LONGEST, description="Address of a page, http or https."),
+    AfterValidator(_checked),
+]
 
 
 class WebTool(DescribedTool):

@@ -33,7 +33,9 @@ class FetchInput(Input):
     url: PageUrl
     depth: int = Field(default=0, ge=0, le=DEPTH, description="0: this page; 1: also those of the site it links to; …")
     max_pages: int = Field(default=10, ge=1, le=PAGES, description="With depth.")
-    include_patterns: list[str] = Field(default=[], max_length=_PATTERNS, description="Links to follow, such as */docs/*")
+    include_patterns: list[str] = Field(
+        default=[], max_length=_PATTERNS, description="Links to follow, such as */docs/*"
+    )
     exclude_patterns: list[str] = Field(default=[], max_length=_PATTERNS, description="Links not to follow.")
     extract_links: bool = Field(default=False, description="Give its links too.")
     force: bool = Field(default=False, description="Fetch anew, not from the cache.")
@@ -82,8 +84,12 @@ class FetchWebPage(WebTool):
         if input.depth == 0 or input.max_pages == 1:
             context.progress(5, _("Asking {host}", host=host_of(input.url)))
             return _one(await self.web.page(input.url, allowed, force=input.force, barred=context.barred_host), input)
-        wanted = Crawl(input.depth, input.max_pages, _like(input.include_patterns, True), _like(input.exclude_patterns, False))
-        found = await self.web.crawl(input.url, wanted, allowed, context.progress, force=input.force, barred=context.barred_host)
+        wanted = Crawl(
+            input.depth, input.max_pages, _like(input.include_patterns, True), _like(input.exclude_patterns, False)
+        )
+        found = await self.web.crawl(
+            input.url, wanted, allowed, context.progress, force=input.force, barred=context.barred_host
+        )
         share = max(LEAST, PAGE // len(found.pages))
         data = {
             "success": True,
@@ -98,20 +104,33 @@ class FetchWebPage(WebTool):
 
 def _one(page: Page, input: FetchInput) -> ToolResult:
     if input.offset and input.offset >= len(page.markdown):
-        return ToolResult.failure(f"The page has {len(page.markdown)} characters; offset {input.offset} is past its end.", "bad_range")
+        return ToolResult.failure(
+            f"The page has {len(page.markdown)} characters; offset {input.offset} is past its end.", "bad_range"
+        )
     links: dict[str, object] = {}
     if input.extract_links:
         links = {"links": [dict(each) for each in page.links[:LINKS]]}
         if len(page.links) > LINKS:
             links["more_links"] = len(page.links) - LINKS
-    return ToolResult({"success": True, "note": OUTSIDE, **_page_fields(page, input.offset, PAGE), **links}, parts=(source(page),))
+    return ToolResult(
+        {"success": True, "note": OUTSIDE, **_page_fields(page, input.offset, PAGE), **links}, parts=(source(page),)
+    )
 
 
 def _page_fields(page: Page, start: int, most: int) -> dict[str, object]:
     shown = page.markdown[start : start + most]
-    known = {"title": page.title, "author": page.author, "date": page.date, "site": page.site, "language": page.language}
+    known = {
+        "title": page.title,
+        "author": page.author,
+        "date": page.date,
+        "site": page.site,
+        "language": page.language,
+    }
     end = start + len(shown)
-    notes = [*_remarks(page), *(["Only its beginning was fetched: the page is longer than what is read of one."] if page.cut else [])]
+    notes = [
+        *_remarks(page),
+        *(["Only its beginning was fetched: the page is longer than what is read of one."] if page.cut else []),
+    ]
     return {
         "url": page.url,
         **{name: value for name, value in known.items() if value},
@@ -129,7 +148,10 @@ def _remarks(page: Page) -> Sequence[str]:
     if page.scripts:
         why = page.trouble.rstrip(".")
         return (
-            f"The page is made by programs in it (JavaScript), which were not run: {why}. Most of it is missing here: use another source.",
+            (
+                f"The page is made by programs in it (JavaScript), which were not run: {why}. Most of it is missing "
+                f"here: use another source."
+            ),
         )
     return () if page.markdown else ("The page has no text.",)
 
@@ -143,5 +165,6 @@ def _like(patterns: Sequence[str], empty: bool) -> Callable[[str], bool]:
     if not patterns:
         return lambda _url: empty
     return lambda url: any(
-        fnmatch.fnmatchcase(url, each) or fnmatch.fnmatchcase(url, f"*{each}*" if "*" not in each else each) for each in patterns
+        fnmatch.fnmatchcase(url, each) or fnmatch.fnmatchcase(url, f"*{each}*" if "*" not in each else each)
+        for each in patterns
     )

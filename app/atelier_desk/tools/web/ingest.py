@@ -67,7 +67,8 @@ class IngestWebPage(WebTool):
         failed = {"not_fetched": [{"url": url, "error": error} for url, error in found.failed]} if found.failed else {}
         pages = [{"url": page.url, "title": page.title} for page in kept]
         return ToolResult(
-            {"success": True, "project": project.name, "entities": count, "pages": pages, **failed}, parts=tuple(map(source, kept))
+            {"success": True, "project": project.name, "entities": count, "pages": pages, **failed},
+            parts=tuple(map(source, kept)),
         )
 
     @staticmethod

@@ -37,7 +37,10 @@ class SearchWeb(WebTool):
     input: ClassVar[object] = SearchInput
     about: ClassVar[About] = About(
         what="Searches the web and gives title, address, excerpt and, where it is known, the date of each page.",
-        when="the answer is newer than what you know, must be checked, or needs a source. Name the addresses you used in your answer.",
+        when=(
+            "the answer is newer than what you know, must be checked, or needs a source. Name the addresses you "
+            "used in your answer."
+        ),
         when_not="you have the address (fetch_web_page), or the answer is in the workspace.",
         example={"query": "asyncio timeout context manager", "limit": 5},
         limits=(f"{MOST} results", "an excerpt is not the page: fetch it before you rely on it"),
@@ -51,9 +54,14 @@ class SearchWeb(WebTool):
         if self.services.searcher is None:
             return ToolResult.failure("The web cannot be searched here.", "unsupported")
         spending = context.spending
-        paying = partial(spending.paying, where="Settings, Web (atelier web use)") if spending is not None else uncounted
+        paying = (
+            partial(spending.paying, where="Settings, Web (atelier web use)") if spending is not None else uncounted
+        )
         hits = await self.services.searcher.search(input.query, input.limit, paying)
-        rows = [{"title": hit.title, "url": hit.url, "excerpt": hit.excerpt, **({"date": hit.date} if hit.date else {})} for hit in hits]
+        rows = [
+            {"title": hit.title, "url": hit.url, "excerpt": hit.excerpt, **({"date": hit.date} if hit.date else {})}
+            for hit in hits
+        ]
         note = OUTSIDE if rows else "Nothing was found. Try other words."
         sources = tuple(SourcePart(url=hit.url, title=hit.title, date=hit.date, read=False) for hit in hits)
         return ToolResult({"success": True, "note": note, "results": rows, "total": len(rows)}, parts=sources)

@@ -62,7 +62,12 @@ class Devtools:
         if self._reading is None or self._reading.done() or self._out.is_closing():
             raise BrowserGone
         self._number += 1
-        message = {"id": self._number, "method": method, "params": parameters, **({"sessionId": session} if session else {})}
+        message = {
+            "id": self._number,
+            "method": method,
+            "params": parameters,
+            **({"sessionId": session} if session else {}),
+        }
         answer: asyncio.Future[dict[str, object]] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(lambda done: done.cancelled() or done.exception())  # not every result is awaited
         self._waiting[self._number] = answer

@@ -30,7 +30,8 @@ _SILENCE_S = 20.0
 """Seconds of silence after which a connection is closed."""
 _PIECE = 64 * 1024
 _HOP = frozenset(
-    ("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding",
+    ("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+    "transfer-encoding",
      "upgrade", "content-length", "host")
 )  # fmt: skip
 """Headers of a single connection (RFC 9110, 7.6.1), and those that are rewritten."""
@@ -65,7 +66,9 @@ class Gate:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_HEAD)
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         assert self._server is not None
         self._server.close()
         waiting = tuple(self._tasks)
@@ -163,14 +166,23 @@ class Gate:
         await writer.drain()
 
     async def _passed_on(
-        self, method: str, url: str, headers: Mapping[str, str], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
     ) -> None:
         """Forward an unencrypted request on a connection of its own."""
         address = self._checked(url, "http")
         if "transfer-encoding" in headers or int(headers.get("content-length", "0")) > _BODY:
             raise ToolError("Only pages are fetched.", code="too_large")
         body = await reader.readexactly(int(headers.get("content-length", "0")))
-        sent = {"host": address.authority, **{name: value for name, value in headers.items() if name not in _HOP}, "connection": "close"}
+        sent = {
+            "host": address.authority,
+            **{name: value for name, value in headers.items() if name not in _HOP},
+            "connection": "close",
+        }
         if body or method in ("POST", "PUT", "PATCH"):
             sent["content-length"] = str(len(body))
         async with httpcore.AsyncConnectionPool(network_backend=self._dialer, retries=0) as pool:
@@ -184,7 +196,11 @@ class Gate:
             response = await pool.handle_async_request(request)
             try:
                 kept = [pair for pair in response.headers if pair[0].decode("latin-1").lower() not in _HOP]
-                lines = [f"HTTP/1.1 {response.status} -".encode(), *(name + b": " + value for name, value in kept), b"connection: close"]
+                lines = [
+                    f"HTTP/1.1 {response.status} -".encode(),
+                    *(name + b": " + value for name, value in kept),
+                    b"connection: close",
+                ]
                 await self._give(writer, b"\r\n".join(lines) + b"\r\n\r\n")
                 async for piece in response.stream:  # type: ignore[union-attr]
                     await self._give(writer, piece)

@@ -39,16 +39,20 @@ _PREFIX = "atelier-browser-"
 _OLD_S = 24 * 3600.0
 """Seconds after which a folder is unused for certain: a page takes less than one minute."""
 _FLAGS = (
-    "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check", "--incognito", "--mute-audio",
-    "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions", "--disable-sync", "--disable-background-networking",
+    "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check", "--incognito",
+    "--mute-audio",
+    "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions", "--disable-sync",
+    "--disable-background-networking",
     "--disable-component-update", "--disable-default-apps", "--disable-domain-reliability", "--disable-breakpad",
     "--metrics-recording-only", "--disable-client-side-phishing-detection",
     "--disable-notifications", "--disable-file-system", "--password-store=basic",
-    "--use-mock-keychain", "--blink-settings=imagesEnabled=false", "--dns-prefetch-disable", "--no-pings", "--disable-quic",
+    "--use-mock-keychain", "--blink-settings=imagesEnabled=false", "--dns-prefetch-disable", "--no-pings",
+    "--disable-quic",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--disable-features=DnsOverHttps,AsyncDns,OptimizationHints,MediaRouter,DialMediaRouteProvider,Translate,InterestFeedContentSuggestions,"
     "AutofillServerCommunication,HttpsUpgrades,HttpsFirstBalancedMode,HttpsFirstModeIncognito,CertificateTransparencyComponentUpdater,NetworkPrediction,Prerender2,WebRtcHideLocalIpsWithMdns",
-    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--proxy-bypass-list=<-loopback>", "--disk-cache-size=1",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--proxy-bypass-list=<-loopback>",
+    "--disk-cache-size=1",
     "--js-flags=--max-old-space-size=512",
 )  # fmt: skip
 """Nothing leaves except through the gate, which handles the loopback interface too.
@@ -69,7 +73,13 @@ async def running(program: str, gate: str, more: Sequence[str] = ()) -> AsyncIte
     folder = await in_tool_thread(_folder)
     process: asyncio.subprocess.Process | None = None
     try:
-        arguments = (*_FLAGS, f"--user-data-dir={folder / 'profile'}", f"--proxy-server=http://{gate}", *more, "about:blank")
+        arguments = (
+            *_FLAGS,
+            f"--user-data-dir={folder / 'profile'}",
+            f"--proxy-server=http://{gate}",
+            *more,
+            "about:blank",
+        )
         orders, tells = os.pipe()
         hears, answers = os.pipe()
         try:
@@ -94,7 +104,11 @@ def _folder() -> Path:
     for each in made.parent.glob(f"{_PREFIX}*"):
         with suppress(OSError):
             found = each.lstat()
-            if stat.S_ISDIR(found.st_mode) and found.st_uid == made.lstat().st_uid and time.time() - found.st_mtime > _OLD_S:
+            if (
+                stat.S_ISDIR(found.st_mode)
+                and found.st_uid == made.lstat().st_uid
+                and time.time() - found.st_mtime > _OLD_S
+            ):
                 shutil.rmtree(each, ignore_errors=True)
     return made
 

@@ -54,7 +54,9 @@ async def shown(browser: Installed, address: Address, dialer: Dialer, more: Sequ
             forbidden address.
     """
     if is_root() and "--no-sandbox" not in more:
-        raise ToolError("A browser is not started by the administrator (root): its sandbox does not hold there.", code="browser")
+        raise ToolError(
+            "A browser is not started by the administrator (root): its sandbox does not hold there.", code="browser"
+        )
     async with Gate(dialer, address) as gate:
         try:
             async with running(browser.program, gate.address, more) as (reads, writes, said):
@@ -65,13 +67,19 @@ async def shown(browser: Installed, address: Address, dialer: Dialer, more: Sequ
                 except (BrowserGone, CommandRefused, TimeoutError) as error:
                     detail = last_line(said) or str(error) or type(error).__name__
                     raise ToolError(
-                        "{browser} did not show the page ({detail}).", code="browser", browser=browser.name, detail=detail
+                        "{browser} did not show the page ({detail}).",
+                        code="browser",
+                        browser=browser.name,
+                        detail=detail,
                     ) from None
                 finally:
                     await page.talk.close()
         except OSError as error:
             raise ToolError(
-                "{browser} cannot be started ({detail}).", code="browser", browser=browser.name, detail=error.strerror or str(error)
+                "{browser} cannot be started ({detail}).",
+                code="browser",
+                browser=browser.name,
+                detail=error.strerror or str(error),
             ) from None
 
 
@@ -96,7 +104,9 @@ class _Opened:
             self._target = (await self.talk.send("Target.createTarget", url="about:blank")).get("targetId", "")
             await self.talk.send("Target.setDiscoverTargets", discover=True)
             await self.talk.send("Browser.setDownloadBehavior", behavior="deny")
-            self._session = (await self.talk.send("Target.attachToTarget", targetId=self._target, flatten=True)).get("sessionId", "")
+            self._session = (await self.talk.send("Target.attachToTarget", targetId=self._target, flatten=True)).get(
+                "sessionId", ""
+            )
             await self._ask("Page.enable")
             await self._ask("Network.enable")
             await self._ask("Network.setBypassServiceWorker", bypass=True)
@@ -121,7 +131,9 @@ class _Opened:
             raise self._failure or CommandRefused("no page") from None
         if not at.same_place(self._address):  # its document was blocked, so the browser shows an error page of its own
             raise self._failure or CommandRefused("no page")
-        return RenderedPage(at, html.encode("utf-8", "replace"), self._elsewhere, late or self._gate.over or self._count > REQUESTS)
+        return RenderedPage(
+            at, html.encode("utf-8", "replace"), self._elsewhere, late or self._gate.over or self._count > REQUESTS
+        )
 
     def _ask(self, method: str, **parameters: Any) -> asyncio.Future[dict[str, Any]]:
         return self.talk.send(method, self._session, **parameters)
@@ -141,10 +153,16 @@ class _Opened:
             elif method == "Page.frameNavigated" and said.get("frame", {}).get("id") == self._target:
                 self._loaders.add(said["frame"].get("loaderId", ""))
                 self._quiet.clear()
-            elif method == "Page.lifecycleEvent" and said.get("name") == "networkIdle" and said.get("loaderId") in self._loaders:
+            elif (
+                method == "Page.lifecycleEvent"
+                and said.get("name") == "networkIdle"
+                and said.get("loaderId") in self._loaders
+            ):
                 self._quiet.set()
             elif method == "Inspector.targetCrashed":
-                self._failure = ToolError("The page needs more than a page is given: its programs were ended.", code="browser")
+                self._failure = ToolError(
+                    "The page needs more than a page is given: its programs were ended.", code="browser"
+                )
                 self._quiet.set()
 
     def _judge(self, said: Mapping[str, Any]) -> None:

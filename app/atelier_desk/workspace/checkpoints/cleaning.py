@@ -80,7 +80,9 @@ def clean(
 class _Cleaning:
     """One cleaning. ``records`` mirrors the files while it runs."""
 
-    def __init__(self, files: WorkspaceFiles, known: Container[str], expired: Container[str], stop: Callable[[], bool]) -> None:
+    def __init__(
+        self, files: WorkspaceFiles, known: Container[str], expired: Container[str], stop: Callable[[], bool]
+    ) -> None:
         self._files, self._store = files, files.store
         self._known, self._expired, self._stop = known, expired, stop
         self._records = References()
@@ -111,7 +113,11 @@ class _Cleaning:
                 self._drop_trash(id)
 
     def _of_expired(self, changes: dict[str, Change]) -> list[Change]:
-        return [change for change in changes.values() if change.workflow_id in self._expired and change.workflow_id not in self._known]
+        return [
+            change
+            for change in changes.values()
+            if change.workflow_id in self._expired and change.workflow_id not in self._known
+        ]
 
     def give_up_before(self, before: datetime) -> None:
         for change in self._candidates():
@@ -141,7 +147,11 @@ class _Cleaning:
             self._give_up(change)
 
     def _candidates(self) -> list[Change]:
-        found = [change for change in self._records.changes.values() if change.workflow_id in self._known and not change.cleaned]
+        found = [
+            change
+            for change in self._records.changes.values()
+            if change.workflow_id in self._known and not change.cleaned
+        ]
         return sorted(found, key=lambda each: each.id)
 
     def _frees(self, change: Change) -> bool:

@@ -55,7 +55,11 @@ class CommandChanges:
         self._found, self._partly, _gone = self._scan()
         left, until = ALL_BYTES, time.monotonic() + SECONDS
         # Newest files first: if time runs out, at least recent work can be restored.
-        newest = sorted((item for item in self._found.items() if item[1].kind == "file"), key=lambda item: item[1].modified, reverse=True)
+        newest = sorted(
+            (item for item in self._found.items() if item[1].kind == "file"),
+            key=lambda item: item[1].modified,
+            reverse=True,
+        )
         for key, found in newest:
             if found.size > min(ONE_BYTES, left):
                 continue
@@ -86,7 +90,9 @@ class CommandChanges:
                 parts.append(part)
         return ChangedSet(tuple(parts), tuple(lost), partly, tuple(str(root) for root in self._roots if root in gone))
 
-    def _change(self, author: Author, key: tuple[Path, str], before: FoundFile | None, after: FoundFile | None) -> FileChange | None:
+    def _change(
+        self, author: Author, key: tuple[Path, str], before: FoundFile | None, after: FoundFile | None
+    ) -> FileChange | None:
         """Record one change; None if its contents are unknown or no record can name it."""
         root, path = key
         if not is_storable_name(path):
@@ -99,7 +105,9 @@ class CommandChanges:
         if old != new or (before is not None and after is not None and before.mode != after.mode):
             mode = before.mode if before is not None else None
             gone = self._modes(root, path) if after is None else {}
-            self._files.note(author, WorkspacePath(root, path, shown), old, new, mode=mode, modes=gone, made=self._made(root, path))
+            self._files.note(
+                author, WorkspacePath(root, path, shown), old, new, mode=mode, modes=gone, made=self._made(root, path)
+            )
         return file_change(shown, old, new)
 
     def _made(self, root: Path, path: str) -> tuple[str, ...]:

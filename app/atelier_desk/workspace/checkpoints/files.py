@@ -146,7 +146,12 @@ class WorkspaceFiles:
             ToolError: ``changed`` when it differs; as ``ConfinedRoot.write``.
         """
         if len(data) > FILE:
-            raise ToolError("The file would have {size} bytes; at most {most} are allowed.", code="too_large", size=len(data), most=FILE)
+            raise ToolError(
+                "The file would have {size} bytes; at most {most} are allowed.",
+                code="too_large",
+                size=len(data),
+                most=FILE,
+            )
         root = self.root(place.root)
         with self.lock:
             before = self._content(root, place)
@@ -171,7 +176,9 @@ class WorkspaceFiles:
             self.marks.wrote(place.root, place.path, author.tainted, change.after)
             with self._recorded(change) as done:
                 made = root.make_folder(place.path.rpartition("/")[0])
-                root.write(place.path, data, new=before is None, mode=mode, temporary=change.temporary, expected=change.before)
+                root.write(
+                    place.path, data, new=before is None, mode=mode, temporary=change.temporary, expected=change.before
+                )
                 return done(made=tuple(made))
 
     def delete(self, author: Author, place: WorkspacePath, *, was: str = "") -> Change:
@@ -210,7 +217,9 @@ class WorkspaceFiles:
                         except FileExistsError:
                             # The place is taken again: the file stays listed as deleted and can be restored.
                             self._give_up(folder, change, done, before=found, undoes="")
-                        raise ToolError("{path} was changed meanwhile. Read it again.", code="changed", path=place.shown)
+                        raise ToolError(
+                            "{path} was changed meanwhile. Read it again.", code="changed", path=place.shown
+                        )
                     os.fsync(folder)
                     return self._give_up(folder, change, done, before=found)
 
@@ -222,7 +231,10 @@ class WorkspaceFiles:
         except OSError as error:
             done(**facts)
             raise ToolError(
-                "{path} is in the trash, but not all of it can be deleted from its disk ({reason}): the rest is in {rest}. Tell the user.",
+                (
+                    "{path} is in the trash, but not all of it can be deleted from its disk ({reason}): the rest is in "
+                    "{rest}. Tell the user."
+                ),
                 code="denied",
                 path=change.path,
                 rest=change.temporary,
@@ -230,7 +242,9 @@ class WorkspaceFiles:
             ) from error
         return done(**facts)
 
-    def move(self, author: Author, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> list[Change]:
+    def move(
+        self, author: Author, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False
+    ) -> list[Change]:
         """Move a file or folder; with ``overwrite``, an existing target goes to the trash first."""
         root, other = self.root(source.root), self.root(target.root)
         with self.lock:
@@ -256,7 +270,9 @@ class WorkspaceFiles:
                 changes.append(done(made=tuple(made)))
             return changes
 
-    def copy(self, author: Author, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> list[Change]:
+    def copy(
+        self, author: Author, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False
+    ) -> list[Change]:
         """Copy a file or folder: first to a temporary name beside the target, then renamed."""
         root, other = self.root(source.root), self.root(target.root)
         with self.lock:
@@ -287,7 +303,11 @@ class WorkspaceFiles:
                             transfer.delete(into, change.temporary)
                             raise
                         temporary_path = f"{target.path.rpartition('/')[0]}/{change.temporary}".lstrip("/")
-                        other.rename(temporary_path, other, target.path.rpartition("/")[0] + f"/{new}" if "/" in target.path else new)
+                        other.rename(
+                            temporary_path,
+                            other,
+                            target.path.rpartition("/")[0] + f"/{new}" if "/" in target.path else new,
+                        )
                     changes.append(done(made=tuple(made), after=copied))
             return changes
 
@@ -303,8 +323,12 @@ class WorkspaceFiles:
             if here is not None and here.kind == "folder":
                 return None
             if here is not None:
-                raise ToolError("{path} exists already, and is no folder: choose another name.", code="exists", path=place.shown)
-            change = self._change(author, place, action="created", folder=True, made=missing_folders(root, place.path.rpartition("/")[0]))
+                raise ToolError(
+                    "{path} exists already, and is no folder: choose another name.", code="exists", path=place.shown
+                )
+            change = self._change(
+                author, place, action="created", folder=True, made=missing_folders(root, place.path.rpartition("/")[0])
+            )
             with self._recorded(change) as done:
                 made = root.make_folder(place.path)
                 with root.located(place.path) as (folder, name):
@@ -354,12 +378,15 @@ class WorkspaceFiles:
                     if not change.undoes and self.store.record(change).exists():
                         if change.action == "deleted":
                             self._delete_aside(change)
-                        self.store.drop(change)  # the kill came after its completion, and the file may have changed since
+                        # the kill came after its completion, and the file may have changed since
+                        self.store.drop(change)
                     else:
                         self._settle(change)
                 except (AtelierError, OSError):
                     if change.id not in self._unsettled:
-                        log.warning("a change of files was cut off and cannot be looked at: %s", change.path, exc_info=True)
+                        log.warning(
+                            "a change of files was cut off and cannot be looked at: %s", change.path, exc_info=True
+                        )
                     self._unsettled.add(change.id)
 
     def _delete_aside(self, change: Change) -> None:
@@ -395,7 +422,10 @@ class WorkspaceFiles:
         if change.temporary:
             with contextlib.suppress(ToolError), self.root(change.root).located(change.path) as (folder, _name):
                 transfer.delete(folder, change.temporary)
-            with contextlib.suppress(ToolError), self.root(change.root).located(change.path, follow=False) as (folder, _name):
+            with (
+                contextlib.suppress(ToolError),
+                self.root(change.root).located(change.path, follow=False) as (folder, _name),
+            ):
                 transfer.delete(folder, change.temporary)
         now = self.digest_at(target, change.moved_to or change.path, follow=follow)
         if change.action == "moved":
@@ -527,7 +557,8 @@ class WorkspaceFiles:
         except BaseException:
             if finished:
                 raise
-            if change.action == "deleted":  # between two disks it may have failed halfway, with the copy already in the trash
+            # between two disks it may have failed halfway, with the copy already in the trash
+            if change.action == "deleted":
                 with contextlib.suppress(AtelierError, OSError):
                     self._settle(change)
             else:

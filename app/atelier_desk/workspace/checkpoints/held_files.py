@@ -1,4 +1,5 @@
-"""Files that wait for a person: moved out of the workspace, kept beside the checkpoints, put in place by "Keep", deleted by "Discard".
+"""Files that wait for a person: moved out of the workspace, kept beside the checkpoints, put in place by "Keep",
+deleted by "Discard".
 
 held/<workflow>/<id>.json      the record
 held/<workflow>/<id>/content   the file, link or folder
@@ -46,7 +47,9 @@ class HeldFiles:
     def of(self, workflow_id: str) -> list[HeldFile]:
         """Return the pending files of a workflow, oldest first; those of no workflow are included everywhere."""
         names = dict.fromkeys((plain_name(workflow_id or _NOBODY), _NOBODY))
-        return sorted((held for name in names for held in read_folder(self.folder / name, HeldFile)[0]), key=lambda held: held.id)
+        return sorted(
+            (held for name in names for held in read_folder(self.folder / name, HeldFile)[0]), key=lambda held: held.id
+        )
 
     def get(self, workflow_id: str, id: str) -> HeldFile:
         """Return one held file. Raises ``NotFoundError``: it was kept or discarded already."""
@@ -73,7 +76,9 @@ class HeldFiles:
                 moved = _renamed(source, name, handle)
             if not moved:
                 transfer.copy(source, name, handle, _CONTENT, whole=True)
-            held = held.model_copy(update={"content": "" if moved else transfer.digest_of(handle, _CONTENT), "folder": _is_folder(handle)})
+            held = held.model_copy(
+                update={"content": "" if moved else transfer.digest_of(handle, _CONTENT), "folder": _is_folder(handle)}
+            )
             os.fsync(handle)
         except BaseException:
             if not moved:
@@ -172,7 +177,10 @@ class HeldFiles:
 
     def _damaged(self, held: HeldFile) -> ConflictError:
         return ConflictError(
-            N_("{path}: the held file in {folder} is not as it was: the disk is damaged, or a program wrote to it. Nothing was changed."),
+            N_(
+                "{path}: the held file in {folder} is not as it was: the disk is damaged, or a program wrote to it. "
+                "Nothing was changed."
+            ),
             code="damaged",
             path=held.path,
             folder=self._place(held),

@@ -1,7 +1,7 @@
 """Hand over files that the launcher removed because git would execute them to the held files.
 
-The launcher knows no workflows: it puts each item into a folder of its own (``processes.git_locks``). After it ends, they
-become ordinary held files, so that the same "Keep" and "Discard" apply.
+The launcher knows no workflows: it puts each item into a folder of its own (``processes.git_locks``). After it ends,
+they become ordinary held files, so that the same "Keep" and "Discard" apply.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ log = logging.getLogger(__name__)
 Entry = Mapping[str, str]
 
 
-def adopt(files: WorkspaceFiles, author: Author, entries: Iterable[Entry], *, by: str = "") -> tuple[list[HeldFile], tuple[Entry, ...]]:
+def adopt(
+    files: WorkspaceFiles, author: Author, entries: Iterable[Entry], *, by: str = ""
+) -> tuple[list[HeldFile], tuple[Entry, ...]]:
     """Take over what a program's launcher removed; return the records, and the entries that stay.
 
     Entries stay if they are in no granted folder or could only be renamed. Blocks.

@@ -90,7 +90,9 @@ def survey(files: WorkspaceFiles, known: Container[str], first_missed: Mapping[s
                 found.append(Leftover(key, "unnamed", size_below(checkpoints / key), until=until))
             else:
                 own = _of(records, key)
-                found.append(Leftover(key, "unknown", _size_of_workflow(files, records, key, own), len(own), until=until))
+                found.append(
+                    Leftover(key, "unknown", _size_of_workflow(files, records, key, own), len(own), until=until)
+                )
         return found
 
 
@@ -104,7 +106,9 @@ def delete(files: WorkspaceFiles, keys: Collection[str], known: Container[str]) 
     with files.lock:
         there = {each.key: each for each in survey(files, known, {})}
         if unknown := [key for key in keys if key not in there]:
-            raise NotFoundError(N_("There is no leftover {key}: list them with atelier files leftovers."), key=unknown[0])
+            raise NotFoundError(
+                N_("There is no leftover {key}: list them with atelier files leftovers."), key=unknown[0]
+            )
         size = _size(files)
         for key in keys:
             try:
@@ -160,7 +164,11 @@ def _delete_undo_data(files: WorkspaceFiles, records: References, workflow_id: s
 
 def _delete_records(files: WorkspaceFiles, folder: Path) -> None:
     """Delete all data of an unknown workflow, except unreadable records, which are leftovers of their own."""
-    protected = {each.path.stem for each in (*files.store.references().unread, *files.held.unread()) if each.path.parent == folder}
+    protected = {
+        each.path.stem
+        for each in (*files.store.references().unread, *files.held.unread())
+        if each.path.parent == folder
+    }
     if not protected:
         delete_tree(folder)
         return
@@ -182,8 +190,12 @@ def _key(checkpoints: Path, path: Path) -> str:
 
 
 def _unclaimed(files: WorkspaceFiles, records: References, known: Container[str]) -> set[str]:
-    owners = {change.workflow_id for change in (*records.changes.values(), *records.pending.values())} | files.held.workflows()
-    return _unknown(owners, known) | {TRASH + id for id in records.unnamed_trash(files.store.trashed()) if _is_plain(id)}
+    owners = {
+        change.workflow_id for change in (*records.changes.values(), *records.pending.values())
+    } | files.held.workflows()
+    return _unknown(owners, known) | {
+        TRASH + id for id in records.unnamed_trash(files.store.trashed()) if _is_plain(id)
+    }
 
 
 def _unknown(owners: Iterable[str], known: Container[str]) -> set[str]:

@@ -105,7 +105,9 @@ def protected_in(roots: Sequence[Path], link_targets: Iterable[str] = ()) -> Pro
     result = ProtectedSnapshot()
     for root in roots:
         top = os.fspath(root)
-        also = {os.path.relpath(path, realpath(top)) for path in link_targets if path.startswith(realpath(top) + os.sep)}
+        also = {
+            os.path.relpath(path, realpath(top)) for path in link_targets if path.startswith(realpath(top) + os.sep)
+        }
         also = {path.replace(os.sep, "/") for path in also}
         first: tuple[str, bool, tuple[int, ...]] = ("", False, ())
         for _folder, (below, inside, above), entries, enter in walk(top, first, limit):
@@ -118,7 +120,9 @@ def protected_in(roots: Sequence[Path], link_targets: Iterable[str] = ()) -> Pro
                         elif entry.name not in DEPENDENCIES or inside:
                             whole = inside or path in also or (may_be(entry.name) and all_below(path))
                             enter((entry.path, (f"{path}/", whole, (*above, entry.inode()))))
-                    elif entry.name != ".git" and (inside or path in also or (may_stand_for(entry.name) and is_protected(path))):
+                    elif entry.name != ".git" and (
+                        inside or path in also or (may_stand_for(entry.name) and is_protected(path))
+                    ):
                         _add(result, root, path, above)
     result.partly = bool(limit.unseen)
     return result
@@ -244,17 +248,29 @@ class ProtectedFiles:
                 try:
                     moved = self._moved_out(files, key, "")
                 except (AtelierError, OSError):
-                    log.warning("a folder of protected files is held file by file: %s", os.path.join(*key), exc_info=True)
+                    log.warning(
+                        "a folder of protected files is held file by file: %s", os.path.join(*key), exc_info=True
+                    )
                     continue
                 held += [moved] if moved is not None else []
-                now.found = {each: seen for each, seen in now.found.items() if each[0] != key[0] or not each[1].startswith(f"{key[1]}/")}
+                now.found = {
+                    each: seen
+                    for each, seen in now.found.items()
+                    if each[0] != key[0] or not each[1].startswith(f"{key[1]}/")
+                }
             partly = self._before.partly or now.partly
             for key in sorted({*self._before.found, *now.found}):
                 before, after = self._before.found.get(key), now.found.get(key)
                 if (before and after and before.same == after.same) or not key[0].is_dir():
                     continue
                 path = os.path.join(*key)
-                if key in self._texts and before and after and before.mode == after.mode and self._read(*key, after) == self._texts[key]:
+                if (
+                    key in self._texts
+                    and before
+                    and after
+                    and before.mode == after.mode
+                    and self._read(*key, after) == self._texts[key]
+                ):
                     # Rewritten with the same content, or only times or links changed: nothing to report.
                     self._unwritable.discard(key)
                     self._before.found[key] = after
@@ -284,9 +300,13 @@ class ProtectedFiles:
                 new[root, top] = new.get((root, top), 0) + 1
         filled = [key for key, count in new.items() if count > MANY_NEW and not may_change(os.path.join(*key))]
         there = [key for key in (*self._before.found, *self._accepted) if filled]
-        return [key for key in filled if not any(root == key[0] and path.startswith(f"{key[1]}/") for root, path in there)]
+        return [
+            key for key in filled if not any(root == key[0] and path.startswith(f"{key[1]}/") for root, path in there)
+        ]
 
-    def _restored(self, files: WorkspaceFiles, key: tuple[Path, str], before: FileState | None, after: FileState | None) -> HeldFile | None:
+    def _restored(
+        self, files: WorkspaceFiles, key: tuple[Path, str], before: FileState | None, after: FileState | None
+    ) -> HeldFile | None:
         """Restore one file; return the held version, if any."""
         root = files.root(key[0])
         self._unwritable.discard(key)
@@ -318,7 +338,9 @@ class ProtectedFiles:
                 if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode)):
                     os.unlink(name, dir_fd=folder)
                     return None
-                record = files.held_record(self._author, key[0], key[1], by=self._by).model_copy(update={"replaces": replaces})
+                record = files.held_record(self._author, key[0], key[1], by=self._by).model_copy(
+                    update={"replaces": replaces}
+                )
                 return files.held.move_out(record, folder, name)
         except ToolError as error:
             if error.code in ("not_found", "not_a_folder"):
@@ -340,14 +362,22 @@ class ProtectedFiles:
             same = (before.device, before.number, before.above) == (after.device, after.number, after.above)
             if same:
                 return True
-        return after is not None and self._files is not None and self._started is not None and self._written(key, self._started)
+        return (
+            after is not None
+            and self._files is not None
+            and self._started is not None
+            and self._written(key, self._started)
+        )
 
     def _written(self, key: tuple[Path, str], since: datetime) -> bool:
         """Whether a file tool, which asks, or a person's "Keep" wrote the present version."""
         assert self._files is not None
         now = self._files.digest_at(self._files.root(key[0]), key[1], follow=False)
         return any(
-            change.at >= since and not change.command and now == change.after and (change.moved_to or change.path) == key[1]
+            change.at >= since
+            and not change.command
+            and now == change.after
+            and (change.moved_to or change.path) == key[1]
             for change in self._files.store.references().changes.values()
         )
 
@@ -382,7 +412,8 @@ class ProtectedFiles:
 
 
 def settle_all(files: WorkspaceFiles) -> set[str]:
-    """Settle what programs that still run did, and those that a kill of Atelier ended, before anything obeys protected files.
+    """Settle what programs that still run did, and those that a kill of Atelier ended, before anything obeys protected
+    files.
 
     The workflows of what is held. Blocks.
     """
@@ -404,19 +435,27 @@ def settle_all(files: WorkspaceFiles) -> set[str]:
                         files.held.move_out(record, folder, name)
                         told.add(record.workflow_id)
                 except (AtelierError, OSError):
-                    log.warning("a protected file of a program that was killed cannot be held: %s in %s", path, root, exc_info=True)
+                    log.warning(
+                        "a protected file of a program that was killed cannot be held: %s in %s",
+                        path,
+                        root,
+                        exc_info=True,
+                    )
             files.held.end(id)
     return told | files.sweep()
 
 
 def _opened(keys: Iterable[tuple[Path, str]]) -> dict[tuple[Path, str], int]:
-    """Descriptors of files: while one is open, no file that takes its place gets its number, which tells the two apart."""
+    """Descriptors of files: while one is open, no file that takes its place gets its number, which tells the two
+    apart."""
     found: dict[tuple[Path, str], int] = {}
     for root, path in keys:
         if len(found) == MOST_OPEN:
             break
         with contextlib.suppress(OSError):
-            found[root, path] = os.open(os.path.join(root, path), getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC)
+            found[root, path] = os.open(
+                os.path.join(root, path), getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC
+            )
     return found
 
 

@@ -69,7 +69,9 @@ def read_record(path: Path, kind: type[M]) -> M:
     return record
 
 
-def read_folder(folder: Path, kind: type[M], stop: Callable[[], bool] = lambda: False) -> tuple[list[M], list[UnreadRecord]]:
+def read_folder(
+    folder: Path, kind: type[M], stop: Callable[[], bool] = lambda: False
+) -> tuple[list[M], list[UnreadRecord]]:
     """Return the records of a folder by name, and the unreadable ones.
 
     Raises:

@@ -1,8 +1,8 @@
 """The files of checkpoints in the data folder: contents by their hash, a record for each change, and the trash.
 
 objects/ab/cdef…      a content, named by its SHA-256
-pending/<id>.json     a change that began; it is moved below when it is done, so after a kill it tells what has to be looked at
-changes/<workflow>/<id>.json
+pending/<id>.json     a change that began; it is moved below when it is done, so after a kill it tells what has to be
+looked at changes/<workflow>/<id>.json
 trash/<id>/content    a file or folder that was deleted
 cleaned-by            which state of which database cleaned here last
 """
@@ -59,7 +59,9 @@ class CheckpointFiles:
             raise NotFoundError(N_("The previous content of the file is no longer stored.")) from error
         if digest(data) != name:
             raise NotFoundError(
-                N_("The stored copy of the file is damaged ({path}): nothing was changed."), code="damaged", path=self._object(name)
+                N_("The stored copy of the file is damaged ({path}): nothing was changed."),
+                code="damaged",
+                path=self._object(name),
             )
         return data
 

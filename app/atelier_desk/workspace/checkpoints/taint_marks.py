@@ -146,7 +146,9 @@ class TaintMarks:
         source, target = os.path.realpath(source), os.path.realpath(target)
         if brought or self.below(source):
             found = ((path, self.of(path) or brought) for path in _files(source))
-            self._add(*(TaintMark(target + path[len(source) :], self._content_of(path), said) for path, said in found if said))
+            self._add(
+                *(TaintMark(target + path[len(source) :], self._content_of(path), said) for path, said in found if said)
+            )
 
     def begin(self, roots: Sequence[Path], sources: Sequence[str], *, whole: bool = True) -> Command:
         """Prepare for a command of a run that had read ``sources``.
@@ -154,7 +156,9 @@ class TaintMarks:
         Marks its granted folders as a whole, so that they stay marked if the program is killed or they are too large to
         scan; not without ``whole``.
         """
-        marked = {os.path.realpath(root): sources_outside for root in roots if (sources_outside := outside_of(root, sources))}
+        marked = {
+            os.path.realpath(root): sources_outside for root in roots if (sources_outside := outside_of(root, sources))
+        }
         counted = set()
         with self._lock:
             for root, sources_outside in marked.items() if whole else ():
@@ -279,7 +283,9 @@ class TaintMarks:
         if self._lines > 2 * len(marks) + _SPARE_LINES or not data.endswith(b"\n"):
             # Rewrites the file also after a kill in the middle of a line, to which the next one would be appended.
             # Unreadable lines stay: a newer version may read them, and a person can see the file they name.
-            write_atomic(self._file, b"".join(line + b"\n" for line in (*unread, *(_line(mark).encode() for mark in marks))))
+            write_atomic(
+                self._file, b"".join(line + b"\n" for line in (*unread, *(_line(mark).encode() for mark in marks)))
+            )
             self._lines = len(marks)
 
     def _content_of(self, path: str) -> str:
@@ -308,7 +314,9 @@ def outside_of(root: Path | str, sources: Sequence[str]) -> tuple[str, ...]:
     """Return the sources that are not files of the granted folder itself: trusting the folder includes those."""
     real = _key(os.path.realpath(root))
     return tuple(
-        name for name in sources if not (os.path.isabs(name) and os.path.lexists(name) and within(real, _key(os.path.realpath(name))))
+        name
+        for name in sources
+        if not (os.path.isabs(name) and os.path.lexists(name) and within(real, _key(os.path.realpath(name))))
     )
 
 

@@ -18,7 +18,8 @@ SLACK_NS = 20_000_000
 
 
 def touched(root: str, since_ns: int, seconds: float = SECONDS) -> tuple[list[str], bool]:
-    """Return plain files below ``root`` whose content, name or mode changed since then, and whether the scan was complete.
+    """Return plain files below ``root`` whose content, name or mode changed since then, and whether the scan was
+    complete.
 
     Links are not followed. A renamed folder includes all its files. For a ``.git``, the folder itself is returned if
     git stored objects in it, from which deleted files can be recovered.

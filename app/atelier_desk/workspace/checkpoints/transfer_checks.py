@@ -46,7 +46,9 @@ def copyable(root_of: RootOf, source: WorkspacePath, target: WorkspacePath, *, o
     if here is None:
         raise ToolError("{path} does not exist.", code="not_found", path=source.shown)
     if here.kind == "special" or here.kind == "link":
-        raise ToolError("{path} is neither a file nor a folder: it is not copied.", code="not_a_file", path=source.shown)
+        raise ToolError(
+            "{path} is neither a file nor a folder: it is not copied.", code="not_a_file", path=source.shown
+        )
     if there is not None and there.identity == here.identity:
         raise ToolError("{path} and {other} are the same file.", code="same", path=source.shown, other=target.shown)
     if there is not None and (not overwrite or there.kind == "folder"):
@@ -66,5 +68,9 @@ def missing_folders(root: ConfinedRoot, folder: str) -> tuple[str, ...]:
 def _exists_error(target: WorkspacePath, there: FoundFile) -> ToolError:
     """Return the error for a destination that exists."""
     if there.kind == "folder":
-        return ToolError("{path} exists already, and is a folder: choose another name.", code="exists", path=target.shown)
-    return ToolError("{path} exists already: set overwrite to replace it, or choose another name.", code="exists", path=target.shown)
+        return ToolError(
+            "{path} exists already, and is a folder: choose another name.", code="exists", path=target.shown
+        )
+    return ToolError(
+        "{path} exists already: set overwrite to replace it, or choose another name.", code="exists", path=target.shown
+    )

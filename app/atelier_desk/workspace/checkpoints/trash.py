@@ -92,7 +92,10 @@ def settle(kept: CheckpointFiles, root: ConfinedRoot, change: Change) -> Change 
     """
     recorded = kept.recorded(change)
     try:
-        with root.located(change.path, follow=False) as (folder, name), kept.trash_folder(change.id, make=True) as trash:
+        with (
+            root.located(change.path, follow=False) as (folder, name),
+            kept.trash_folder(change.id, make=True) as trash,
+        ):
             if change.temporary and _there(folder, change.temporary):
                 made = change if recorded else _settle_aside(folder, name, trash, change)
                 if made is not None:
@@ -138,7 +141,8 @@ def verify(trash: int, change: Change, where: Path) -> None:
     if found != change.before:
         raise ConflictError(
             N_(
-                "{path}: what is kept of it in {folder} is not as it was deleted: the disk is damaged, or a program wrote to it. Look at "
+                "{path}: what is kept of it in {folder} is not as it was deleted: the disk is damaged, or a program "
+                "wrote to it. Look at "
                 "it there; to have it back as it is, undo anyway."
             ),
             code="damaged",

@@ -133,7 +133,9 @@ def _make_room(files: WorkspaceFiles, place: WorkspacePath, force: bool, change:
 def _gone(change: Change) -> NotFoundError:
     root = next((each for each in (change.root, change.moved_root) if each and not Path(each).is_dir()), change.root)
     return NotFoundError(
-        N_("The folder {folder} was not found: it was moved or deleted, or its disk is not connected."), code="workspace_gone", folder=root
+        N_("The folder {folder} was not found: it was moved or deleted, or its disk is not connected."),
+        code="workspace_gone",
+        folder=root,
     )
 
 

@@ -124,8 +124,18 @@ ABOUT = {
 
 def safe_commands() -> tuple[SafeCommand, ...]:
     """Return the table by name, read-only commands first. Paths outside the workspace always ask."""
-    reads = {**table.READS, **git.rules(), "cd": Rules(""), "find": Rules(""), "sed": Rules("", flags="ne", long=("quiet", "silent"))}
-    found = [SafeCommand(name, Does.READS, ABOUT[name], options(rules)) for name, rules in sorted(reads.items()) if name != "find"]
+    reads = {
+        **table.READS,
+        **git.rules(),
+        "cd": Rules(""),
+        "find": Rules(""),
+        "sed": Rules("", flags="ne", long=("quiet", "silent")),
+    }
+    found = [
+        SafeCommand(name, Does.READS, ABOUT[name], options(rules))
+        for name, rules in sorted(reads.items())
+        if name != "find"
+    ]
     found.append(SafeCommand("find", Does.READS, ABOUT["find"], " ".join(sublanguages.find_options())))
     found.sort(key=lambda each: each.name)
     for name, rules in sorted(table.WRITES.items()):

@@ -31,7 +31,9 @@ class LinkFollower:
 
 
 FOLLOWING = {
-    "tar": LinkFollower("https://www.gnu.org/software/tar/manual/html_section/dereference.html", "hL", "dereference", bundled=True),
+    "tar": LinkFollower(
+        "https://www.gnu.org/software/tar/manual/html_section/dereference.html", "hL", "dereference", bundled=True
+    ),
     "zip": LinkFollower("https://linux.die.net/man/1/zip", unless="-[rqvX0-9]*y[rqvX0-9]*|--symlinks"),
     "7z": LinkFollower("https://documentation.help/7-Zip-18.0/switches.htm", unless="-snl"),
     "ag": LinkFollower("https://github.com/ggreer/the_silver_searcher/blob/master/doc/ag.1.md", "f", "follow"),

@@ -17,24 +17,32 @@ from atelier_desk.workspace.commands.options import Operands, Rules, UnknownOpti
 
 _DOCS = "https://git-scm.com/docs/git-{}"
 _DIFF_LONG = (
-    "stat=", "numstat", "shortstat", "dirstat=", "summary", "name-only", "name-status", "patch", "no-patch", "raw", "minimal", "patience",
-    "histogram", "no-renames", "find-renames=", "color=", "no-color", "color-words=", "word-diff=", "check", "full-index", "abbrev=",
-    "ignore-space-at-eol", "ignore-space-change", "ignore-all-space", "ignore-blank-lines", "function-context", "exit-code", "quiet",
+    "stat=", "numstat", "shortstat", "dirstat=", "summary", "name-only", "name-status", "patch", "no-patch", "raw",
+    "minimal", "patience",
+    "histogram", "no-renames", "find-renames=", "color=", "no-color", "color-words=", "word-diff=", "check",
+    "full-index", "abbrev=",
+    "ignore-space-at-eol", "ignore-space-change", "ignore-all-space", "ignore-blank-lines", "function-context",
+    "exit-code", "quiet",
     "unified=", "no-ext-diff", "no-textconv", "text", "no-prefix", "relative=", "compact-summary", "cached", "staged",
     "merge-base",
 )  # fmt: skip
 _LOG_LONG = (
-    "oneline", "graph", "all", "branches=", "tags=", "remotes=", "decorate=", "no-decorate", "reverse", "merges", "no-merges",
-    "first-parent", "follow", "date=", "abbrev-commit", "no-abbrev-commit", "max-count=", "skip=", "since=", "after=", "until=", "before=",
-    "author=", "committer=", "grep=", "all-match", "invert-grep", "regexp-ignore-case", "fixed-strings", "date-order", "topo-order",
-    "author-date-order", "parents", "children", "left-right", "cherry-pick", "simplify-by-decoration", "full-history", "format=", "pretty=",
+    "oneline", "graph", "all", "branches=", "tags=", "remotes=", "decorate=", "no-decorate", "reverse", "merges",
+    "no-merges",
+    "first-parent", "follow", "date=", "abbrev-commit", "no-abbrev-commit", "max-count=", "skip=", "since=", "after=",
+    "until=", "before=",
+    "author=", "committer=", "grep=", "all-match", "invert-grep", "regexp-ignore-case", "fixed-strings", "date-order",
+    "topo-order",
+    "author-date-order", "parents", "children", "left-right", "cherry-pick", "simplify-by-decoration", "full-history",
+    "format=", "pretty=",
     "no-notes",
 )  # fmt: skip
 READING: dict[str, Rules] = {
     "status": Rules(
         # -v prints a diff, and status has no option that disables text conversions.
         _DOCS.format("status"), flags="sbz",
-        long=("short", "branch", "porcelain=", "long", "show-stash", "ignored=", "untracked-files=", "ahead-behind", "no-ahead-behind",
+        long=("short", "branch", "porcelain=", "long", "show-stash", "ignored=", "untracked-files=", "ahead-behind",
+        "no-ahead-behind",
               "no-renames", "column="),
         values="u",
     ),
@@ -43,24 +51,29 @@ READING: dict[str, Rules] = {
     "show": Rules(_DOCS.format("show"), flags="pswbzM", values="U", long=(*_LOG_LONG, *_DIFF_LONG), number=True),
     "rev-parse": Rules(
         _DOCS.format("rev-parse"), flags="q",
-        long=("show-toplevel", "abbrev-ref=", "short=", "verify", "git-dir", "is-inside-work-tree", "show-prefix", "show-cdup", "symbolic",
+        long=("show-toplevel", "abbrev-ref=", "short=", "verify", "git-dir", "is-inside-work-tree", "show-prefix",
+        "show-cdup", "symbolic",
               "symbolic-full-name", "all", "branches=", "tags=", "quiet", "is-bare-repository"),
     ),
     "ls-files": Rules(
         # Not -X: the lines of its file can be inferred from omitted names, and its path is relative to the repository.
         _DOCS.format("ls-files"), flags="cdmoistuvz", values="x",
-        long=("cached", "deleted", "modified", "others", "ignored", "stage", "unmerged", "killed", "directory", "exclude-standard",
+        long=("cached", "deleted", "modified", "others", "ignored", "stage", "unmerged", "killed", "directory",
+        "exclude-standard",
               "full-name", "error-unmatch"),
     ),
-    "ls-tree": Rules(_DOCS.format("ls-tree"), flags="drtlz", long=("name-only", "name-status", "full-name", "full-tree", "long")),
+    "ls-tree": Rules(_DOCS.format("ls-tree"), flags="drtlz",
+    long=("name-only", "name-status", "full-name", "full-tree", "long")),
     "branch": Rules(
         # A name that is no pattern of --list would create a branch.
-        _DOCS.format("branch"), flags="arv", long=("all", "remotes", "list", "show-current", "verbose", "no-color", "column="), most=0,
+        _DOCS.format("branch"), flags="arv",
+        long=("all", "remotes", "list", "show-current", "verbose", "no-color", "column="), most=0,
         operands=Operands.NONE,
     ),
     "tag": Rules(_DOCS.format("tag"), flags="l", long=("list", "column="), operands=Operands.NONE, most=0),
     "remote": Rules(_DOCS.format("remote"), flags="v", long=("verbose",), operands=Operands.NONE, most=0),
-    "describe": Rules(_DOCS.format("describe"), long=("tags", "all", "always", "long", "abbrev=", "exact-match", "first-parent")),
+    "describe": Rules(_DOCS.format("describe"),
+    long=("tags", "all", "always", "long", "abbrev=", "exact-match", "first-parent")),
     "shortlog": Rules(_DOCS.format("shortlog"), flags="nse", long=("numbered", "summary", "email", "no-merges")),
     "version": Rules(_DOCS.format("version"), long=("build-options",), operands=Operands.NONE, most=0),
 }  # fmt: skip
@@ -70,11 +83,15 @@ READING: dict[str, Rules] = {
 """
 
 SWITCHED_OFF: Mapping[str, str] = {
-    "core.fsmonitor": "false", "core.hooksPath": "/dev/null", "core.pager": "cat", "core.editor": "true", "core.askPass": "true",
-    "core.sshCommand": "false", "core.gitProxy": "false", "core.alternateRefsCommand": "true", "core.untrackedCache": "false",
+    "core.fsmonitor": "false", "core.hooksPath": "/dev/null", "core.pager": "cat", "core.editor": "true",
+    "core.askPass": "true",
+    "core.sshCommand": "false", "core.gitProxy": "false", "core.alternateRefsCommand": "true",
+    "core.untrackedCache": "false",
     "safe.bareRepository": "explicit", "protocol.allow": "never", "log.showSignature": "false", "gpg.program": "false",
-    "gpg.openpgp.program": "false", "gpg.x509.program": "false", "gpg.ssh.program": "false", "diff.ignoreSubmodules": "all",
-    "diff.submodule": "short", "status.submoduleSummary": "false", "submodule.recurse": "false", "maintenance.auto": "false", "gc.auto":
+    "gpg.openpgp.program": "false", "gpg.x509.program": "false", "gpg.ssh.program": "false",
+    "diff.ignoreSubmodules": "all",
+    "diff.submodule": "short", "status.submoduleSummary": "false", "submodule.recurse": "false",
+    "maintenance.auto": "false", "gc.auto":
     "0",
     "credential.helper": "", "column.ui": "never",
 }  # fmt: skip
@@ -102,7 +119,12 @@ ENVIRONMENT: Mapping[str, str] = {
     _NOTHING: "",
 }
 """Additional environment of read-only commands. ``GIT_OPTIONAL_LOCKS`` keeps ``status`` from writing the index."""
-OPEN_ENVIRONMENT: Mapping[str, str] = {"GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "GIT_EDITOR": "true", _NOTHING: ""}
+OPEN_ENVIRONMENT: Mapping[str, str] = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": "true",
+    _NOTHING: "",
+}
 """The same for approved git commands: hooks and helpers run as in a terminal, but nobody can answer a prompt."""
 
 
@@ -121,7 +143,11 @@ def reads(arguments: tuple[str, ...]) -> list[str]:
         raise UnknownOptionError(N_("it runs programs or changes files"), words[0] if words else "git")
     options = parse_options(rules, tuple(words[1:]))
     for word in words[1:]:
-        if ASKS_GPG.search(word) or "(trailers" in word or (word.startswith("-L") and words[0] == "log" and word.startswith("-L:")):
+        if (
+            ASKS_GPG.search(word)
+            or "(trailers" in word
+            or (word.startswith("-L") and words[0] == "log" and word.startswith("-L:"))
+        ):
             raise UnknownOptionError(N_("its format is not known to be harmless"), word)
     return [*options.operands]
 
@@ -139,7 +165,15 @@ def hardened(words: tuple[str, ...], settings: Iterable[str]) -> tuple[str, ...]
             said.append(f"--config-env={name}={_NOTHING}")
     asked = [word for word in words[1:] if word != "--no-pager"]
     command = asked[0] if asked else ""
-    return (words[0], "--no-pager", "--no-optional-locks", *said, *asked[:1], *_OFF_OPTIONS.get(command, ()), *asked[1:])
+    return (
+        words[0],
+        "--no-pager",
+        "--no-optional-locks",
+        *said,
+        *asked[:1],
+        *_OFF_OPTIONS.get(command, ()),
+        *asked[1:],
+    )
 
 
 def settings_command(git: str) -> tuple[str, ...]:

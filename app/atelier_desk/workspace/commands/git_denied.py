@@ -65,7 +65,8 @@ def _escaped(path: str) -> str:
 
 
 def pathspecs(globs: Iterable[str], *, without: bool) -> tuple[str, ...]:
-    """Return globs in git's syntax (gitglossary(7), "pathspec"), relative to the top of the work tree, ignoring case."""
+    """Return globs in git's syntax (gitglossary(7), "pathspec"), relative to the top of the work tree, ignoring
+    case."""
     magic = "top,exclude,icase,glob" if without else "top,icase,glob"
     return tuple(f":({magic}){each}" for glob in globs for each in ((glob,) if glob == "**" else (glob, f"{glob}/**")))
 
@@ -85,7 +86,12 @@ def named(words: Sequence[str]) -> list[str]:
 
 
 def excluding(
-    words: tuple[str, ...], asked: tuple[str, ...], folder: Path, top: str, globs: Sequence[str], covers: Callable[[str], bool]
+    words: tuple[str, ...],
+    asked: tuple[str, ...],
+    folder: Path,
+    top: str,
+    globs: Sequence[str],
+    covers: Callable[[str], bool],
 ) -> tuple[str, ...]:
     """Return a hardened read-only git command that excludes denied paths.
 
@@ -102,7 +108,11 @@ def excluding(
     if command == "status" and any(re.match(r"-[a-z]*v|--verb", word) for word in rest):
         # Paths do not limit the changes that it prints.
         raise UnknownOptionError("a rule denies files here, and their changes would be printed", "-v")
-    place = rest.index("--") if "--" in rest else next((at for at, word in enumerate(rest) if _is_path(word, folder)), len(rest))
+    place = (
+        rest.index("--")
+        if "--" in rest
+        else next((at for at, word in enumerate(rest) if _is_path(word, folder)), len(rest))
+    )
     revisions = [word for word in rest[:place] if not word.startswith("-")]
     _check_objects(words[0], command, revisions, folder, top, covers)
     paths = rest[place + 1 :] if place < len(rest) and rest[place] == "--" else rest[place:]
@@ -117,7 +127,9 @@ def _is_path(word: str, folder: Path) -> bool:
     return word.startswith((":(", ":!", ":^")) or any(mark in word for mark in "*?[") or os.path.lexists(folder / word)
 
 
-def _check_objects(file: str, command: str, revisions: Sequence[str], folder: Path, top: str, covers: Callable[[str], bool]) -> None:
+def _check_objects(
+    file: str, command: str, revisions: Sequence[str], folder: Path, top: str, covers: Callable[[str], bool]
+) -> None:
     for word in revisions:
         for name in _objects_in(word):
             kind = _ask(file, folder, "cat-file", "-t", name).strip()
@@ -160,7 +172,9 @@ def _paths_of(file: str, name: str, folder: Path, top: str) -> Iterator[str]:
         first, path = name[:colon], name[colon + 1 :]
         if first not in ("", ":0", ":1", ":2", ":3"):
             kind = _ask(file, folder, "cat-file", "-t", first).strip()
-            if kind not in ("commit", "tag") or not _ask(file, folder, "rev-parse", "--verify", "-q", f"{first}^{{commit}}"):
+            if kind not in ("commit", "tag") or not _ask(
+                file, folder, "rev-parse", "--verify", "-q", f"{first}^{{commit}}"
+            ):
                 continue
         start = real(folder) if path.startswith(("./", "../")) else top
         yield posixpath.normpath(posixpath.join(start, path.lstrip("/")))
@@ -175,7 +189,8 @@ def _answer(file: str, folder: str | Path, environ: Mapping[str, str], *argument
     """Return git's output, None if it fails. Only for queries that execute nothing from a repository."""
     try:
         done = subprocess.run(
-            (file, "--no-pager", "--no-optional-locks", *_OFF, *arguments), cwd=folder, env={**environ, **git.ENVIRONMENT},
+            (file, "--no-pager", "--no-optional-locks", *_OFF, *arguments), cwd=folder,
+            env={**environ, **git.ENVIRONMENT},
             stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
@@ -228,12 +243,17 @@ def holds(repository: str, bans: Sequence[DeniedPattern], roots: Sequence[str], 
 
 @lru_cache(maxsize=256)
 def _holds(repository: str, globs: tuple[str, ...], _state: tuple[object, ...]) -> bool:
-    file = environment.program("git", Path(repository), None, system=True) or environment.program("git", Path(repository), None)
+    file = environment.program("git", Path(repository), None, system=True) or environment.program(
+        "git", Path(repository), None
+    )
     if not file:
         return True
     wanted = pathspecs(globs, without=False)
     environ = {**environment.environment(None), "GIT_DIR": repository, "GIT_WORK_TREE": repository}
-    questions = (("rev-list", "--all", "--reflog", "--max-count=1", "--", *wanted), ("ls-files", "--cached", "--", *wanted))
+    questions = (
+        ("rev-list", "--all", "--reflog", "--max-count=1", "--", *wanted),
+        ("ls-files", "--cached", "--", *wanted),
+    )
     for question in questions:
         said = _answer(file, repository, environ, *question)
         if said is None or said.strip():

@@ -15,8 +15,8 @@ from atelier_desk.workspace.processes.git_settings import harmless
 
 
 class Setting(NamedTuple):
-    """One line of ``git config --list``: the name as git spells it, section and key in lower case; ``value`` is None for a
-    bare name.
+    """One line of ``git config --list``: the name as git spells it, section and key in lower case; ``value`` is None
+    for a bare name.
 
     ``scope``: ``system``, ``global``, ``local``, ``worktree`` or ``command``; ``origin``: ``file:`` and the path, as
     git prints it.
@@ -29,10 +29,14 @@ class Setting(NamedTuple):
 
 
 _ALL = (
-    "add advice am apply author blame branch checkout clean clone color column commit commitgraph committer completion credential "
-    "credentialcache credentialstore difftool fastimport feature fetch fsck gitflow gitreview grep gui http i18n index lfs log lsrefs "
-    "mailinfo maintenance merge mergetool notes pack promisor pull push rebase receive reftable remotes repack rerere revert showbranch "
-    "sparse splitindex stash status submodule tag transfer trailer uploadarchive uploadpackfilter user versionsort worktree"
+    "add advice am apply author blame branch checkout clean clone color column commit commitgraph committer "
+    "completion credential "
+    "credentialcache credentialstore difftool fastimport feature fetch fsck gitflow gitreview grep gui http i18n "
+    "index lfs log lsrefs "
+    "mailinfo maintenance merge mergetool notes pack promisor pull push rebase receive reftable remotes repack "
+    "rerere revert showbranch "
+    "sparse splitindex stash status submodule tag transfer trailer uploadarchive uploadpackfilter user versionsort "
+    "worktree"
 )
 """Sections whose keys without a subsection (``section.key``) are all known."""
 _KEYS: Mapping[str, str] = {
@@ -41,24 +45,32 @@ _KEYS: Mapping[str, str] = {
         "abbrev alternaterefscommand alternaterefsprefixes askpass bigfilethreshold checkroundtripencoding checkstat "
         "commentchar commentstring commitgraph compression createobject deltabasecachelimit editor filesreflocktimeout "
         "fsmonitor fsmonitorhookversion fsync fsyncmethod fsyncobjectfiles gitproxy hidedotfiles hookspath ignorestat "
-        "loosecompression maxtreedepth multipackindex notesref packedgitlimit packedgitwindowsize packedrefstimeout pager "
-        "partialclonefilter prefersymlinkrefs preloadindex protecthfs protectntfs quotepath restrictinheritedhandles safecrlf "
-        "sharedrepository splitindex sshcommand trustctime unsetenvvars untrackedcache usereplacerefs warnambiguousrefs "
+        "loosecompression maxtreedepth multipackindex notesref packedgitlimit packedgitwindowsize packedrefstimeout "
+        "pager "
+        "partialclonefilter prefersymlinkrefs preloadindex protecthfs protectntfs quotepath restrictinheritedhandles "
+        "safecrlf "
+        "sharedrepository splitindex sshcommand trustctime unsetenvvars untrackedcache usereplacerefs "
+        "warnambiguousrefs "
         "whitespace"
     ),
     "diff": (
-        "algorithm autorefreshindex colormoved colormovedws context dirstat dstprefix guitool ignoresubmodules indentheuristic "
-        "interhunkcontext mnemonicprefix noprefix relative renamelimit renames srcprefix statgraphwidth statnamewidth submodule "
+        "algorithm autorefreshindex colormoved colormovedws context dirstat dstprefix guitool ignoresubmodules "
+        "indentheuristic "
+        "interhunkcontext mnemonicprefix noprefix relative renamelimit renames srcprefix statgraphwidth "
+        "statnamewidth submodule "
         "suppressblankempty tool trustexitcode wordregex wserrorhighlight"
     ),
     "format": (
-        "attach cc coverfromdescription coverletter encodeemailheaders filenamemaxlength forceinbodyfrom from headers mboxrd notes "
+        "attach cc coverfromdescription coverletter encodeemailheaders filenamemaxlength forceinbodyfrom from "
+        "headers mboxrd notes "
         "noprefix numbered signature signoff subjectprefix suffix thread to useautobase"
     ),
     "fsmonitor": "allowremote",
     "gc": (
-        "aggressivedepth aggressivewindow auto autodetach autopacklimit bigpackthreshold cruftpacks logexpiry maxcruftsize packrefs "
-        "pruneexpire reflogexpire reflogexpireunreachable rerereresolved rerereunresolved worktreepruneexpire writecommitgraph"
+        "aggressivedepth aggressivewindow auto autodetach autopacklimit bigpackthreshold cruftpacks logexpiry "
+        "maxcruftsize packrefs "
+        "pruneexpire reflogexpire reflogexpireunreachable rerereresolved rerereunresolved worktreepruneexpire "
+        "writecommitgraph"
     ),
     "gpg": "format mintrustlevel program",
     "help": "autocorrect format",
@@ -68,12 +80,15 @@ _KEYS: Mapping[str, str] = {
     "protocol": "allow version",
     "safe": "barerepository",
     "sendemail": (
-        "annotate assume8bitencoding bcc cc chainreplyto confirm envelopesender from multiedit signedoffbycc smtpdomain smtpencryption "
+        "annotate assume8bitencoding bcc cc chainreplyto confirm envelopesender from multiedit signedoffbycc "
+        "smtpdomain smtpencryption "
         "smtpserverport smtpuser suppresscc suppressfrom thread to transferencoding validate xmailer"
     ),
     "ssh": "variant",
     "tar": "umask",
-    "uploadpack": "allowanysha1inwant allowfilter allowreachablesha1inwant allowrefinwant allowtipsha1inwant hiderefs keepalive",
+    "uploadpack": (
+        "allowanysha1inwant allowfilter allowreachablesha1inwant allowrefinwant allowtipsha1inwant hiderefs keepalive"
+    ),
 }
 """Known keys of the other sections."""
 _NAMED: Mapping[str, str] = {
@@ -95,7 +110,8 @@ _NAMED: Mapping[str, str] = {
     "notes": "*",
     "receive": "*",
     "remote": (
-        "followremotehead gh-resolved glab-resolved lfspushurl lfsurl proxy proxyauthmethod prunetags serveroption skipdefaultupdate "
+        "followremotehead gh-resolved glab-resolved lfspushurl lfsurl proxy proxyauthmethod prunetags serveroption "
+        "skipdefaultupdate "
         "skipfetchall"
     ),
     "submodule": "branch fetchrecursesubmodules gitdir ignore shallow",
@@ -106,7 +122,8 @@ _NAMED: Mapping[str, str] = {
 }
 """Known keys with a subsection (``section.name.key``); ``*``: all."""
 _PROGRAMS = frozenset({
-    "core.alternaterefscommand", "core.askpass", "core.editor", "core.fsmonitor", "core.gitproxy", "core.hookspath", "core.pager",
+    "core.alternaterefscommand", "core.askpass", "core.editor", "core.fsmonitor", "core.gitproxy", "core.hookspath",
+    "core.pager",
     "core.sshcommand", "gpg.program",
 })  # fmt: skip
 """Known because ``git.SWITCHED_OFF`` overrides them."""
@@ -152,7 +169,11 @@ def is_known(name: str, value: str | None, *, reading: bool = True) -> bool:
     """
     if harmless(("", name, value)):
         return True
-    if not reading and (name in _PROGRAMS or name in _PROGRAMS_OF_GPG or name.startswith("credential.")) and not _is_boolean(value):
+    if (
+        not reading
+        and (name in _PROGRAMS or name in _PROGRAMS_OF_GPG or name.startswith("credential."))
+        and not _is_boolean(value)
+    ):
         return False
     section, _dot, rest = name.partition(".")
     _name, dot, key = rest.rpartition(".")

@@ -136,7 +136,8 @@ ROWS: dict[str, Indirect] = {
                        begins=("@ -p: /p: -property /property --property -logger /logger --logger -l: /l: "
                                "--test-adapter-path --settings --additionalprobingpath --additional-deps")),
     "gcc": _CC, "g++": _CC, "cc": _CC, "c++": _CC, "clang": _CC, "clang++": _CC,
-    **dict.fromkeys(("ld", "nm", "ar", "strip", "objdump", "objcopy", "ranlib", "readelf", "size", "addr2line"), _BINUTILS),
+    **dict.fromkeys(("ld", "nm", "ar", "strip", "objdump", "objcopy", "ranlib", "readelf", "size", "addr2line"),
+    _BINUTILS),
     **dict.fromkeys(_TEX, _LATEX),
     "latexmk": Indirect("man:latexmk(1)",
                         begins=("-e -r -shell --shell -latex -pdflatex -lualatex= -xelatex= -pdfxelatex "
@@ -179,7 +180,8 @@ ROWS: dict[str, Indirect] = {
                            "watchPlugins")),
     "vitest": Indirect("https://vitest.dev/guide/cli", letters="cr", values="t", exact=True,
                        long=("config root dir globalSetup environment reporter workspace pool configLoader browser "
-                             "diff snapshotEnvironment execArgv sequence coverage.customProviderModule typecheck.checker")),
+                             "diff snapshotEnvironment execArgv sequence coverage.customProviderModule "
+                             "typecheck.checker")),
     "mocha": Indirect("https://mochajs.org/", letters="rRun", values="gft",
                       long=("require import loader config package opts reporter ui file node-option "
                             "experimental-loader")),
@@ -232,7 +234,8 @@ _GIT_LETTERS: dict[str, tuple[str, str]] = {
 _GIT_COMMANDS = frozenset({
     "bisect", "citool", "config", "credential", "cvsserver", "daemon", "difftool", "filter-branch", "gui", "hook",
     "http-backend", "imap-send", "instaweb", "merge-index", "merge-one-file", "mergetool", "p4", "receive-pack",
-    "remote-ext", "remote-fd", "send-email", "shell", "submodule", "svn", "upload-archive", "upload-pack", "web--browse",
+    "remote-ext", "remote-fd", "send-email", "shell", "submodule", "svn", "upload-archive", "upload-pack",
+    "web--browse",
 })  # fmt: skip
 """git commands whose purpose is to run or configure other programs: ``git:*`` does not include them."""
 _GIT_WORDS = {"submodule": "foreach", "bisect": "run", "hook": "run"}

@@ -40,7 +40,11 @@ class File:
     @property
     def outside(self) -> bool:
         """Whether it may lie outside the folder judging by its spelling: absolute, or with ``..``."""
-        return self.name.startswith("/") or ".." in self.name.split("/") or (self.globs and "/" in self.name[self.first_glob :])
+        return (
+            self.name.startswith("/")
+            or ".." in self.name.split("/")
+            or (self.globs and "/" in self.name[self.first_glob :])
+        )
 
     @property
     def first_glob(self) -> int:
@@ -83,8 +87,8 @@ class JudgedCommand:
 
     @property
     def contained(self) -> bool:
-        """Whether it may run unasked where files may be written: it is safe, or changes only the files it names, below the
-        folder.
+        """Whether it may run unasked where files may be written: it is safe, or changes only the files it names, below
+        the folder.
 
         Excludes deletions and patterns of names, whose matches are not visible.
         """
@@ -208,7 +212,9 @@ def _anywhere(command: Simple, folders: list[str]) -> JudgedCommand:
 
 def _judged(command: Simple, folder: str) -> JudgedCommand:
     kind, reads, writes, reason, about, wraps = program(command)
-    redirected = [redirect for redirect in command.redirects if redirect.file is not None and redirect.file.text != DISCARDED]
+    redirected = [
+        redirect for redirect in command.redirects if redirect.file is not None and redirect.file.text != DISCARDED
+    ]
     read_from = [redirect.file.text for redirect in redirected if redirect.file is not None and not redirect.writes]
     written = [redirect.file.text for redirect in redirected if redirect.file is not None and redirect.writes]
     if written and kind is Kind.READS:
@@ -257,8 +263,17 @@ def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool
             return Kind.RUNS, [], [], N_("it is not in the table of commands"), name, False
         files = _files(name, rules, arguments)
     except UnknownOptionError as error:
-        settings = [repository_changes.SETTINGS] if name == "git" and repository_changes.changes_settings(arguments) else []
-        return Kind.RUNS, [], settings, error.reason, error.part, name == "find" or (name == "git" and error.part.startswith("-"))
+        settings = (
+            [repository_changes.SETTINGS] if name == "git" and repository_changes.changes_settings(arguments) else []
+        )
+        return (
+            Kind.RUNS,
+            [],
+            settings,
+            error.reason,
+            error.part,
+            name == "find" or (name == "git" and error.part.startswith("-")),
+        )
     if rules.writes:
         return Kind.WRITES, [], files, N_("it changes files"), name, False
     return Kind.READS, files, [], "", "", False

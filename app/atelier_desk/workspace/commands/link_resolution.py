@@ -43,7 +43,9 @@ def led_out(command: Simple, folder: Path, roots: Iterable[str]) -> bool:
         path = str(folder / name)
         if lexists(path) and any(within(top, normpath(path)) for top in tops):
             real = realpath(path)
-            if not any(within(top, real) for top in tops) or (limit is not None and _leads_out(real, tops, limit, seen)):
+            if not any(within(top, real) for top in tops) or (
+                limit is not None and _leads_out(real, tops, limit, seen)
+            ):
                 return True
     return False
 

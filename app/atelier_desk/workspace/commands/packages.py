@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 _VERBS: dict[str, frozenset[str]] = {
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), frozenset({"install", "i", "add", "ci", "in", "isntall", "update", "up", "upgrade",
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"),
+    frozenset({"install", "i", "add", "ci", "in", "isntall", "update", "up", "upgrade",
                                                                "exec", "x", "link", "dlx", "create",
                                                                "init", "install-test", "it", "import"})),
-    **dict.fromkeys(("pip", "pip3", "conda", "mamba", "micromamba"), frozenset({"install", "download", "wheel", "create", "update"})),
+    **dict.fromkeys(("pip", "pip3", "conda", "mamba", "micromamba"),
+    frozenset({"install", "download", "wheel", "create", "update"})),
     "uv": frozenset({"add", "sync", "pip", "tool", "run", "lock", "python", "build"}),
     "poetry": frozenset({"add", "install", "update", "sync", "lock"}),
     "pdm": frozenset({"add", "install", "update", "sync", "lock"}),
     "cargo": frozenset({"install", "add", "update", "fetch"}),
     "go": frozenset({"get", "install", "mod"}),
-    **dict.fromkeys(("gem", "bundle", "composer", "brew", "port", "snap", "flatpak", "nix-env", "dotnet", "luarocks", "cpan", "opam"),
+    **dict.fromkeys(("gem", "bundle", "composer", "brew", "port", "snap", "flatpak", "nix-env", "dotnet", "luarocks",
+    "cpan", "opam"),
                     frozenset({"install", "add", "require", "update", "upgrade", "i", "-i", "restore", "tool"})),
     **dict.fromkeys(("apt", "apt-get", "dnf", "yum", "zypper", "apk", "pacman", "aptitude"),
-                    frozenset({"install", "add", "upgrade", "update", "dist-upgrade", "full-upgrade", "in", "-S", "-Sy", "-Syu", "-U"})),
+                    frozenset({"install", "add", "upgrade", "update", "dist-upgrade", "full-upgrade", "in", "-S", "-Sy",
+                    "-Syu", "-U"})),
 }  # fmt: skip
 """Programs that install, and the words that make them do so. Asking too often is the safe side."""
 _BARE = frozenset({"yarn", "pnpm", "npx", "bunx", "pipx", "uvx", "easy_install"})

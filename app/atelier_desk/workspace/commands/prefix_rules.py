@@ -26,7 +26,9 @@ def spelled_out(command: Simple) -> int:
         return len(words)
     if not in_table(name, words):
         row = indirect.ROWS.get(name)
-        names_files = any(word.globs and "/" not in word.pieces[0][0] and not word.pieces[0][1] for word in command.words)
+        names_files = any(
+            word.globs and "/" not in word.pieces[0][0] and not word.pieces[0][1] for word in command.words
+        )
         # A file may be called ``SHELL=.`` or ``xIf``: the pattern could then expand to an option.
         special = row is not None and (row.assigns or row.bundled) and names_files
         return len(words) if special else indirect.spelled_out(words)

@@ -19,8 +19,10 @@ _CONFIG = Rules(
 _SUBMODULE = Rules(
     _DOCS.format("submodule"), flags="qfN", values="bj", operands=_WORDS,
     long=(
-        "quiet", "init", "recursive", "remote", "force", "checkout", "merge", "rebase", "no-fetch", "all", "progress", "cached",
-        "branch=", "name=", "depth=", "jobs=", "recommend-shallow", "no-recommend-shallow", "single-branch", "no-single-branch",
+        "quiet", "init", "recursive", "remote", "force", "checkout", "merge", "rebase", "no-fetch", "all", "progress",
+        "cached",
+        "branch=", "name=", "depth=", "jobs=", "recommend-shallow", "no-recommend-shallow", "single-branch",
+        "no-single-branch",
     ),
     long_values=("branch", "name", "depth", "jobs"),
 )  # fmt: skip
@@ -29,14 +31,21 @@ _REMOTE = Rules(
     long=("tags", "no-tags", "mirror=", "add", "delete", "push", "auto", "progress", "no-progress"),
 )  # fmt: skip
 _INIT = Rules(
-    _DOCS.format("init"), flags="q", values="b", operands=_WORDS, long=("quiet", "bare", "initial-branch=", "object-format="),
+    _DOCS.format("init"), flags="q", values="b", operands=_WORDS,
+    long=("quiet", "bare", "initial-branch=", "object-format="),
     long_values=("initial-branch", "object-format"),
 )  # fmt: skip
 _BRANCH = Rules(
-    _DOCS.format("branch"), values="u", operands=_WORDS, long=("set-upstream-to=", "unset-upstream"), long_values=("set-upstream-to",)
+    _DOCS.format("branch"),
+    values="u",
+    operands=_WORDS,
+    long=("set-upstream-to=", "unset-upstream"),
+    long_values=("set-upstream-to",),
 )
 _SPARSE = Rules(
-    _DOCS.format("sparse-checkout"), operands=_WORDS, long=("cone", "no-cone", "sparse-index", "no-sparse-index", "skip-checks")
+    _DOCS.format("sparse-checkout"),
+    operands=_WORDS,
+    long=("cone", "no-cone", "sparse-index", "no-sparse-index", "skip-checks"),
 )
 PURPOSES: dict[str, tuple[Rules, tuple[str, ...]]] = {
     "config": (_CONFIG, ()),
@@ -68,7 +77,10 @@ def changes_settings(arguments: tuple[str, ...]) -> bool:
 
 def _only_reads(taken: ParsedOptions) -> bool:
     """Whether ``git config`` only prints settings: by its option, its first word, or because no value is given."""
-    if set(taken.options) & {"--get", "--get-all", "--get-regexp", "--list", "-l"} or taken.operands[:1] in (("get",), ("list",)):
+    if set(taken.options) & {"--get", "--get-all", "--get-regexp", "--list", "-l"} or taken.operands[:1] in (
+        ("get",),
+        ("list",),
+    ):
         return True
     removes = {"--unset", "--unset-all", "--remove-section", "--rename-section"}
     return len(taken.operands) < 2 and not set(taken.options) & removes

@@ -9,12 +9,16 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.commands.options import UnknownOptionError
 
 _FIND_PLAIN = frozenset({
-    "-print", "-print0", "-prune", "-empty", "-not", "-a", "-and", "-o", "-or", "-depth", "-xdev", "-mount", "-true", "-false", "-daystart",
-    "-readable", "-writable", "-executable", "-nouser", "-nogroup", "-quit", "-ls", "-noleaf", "-warn", "-nowarn", "(", ")", "!", ",",
+    "-print", "-print0", "-prune", "-empty", "-not", "-a", "-and", "-o", "-or", "-depth", "-xdev", "-mount", "-true",
+    "-false", "-daystart",
+    "-readable", "-writable", "-executable", "-nouser", "-nogroup", "-quit", "-ls", "-noleaf", "-warn", "-nowarn", "(",
+    ")", "!", ",",
 })  # fmt: skip
 _FIND_VALUE = frozenset({
-    "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-lname", "-ilname", "-regex", "-iregex", "-regextype", "-type",
-    "-xtype", "-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newermt", "-perm", "-user", "-group", "-uid", "-gid",
+    "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-lname", "-ilname", "-regex", "-iregex",
+    "-regextype", "-type",
+    "-xtype", "-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newermt", "-perm", "-user", "-group",
+    "-uid", "-gid",
     "-maxdepth", "-mindepth", "-links", "-inum", "-used", "-fstype", "-printf",
 })  # fmt: skip
 _FIND_FILE = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})

@@ -16,7 +16,8 @@ ROWS = 256 << 20
 PICTURES = 256 << 20
 """Maximum uncompressed bytes of images and fonts, which are decompressed although unused."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".emf", ".wmf", ".svg", ".webp", ".ttf", ".otf", ".woff", ".woff2",
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".emf", ".wmf", ".svg", ".webp", ".ttf", ".otf",
+".woff", ".woff2",
              ".odttf", ".mp3", ".mp4", ".m4a", ".m4v", ".mov", ".wav", ".avi", ".bin", ".ole")  # fmt: skip
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 
@@ -55,7 +56,9 @@ def tree(data: bytes) -> Any:
     """
     from lxml import etree
 
-    return etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False))
+    return etree.fromstring(
+        data, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    )
 
 
 def local(element: Any) -> str:

@@ -46,7 +46,9 @@ def _blocks(parent: Any, slide: list[int], deep: int = 0, indent: int = -1) -> L
             case "page":
                 slide[0] += 1
                 name = attribute(each, "name")
-                yield from heading(f"Slide {slide[0]}" + (f": {name}" if name and not name.startswith("page") else ""), 2)
+                yield from heading(
+                    f"Slide {slide[0]}" + (f": {name}" if name and not name.startswith("page") else ""), 2
+                )
                 yield from _blocks(each, slide, deep + 1)
             case "notes":
                 inside = [line for line in _blocks(each, slide, deep + 1) if line]
@@ -108,7 +110,9 @@ def _rows(sheet: Any) -> Iterator[list[str]]:
         cells: list[str] = []
         for cell in row:
             if local(cell) in ("table-cell", "covered-table-cell") and len(cells) < COLUMNS:
-                text = " ".join(_text(each) for each in cell.iter("{*}p") if next(each.iterancestors("{*}annotation"), None) is None)
+                text = " ".join(
+                    _text(each) for each in cell.iter("{*}p") if next(each.iterancestors("{*}annotation"), None) is None
+                )
                 cells += [text] * min(_times(cell, "number-columns-repeated"), COLUMNS)
         for _again in range(min(_times(row, "number-rows-repeated"), _ROWS if any(cells) else 1)):
             yield cells

@@ -33,7 +33,9 @@ def epub(data: bytes) -> Lines:
             ways = re.findall(rb'Algorithm="([^"]*)"', archive.read("META-INF/encryption.xml"))
             if any(each not in _FONTS for each in ways):
                 raise Refused("encrypted")
-        place = next(attribute(each, "full-path") for each in tree(archive.read("META-INF/container.xml")).iter("{*}rootfile"))
+        place = next(
+            attribute(each, "full-path") for each in tree(archive.read("META-INF/container.xml")).iter("{*}rootfile")
+        )
         package = tree(archive.read(place))
         for name in ("title", "creator"):
             for each in package.iter(f"{{http://purl.org/dc/elements/1.1/}}{name}"):
@@ -41,7 +43,9 @@ def epub(data: bytes) -> Lines:
         yield ""
         items = {attribute(each, "id"): attribute(each, "href") for each in package.iter("{*}item")}
         for each in package.iter("{*}itemref"):
-            target = posixpath.normpath(posixpath.join(posixpath.dirname(place), unquote(items.get(attribute(each, "idref"), ""))))
+            target = posixpath.normpath(
+                posixpath.join(posixpath.dirname(place), unquote(items.get(attribute(each, "idref"), "")))
+            )
             if target in names:
                 yield from _markdown(archive.read(target)).split("\n")
             yield ""
@@ -63,7 +67,9 @@ def _mail(message: Any, deep: int) -> Lines:
         body = message.get_body(("plain", "html"))
     if body is not None:
         text = _content(body)
-        yield from (_markdown(text.encode("utf-8", "replace")) if body.get_content_type() == "text/html" else text).splitlines()
+        yield from (
+            _markdown(text.encode("utf-8", "replace")) if body.get_content_type() == "text/html" else text
+        ).splitlines()
     elif not message.is_multipart():
         yield "[It has no text.]" if message.get_content_maintype() != "text" else ""
     names: list[str] = []
@@ -111,7 +117,9 @@ def _markdown(page: bytes) -> str:
     import lxml.html
     from markdownify import MarkdownConverter
 
-    parser = lxml.html.HTMLParser(encoding=None if re.search(rb"charset|encoding=", page[:2_000]) else "utf-8", no_network=True)
+    parser = lxml.html.HTMLParser(
+        encoding=None if re.search(rb"charset|encoding=", page[:2_000]) else "utf-8", no_network=True
+    )
     root = lxml.html.document_fromstring(page, parser=parser) if page.strip() else None
     if root is None:
         return ""

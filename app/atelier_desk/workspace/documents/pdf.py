@@ -76,7 +76,11 @@ def _fields(reader: Any) -> list[list[str]]:
     with suppress(Exception):
         found = reader.get_fields() or {}
         said = [(str(name), field.get("/V")) for name, field in found.items()]
-        filled = [[clean(name).strip()[:200], clean(str(value)).strip()[:2_000]] for name, value in said if value not in (None, "", "/Off")]
+        filled = [
+            [clean(name).strip()[:200], clean(str(value)).strip()[:2_000]]
+            for name, value in said
+            if value not in (None, "", "/Off")
+        ]
         return filled[:MOST_FIELDS]
     return []
 

@@ -18,7 +18,9 @@ def lines(data: bytes) -> Lines:
     sys.modules.setdefault("numpy", None)  # type: ignore[arg-type]  # not needed, and would exceed the memory limit
     from openpyxl import load_workbook
 
-    values, formulas = (load_workbook(BytesIO(data), read_only=True, data_only=each, keep_links=False) for each in (True, False))
+    values, formulas = (
+        load_workbook(BytesIO(data), read_only=True, data_only=each, keep_links=False) for each in (True, False)
+    )
     for sheet, written in zip(values.worksheets, formulas.worksheets, strict=True):
         hidden = "" if sheet.sheet_state == "visible" else " (hidden)"
         yield from heading(f"Sheet: {sheet.title}{hidden}", 2)

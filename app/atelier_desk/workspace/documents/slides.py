@@ -77,5 +77,10 @@ def _chart(chart: Any) -> Lines:
         rows = [["", *(str(name) for name, _values in series)]]
         for index in range(max((len(values) for _name, values in series), default=0)):
             cells = [values[index] if index < len(values) else None for _name, values in series]
-            rows.append([names[index] if index < len(names) else "", *("" if each is None else f"{each:.15g}" for each in cells)])
+            rows.append(
+                [
+                    names[index] if index < len(names) else "",
+                    *("" if each is None else f"{each:.15g}" for each in cells),
+                ]
+            )
         yield from table(rows)

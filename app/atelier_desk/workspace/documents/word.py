@@ -100,7 +100,9 @@ class _Reader:
                 case "p":
                     yield from self._paragraph(block)
                 case "tbl":
-                    yield from table(self._row(row) for row in block.iter("{*}tr") if next(row.iterancestors("{*}tbl")) is block)
+                    yield from table(
+                        self._row(row) for row in block.iter("{*}tr") if next(row.iterancestors("{*}tbl")) is block
+                    )
                 case "sdt" | "sdtContent" | "customXml" | "ins" | "moveTo" | "smartTag" if deep < 50:
                     yield from self.blocks(block, deep=deep + 1)
                 case _:
@@ -212,7 +214,10 @@ def _levels(element: Any) -> Iterator[tuple[int, _Level]]:
     for each in element.iter("{*}lvl"):
         number, start = attribute(each, "ilvl"), _value(each, "start")
         if number.isdigit():
-            yield int(number), _Level(int(start) if start.isdigit() else 1, _value(each, "numFmt"), _value(each, "lvlText"))
+            yield (
+                int(number),
+                _Level(int(start) if start.isdigit() else 1, _value(each, "numFmt"), _value(each, "lvlText")),
+            )
 
 
 def _number(element: object) -> tuple[str, int] | None:

@@ -85,7 +85,9 @@ class Commands:
         finally:
             if background:
                 self._starting.remove(workflow_id)
-        output = self._outputs[command_id] = KeptOutput(command_id, workflow_id, run_id, call_id, line, process, background)
+        output = self._outputs[command_id] = KeptOutput(
+            command_id, workflow_id, run_id, call_id, line, process, background
+        )
         self._drop_finished()
         if background:
             self._on_changed(workflow_id)

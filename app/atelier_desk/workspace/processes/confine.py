@@ -1,5 +1,5 @@
-"""A Linux sandbox made of system calls only: Landlock for files, seccomp for the rest. A leaf: the launcher loads it as a
-file.
+"""A Linux sandbox made of system calls only: Landlock for files, seccomp for the rest. A leaf: the launcher loads it as
+a file.
 
 A confined process reads only the given folders, writes only to the given ones, and has no network: no sockets of any
 family (Landlock alone would allow UDP), and no calls that affect other processes, mount or load code (``syscalls``). It
@@ -67,7 +67,10 @@ def confine(order: dict[str, Any], forked: Any = None) -> None:
     _check(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     works, network, alone = bool(order.get("works")), bool(order.get("network")), forked is not None and forked.alone
     if works or order.get("masked"):
-        masked = {path: str(order["empty_folder" if os.path.isdir(path) else "empty_file"]) for path in order.get("masked", ())}  # noqa: PTH112
+        masked = {
+            path: str(order["empty_folder" if os.path.isdir(path) else "empty_file"])  # noqa: PTH112
+            for path in order.get("masked", ())
+        }
         keep, pinned = list(order.get("keep", ())), list(order.get("pinned", ()))
         view = namespaces.View(list(order["write"]), list(order["read"]), keep, str(order["shared"]), masked, pinned)
         mounted = forked.mounts(view) if alone else namespaces.mounts(view)

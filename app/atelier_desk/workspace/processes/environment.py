@@ -10,10 +10,14 @@ from shutil import which
 from atelier_desk.workspace.commands.link_resolution import inside
 
 ALLOWED = (
-    "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME", "LC_COLLATE", "TZ", "TMPDIR",
-    "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "GOPATH", "GOROOT",
-    "PYENV_ROOT", "NVM_DIR", "VOLTA_HOME", "DOTNET_ROOT", "ANDROID_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE",
-    "NODE_EXTRA_CA_CERTS", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA",
+    "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LC_TIME", "LC_COLLATE", "TZ",
+    "TMPDIR",
+    "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME",
+    "GOPATH", "GOROOT",
+    "PYENV_ROOT", "NVM_DIR", "VOLTA_HOME", "DOTNET_ROOT", "ANDROID_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE",
+    "APPDATA",
     "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES",
 )  # fmt: skip
 """Variables that are passed on: places and languages.
@@ -21,7 +25,9 @@ ALLOWED = (
 All others may contain secrets, above all tokens, or make a program load code (``GIT_*``, ``LD_*``, ``PYTHON*``,
 ``NODE_OPTIONS``, ``BASH_ENV``, ``EDITOR``).
 """
-PROXIES = tuple(each for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY") for each in (name, name.lower()))
+PROXIES = tuple(
+    each for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY") for each in (name, name.lower())
+)
 """Passed on if they contain no user name and password."""
 FIXED = {"TERM": "dumb", "PAGER": "cat", "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
 SYSTEM_FOLDERS = (
@@ -52,7 +58,9 @@ def environment(root: Path | None) -> dict[str, str]:
 def path(root: Path | None) -> str:
     """Return ``PATH`` without relative and workspace folders: programs there must be named by path."""
     folders = [Path(each) for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if each]
-    return os.pathsep.join(str(each) for each in folders if each.is_absolute() and (root is None or not inside(each, root)))
+    return os.pathsep.join(
+        str(each) for each in folders if each.is_absolute() and (root is None or not inside(each, root))
+    )
 
 
 def system_path(root: Path | None) -> str:

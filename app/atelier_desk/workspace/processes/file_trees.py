@@ -1,5 +1,6 @@
 # ruff: noqa: PTH101, PTH208
-"""Small file trees, read and written below open folders without following links. A leaf: the launcher loads it as a file.
+"""Small file trees, read and written below open folders without following links. A leaf: the launcher loads it as a
+file.
 
 A tree is None for nothing, ``("link", target)``, ``("file", mode, content)``, ``("folder", mode, {name: tree})``, or
 ``("other", mode)`` for pipes, sockets and devices.

@@ -20,7 +20,9 @@ _LETTERS = dict(zip(b'abfnrtv"\\', b'\a\b\f\n\r\t\v"\\', strict=True))
 def content(path: str, most: int = MOST_BYTES) -> bytes | None:
     """Return the first bytes of a plain file, following links; None for anything else."""
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+        handle = os.open(
+            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+        )
     except (OSError, ValueError):
         return None
     try:
@@ -35,7 +37,8 @@ def content(path: str, most: int = MOST_BYTES) -> bytes | None:
 
 
 def target(path: str, name: str) -> str:
-    """Return the target of a pointer: a file ``.git`` (``gitdir: …``), a file ``commondir``, or a link; empty if invalid.
+    """Return the target of a pointer: a file ``.git`` (``gitdir: …``), a file ``commondir``, or a link; empty if
+    invalid.
 
     ``path``: of the pointer itself; ``name``: ``.git`` or ``commondir``.
     """
@@ -88,7 +91,9 @@ def _entries(data: bytes) -> Iterator[bytes]:
         quoted = _QUOTED.match(data)
         end = quoted.end() if quoted else len(data.partition(b"\n")[0])
         if quoted:
-            yield _ESCAPE.sub(lambda found: bytes((_LETTERS[found[1][0]] if found[1] else int(found[2], 8),)), quoted[1])
+            yield _ESCAPE.sub(
+                lambda found: bytes((_LETTERS[found[1][0]] if found[1] else int(found[2], 8),)), quoted[1]
+            )
         elif not data.startswith(b"#"):
             yield data[:end]
         data = data[end + 1 :]

@@ -1,6 +1,6 @@
 # ruff: noqa: PTH113, PTH111, PTH117, PTH118, PTH120
-"""Parse git settings: the files and folders they name, and whether they execute anything. A leaf: the launcher loads it as
-a file.
+"""Parse git settings: the files and folders they name, and whether they execute anything. A leaf: the launcher loads it
+as a file.
 
 git itself parses them from standard input, so no repository file is opened by name, and no program is started
 (git-config(1), "--list", "--file -"). It is called only if the bytes contain a relevant word.
@@ -20,7 +20,8 @@ _HARMLESS = re.compile(
     r"""
     core\.(repositoryformatversion|filemode|bare|symlinks|ignorecase|precomposeunicode|logallrefupdates|autocrlf|eol|sparsecheckout
         |sparsecheckoutcone|longpaths)
-    | extensions\.(compatobjectformat|noop|noop-v1|objectformat|partialclone|preciousobjects|refstorage|relativeworktrees
+    | extensions\.(compatobjectformat|noop|noop-v1|objectformat|partialclone|preciousobjects|refstorage
+        |relativeworktrees
         |submodulepathconfig|worktreeconfig)
     | index\.sparse | user\.(name|email) | (commit|tag)\.gpgsign | init\.defaultbranch | lfs\.repositoryformatversion
     | remote\..+\.(url|pushurl|fetch|push|promisor|partialclonefilter|tagopt|mirror|prune) | remote\.pushdefault
@@ -44,14 +45,27 @@ class Git:
         programs = (os.path.join(each, "git") for each in safe)
         self._program = next((each for each in programs if os.path.isfile(each) and os.access(each, os.X_OK)), "")
         passed = ("HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_NOSYSTEM")
-        self._environment = {**{name: os.environ[name] for name in passed if name in os.environ}, "PATH": os.pathsep.join(safe)}
+        self._environment = {
+            **{name: os.environ[name] for name in passed if name in os.environ},
+            "PATH": os.pathsep.join(safe),
+        }
 
     def of_folder(self, folder: str) -> Entries:
         """Return all effective settings in a folder.
 
         The system's, the user's and the repository's, with absolute file paths.
         """
-        said = self._ask("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "config", "--list", "--show-origin", "-z", cwd=folder)
+        said = self._ask(
+            "-c",
+            "safe.directory=*",
+            "-c",
+            "core.fsmonitor=false",
+            "config",
+            "--list",
+            "--show-origin",
+            "-z",
+            cwd=folder,
+        )
         fields = (said or b"").split(b"\0")
         found: Entries = []
         for origin, entry in zip(fields[::2], fields[1::2], strict=False):

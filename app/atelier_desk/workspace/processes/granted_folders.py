@@ -33,7 +33,11 @@ class GrantedFolders:
 
     def __init__(self, roots: Sequence[str]) -> None:
         self.first = roots[0] if roots else ""
-        self.roots = [root for root in dict.fromkeys(roots) if not any(root != each and git_files.below(root, each) for each in roots)]
+        self.roots = [
+            root
+            for root in dict.fromkeys(roots)
+            if not any(root != each and git_files.below(root, each) for each in roots)
+        ]
         self.handles: dict[str, int] = {}
 
     def open(self) -> None:

@@ -78,7 +78,9 @@ class GuardedFiles:
         OSError: there are too many, one is too large, or cannot be read.
     """
 
-    def __init__(self, roots: Sequence[str], held: str = "", *, may_change: bool = False, writable: Sequence[str] = ()) -> None:
+    def __init__(
+        self, roots: Sequence[str], held: str = "", *, may_change: bool = False, writable: Sequence[str] = ()
+    ) -> None:
         self._folders = granted_folders.GrantedFolders(roots)
         self._roots = self._folders.roots
         self._may_change = may_change
@@ -104,7 +106,9 @@ class GuardedFiles:
             for other in others:
                 self._adopt(*other)
             known = {who: (each.path, *each.state) for who, each in self._known.items()}
-            self._baseline.write((self._roots, known, self._pointers, self._named.trees, self._named.everywhere, self._named.relative))
+            self._baseline.write(
+                (self._roots, known, self._pointers, self._named.trees, self._named.everywhere, self._named.relative)
+            )
         except BaseException:
             self.close()
             raise
@@ -137,7 +141,9 @@ class GuardedFiles:
             self._named.follow(git_files.target(path, ".git"), os.path.dirname(path), links=True)
         tops = self._tops(scan)
         for repository in self._known.values():
-            self._named.follow(git_files.target(f"{repository.path}/commondir", "commondir"), repository.path, links=True)
+            self._named.follow(
+                git_files.target(f"{repository.path}/commondir", "commondir"), repository.path, links=True
+            )
             for name, tree in repository.trees.items():
                 for folder, target in file_trees.links(tree, f"{repository.path}/{name}"):
                     self._named.follow(os.path.join(folder, target), repository.path)
@@ -146,12 +152,15 @@ class GuardedFiles:
                     self._named.settings(f"{repository.path}/{name}", tree[2], of or [repository.path])
         read = {repository.path for repository in self._known.values()}
         for root in self._roots:
-            self._named.around(root, [top for each in tops.values() for top in each if git_files.below(top, root)], read)
+            self._named.around(
+                root, [top for each in tops.values() for top in each if git_files.below(top, root)], read
+            )
         for top in {top for each in tops.values() for top in each}:
             self._named.follow(f"{top}/.gitmodules", top)
 
     def _adopt(
-        self, roots: list[str], known: dict[Identity, Any], pointers: dict[str, Any], named: dict[str, Any], everywhere: list[str],
+        self, roots: list[str], known: dict[Identity, Any], pointers: dict[str, Any], named: dict[str, Any],
+        everywhere: list[str],
         relative: list[str],
     ) -> None:  # fmt: skip
         """Adopt the state of a running command's launcher: differences from it may be that command's."""
@@ -173,7 +182,9 @@ class GuardedFiles:
     def _scan(self, *, searched: Iterable[Identity] = (), most: int | None = None) -> repository_scan.Scan:
         found = repository_scan.Scan()
         for root in self._roots:
-            repository_scan.scan(root, self._folders.handles[root], found, searched=frozenset(searched), most=most, go_on=self._continues)
+            repository_scan.scan(
+                root, self._folders.handles[root], found, searched=frozenset(searched), most=most, go_on=self._continues
+            )
         return found
 
     def _tops(self, scan: repository_scan.Scan) -> dict[Identity, list[str]]:
@@ -251,16 +262,27 @@ class GuardedFiles:
         if not led <= {None, *scan.repositories.values()}:
             # While a command runs, a pointer's target may have been created after its place was scanned.
             scan = self._scan(searched=self._known)
-        self.failed = {self._folders.shown(path): "it cannot be looked into" for path in scan.unreadable if git_files.owned(path)}
+        self.failed = {
+            self._folders.shown(path): "it cannot be looked into" for path in scan.unreadable if git_files.owned(path)
+        }
         if self._rename_back(scan):
             scan = self._scan(searched=self._known)
         now = {who: path for path, who in scan.repositories.items()}
         for who, repository in self._known.items():
-            if who in now and now[who] != repository.path and not self._may_change and not self._harmless.was(repository, now[who]):
+            if (
+                who in now
+                and now[who] != repository.path
+                and not self._may_change
+                and not self._harmless.was(repository, now[who])
+            ):
                 self._each(now[who], partial(self._new_repository, now[who], scan=scan))
             elif who in now:
                 self._each(now[who], partial(self._repository, repository, now[who], scan=scan))
-            left = repository.is_main and os.path.isdir(os.path.dirname(repository.path)) and not os.path.lexists(repository.path)
+            left = (
+                repository.is_main
+                and os.path.isdir(os.path.dirname(repository.path))
+                and not os.path.lexists(repository.path)
+            )
             if left and now.get(who) != repository.path:
                 # The folder belongs to no repository any more, or to the enclosing one.
                 self.gone.add(self._folders.shown(repository.path))
@@ -278,7 +300,9 @@ class GuardedFiles:
     def _restore_links(self, scan: repository_scan.Scan) -> None:
         """Remove links after which a path leads to a repository that could run a program."""
         if scan.too_many_links:
-            self.failed[self._folders.shown(self._folders.first)] = f"it has more than {repository_scan.MOST_LINKS} links"
+            self.failed[self._folders.shown(self._folders.first)] = (
+                f"it has more than {repository_scan.MOST_LINKS} links"
+            )
         entered = [f"{root}/.git" for root in self._roots]
         tops: dict[str, bool] = {}
         found = self._tops(scan)
@@ -292,13 +316,23 @@ class GuardedFiles:
             for top in folders:
                 tops[top] = tops.get(top, False) or strange
         search = repository_links.Search(
-            self._roots, self._writable, tops, [top for top, strange in tops.items() if strange], self._harmless.elsewhere
+            self._roots,
+            self._writable,
+            tops,
+            [top for top, strange in tops.items() if strange],
+            self._harmless.elsewhere,
         )
         for path in search.escaping(self._links, scan.links):
             before = self._links.get(path)
             same = before == scan.links[path]
             self._tried(
-                path, partial(self._same, path, None if same or before is None else ("link", before), why="changed" if same else "")
+                path,
+                partial(
+                    self._same,
+                    path,
+                    None if same or before is None else ("link", before),
+                    why="changed" if same else "",
+                ),
             )
 
     def _each(self, path: str, act: Callable[[int], Any]) -> None:
@@ -369,7 +403,9 @@ class GuardedFiles:
             if info is None:
                 if name != "HEAD":
                     self.gone.add(self._folders.shown(f"{path}/{name}"))
-            elif stat.S_IFMT(info.st_mode) == stat.S_IFMT(mode) != stat.S_IFLNK and info.st_mode & 0o700 != mode & 0o700:
+            elif (
+                stat.S_IFMT(info.st_mode) == stat.S_IFMT(mode) != stat.S_IFLNK and info.st_mode & 0o700 != mode & 0o700
+            ):
                 file_trees.change_mode(handle, name, mode)
                 self._put(f"{path}/{name}")
         if repository_state.is_valid(before.head) and not repository_state.is_valid(repository_state.head_of(handle)):
@@ -426,7 +462,8 @@ class GuardedFiles:
         if tree[0] == "file" and not tree[2].strip():
             return
         if entries is not None and all(
-            git_settings.harmless(each) or self._harmless.own_files(each, path, repository_scan.identity(handle)) for each in entries
+            git_settings.harmless(each) or self._harmless.own_files(each, path, repository_scan.identity(handle))
+            for each in entries
         ):
             return
         self._hold_here(handle, name, f"{path}/{name}", "new")
@@ -472,7 +509,11 @@ class GuardedFiles:
             if not self._folders.root_of(path) or path in self._named.trees:
                 continue
             tree, name = self._folders.tree(path), os.path.relpath(path, top)
-            known = (before for place, (of, before) in self._named.trees.items() if place == os.path.normpath(os.path.join(of, name)))
+            known = (
+                before
+                for place, (of, before) in self._named.trees.items()
+                if place == os.path.normpath(os.path.join(of, name))
+            )
             if tree is not None and not any(file_trees.is_part(tree, each) for each in known):
                 self._same(path, None)
 

@@ -43,7 +43,9 @@ class Harmless:
         repository.close()
         common = git_files.target(f"{path}/commondir", "commondir") if repository.trees["commondir"] else ""
         # git follows no further (setup.c, get_common_dir_noenv).
-        return self._runs_nothing(repository, path) and (not common or not linked or self.elsewhere(common, linked=False))
+        return self._runs_nothing(repository, path) and (
+            not common or not linked or self.elsewhere(common, linked=False)
+        )
 
     def own_files(self, entry: tuple[str, str, str | None], path: str, who: Identity) -> bool:
         """Whether an entry says where the files of a submodule are, and they are there."""
@@ -58,6 +60,7 @@ class Harmless:
         entries = [self._git.of_text(text) if text else [] if text == b"" else None for text in texts]
         plain = hooks is None or (hooks[0] == "folder" and all(name.endswith(".sample") for name in hooks[2]))
         return plain and all(
-            each is not None and all(git_settings.harmless(entry) or self.own_files(entry, path, repository.identity) for entry in each)
+            each is not None
+            and all(git_settings.harmless(entry) or self.own_files(entry, path, repository.identity) for entry in each)
             for each in entries
         )

@@ -170,7 +170,9 @@ def guarded(order: dict[str, Any]) -> Any:
     from guarded_files import GuardedFiles  # type: ignore[import-not-found]
 
     written = [path for path in box.get("write", ()) if os.path.isdir(path)]  # noqa: PTH112
-    return GuardedFiles(box["roots"], box.get("held", ""), may_change=bool(box.get("changes_repositories")), writable=written)
+    return GuardedFiles(
+        box["roots"], box.get("held", ""), may_change=bool(box.get("changes_repositories")), writable=written
+    )
 
 
 class Checks:
@@ -301,7 +303,13 @@ def main() -> int:
     others = not why and (reap(ended) or (forked is not None and forked.ended_others))
     gone = end(child, ended, gently=why == "stopped")
     status = ended.get(child, signal.SIGKILL)
-    report = {"why": why, "low": watch.disks.low(), "left": not gone, "ended": others, **(guard.restore() if guard is not None else {})}
+    report = {
+        "why": why,
+        "low": watch.disks.low(),
+        "left": not gone,
+        "ended": others,
+        **(guard.restore() if guard is not None else {}),
+    }
     write_report(order["report"], {**report, "over": True})
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 

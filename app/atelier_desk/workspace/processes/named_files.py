@@ -49,7 +49,9 @@ class NamedFiles:
         if depth > 10 or not git_settings.may_name_files(content):
             return
         entries = self._git.of_text(content) or []
-        elsewhere = [os.path.join(os.path.dirname(file), value) for _, key, value in entries if key == "core.worktree" and value]
+        elsewhere = [
+            os.path.join(os.path.dirname(file), value) for _, key, value in entries if key == "core.worktree" and value
+        ]
         self.relative += [each for each in git_settings.hook_folders(entries) if not os.path.isabs(each)]
         self._named_by(entries, file, [*tops, *map(os.path.normpath, elsewhere)], depth)
 

@@ -97,7 +97,9 @@ class View:
         in_memory: folders on the shared-memory disk that stay visible, outermost first.
     """
 
-    def __init__(self, write: list[str], read: list[str], keep: list[str], shared: str, masked: dict[str, str], pinned: list[str]) -> None:
+    def __init__(
+        self, write: list[str], read: list[str], keep: list[str], shared: str, masked: dict[str, str], pinned: list[str]
+    ) -> None:
         self.write = [path for path in write if os.path.isdir(path)]  # noqa: PTH112
         self.keep = keep
         self.shared = shared
@@ -128,7 +130,9 @@ def _clone(flags: int) -> int:
     """Call fork(2) with flags of clone(2), for which Python has no function; negative if refused."""
     python = ctypes.pythonapi
     python.PyOS_BeforeFork()
-    pid = int(python.syscall(_CLONE[platform.machine()], ctypes.c_ulong(flags | signal.SIGCHLD), None, None, None, None))
+    pid = int(
+        python.syscall(_CLONE[platform.machine()], ctypes.c_ulong(flags | signal.SIGCHLD), None, None, None, None)
+    )
     if pid == 0:
         python.PyOS_AfterFork_Child()
     else:

@@ -15,7 +15,8 @@ SHOWN_EACH = 12 * 1024
 _COLOUR = re.compile(r"\x1b\[[\d;:]*m")
 """Select graphic rendition: colours and weights (ECMA-48, 8.3.117)."""
 _CONTROL = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]?|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_](?:[^\x1b]*\x1b\\|[^\x1b\n]*)|[ -/]+[0-~]?|[0-~])"
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]?|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_](?:[^\x1b]*\x1b\\|[^\x1b\n]*)|[ "
+    r"-/]+[0-~]?|[0-~])"
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
 """Escape sequences, complete or cut off, and all control characters except tab and line ends.
@@ -91,7 +92,10 @@ class Output:
         head, tail = bytes(self._head[:SHOWN_EACH]), bytes(self._tail[-SHOWN_EACH:])
         head, tail = head[: head.rfind(b"\n") + 1] or head, tail[tail.find(b"\n") + 1 :] or tail
         # With many short lines the two would overlap: limit each to half of the shown lines.
-        head, tail = b"".join(head.splitlines(True)[: MOST_LINES // 2]), b"".join(tail.splitlines(True)[-MOST_LINES // 2 :])
+        head, tail = (
+            b"".join(head.splitlines(True)[: MOST_LINES // 2]),
+            b"".join(tail.splitlines(True)[-MOST_LINES // 2 :]),
+        )
         missing = self.size - len(head) - len(tail)
         # The missing part may have reset the colours of the head.
         cut = f"{coloured(head)}\x1b[m[… {missing} bytes are missing here …]\n{coloured(tail)}"

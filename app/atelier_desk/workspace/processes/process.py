@@ -26,7 +26,8 @@ _LAUNCHER = str(Path(__file__).with_name("launch.py"))
 CHECK_S = 1.0
 """Value of ``Order.check_s`` for long-running programs."""
 ENDS_S = 65.0 if SUPERVISED else 1.0
-"""Maximum seconds to end a command: the launcher's ``ENDS_S`` and ``GONE_S``, and a minute to restore what git executes.
+"""Maximum seconds to end a command: the launcher's ``ENDS_S`` and ``GONE_S``, and a minute to restore what git
+executes.
 
 A launcher killed meanwhile restores nothing.
 """
@@ -259,8 +260,12 @@ def read_report(report: IO[bytes]) -> dict[str, Any]:
 
 def guarded(report: Mapping[str, Any], order: Order) -> Guarded:
     """Return what the launcher restored after a command, or before its own premature end."""
-    put_back, gone, held, failed = (tuple(report.get(name, ())) for name in ("put_back", "gone", "held", "not_restored"))
-    return Guarded(put_back, gone, held, failed, unchecked=not report.get("over") and bool((order.sandbox or {}).get("roots")))
+    put_back, gone, held, failed = (
+        tuple(report.get(name, ())) for name in ("put_back", "gone", "held", "not_restored")
+    )
+    return Guarded(
+        put_back, gone, held, failed, unchecked=not report.get("over") and bool((order.sandbox or {}).get("roots"))
+    )
 
 
 def sandbox_text(order: Order, report: int, file: IO[bytes]) -> Sequence[str]:

@@ -59,10 +59,14 @@ class Scan:
 class _Level:
     """An open folder with its subfolders still to visit."""
 
-    def __init__(self, handle: int, path: str, scan: Scan, searched: Collection[Identity], inodes: Collection[int]) -> None:
+    def __init__(
+        self, handle: int, path: str, scan: Scan, searched: Collection[Identity], inodes: Collection[int]
+    ) -> None:
         self.handle, self.path = handle, path
         info = os.fstat(handle)
-        self.closed = stat.S_IMODE(info.st_mode) if info.st_uid == os.geteuid() and info.st_mode & 0o500 != 0o500 else None
+        self.closed = (
+            stat.S_IMODE(info.st_mode) if info.st_uid == os.geteuid() and info.st_mode & 0o500 != 0o500 else None
+        )
         """Mode of a folder whose owner removed their own rights, which are granted temporarily."""
         if self.closed is not None:
             os.fchmod(handle, self.closed | 0o500)
@@ -158,7 +162,9 @@ def scan(
                 continue
             levels.append(_Level(opened, path, into, searched, inodes))
             if most is not None and into.entries > most:
-                raise TooManyError(f"{root} holds more than {most} files and folders: they cannot all be searched for repositories")
+                raise TooManyError(
+                    f"{root} holds more than {most} files and folders: they cannot all be searched for repositories"
+                )
     finally:
         for level in levels:
             level.close()

@@ -25,14 +25,19 @@ OURS = ("hooks", "commondir", *SETTINGS)
 MODES = ("HEAD", "objects", "refs")
 """Parts that git must be able to read, or it looks for a repository elsewhere."""
 LAYOUT = frozenset((
-    "HEAD", "objects", "refs", "config", "config.worktree", "hooks", "info", "description", "branches", "packed-refs", "logs", "index",
-    "FETCH_HEAD", "ORIG_HEAD", "modules", "worktrees", "commondir", "gitdir", "shallow", "gc.log", "gc.pid", "lfs", "reftable",
+    "HEAD", "objects", "refs", "config", "config.worktree", "hooks", "info", "description", "branches", "packed-refs",
+    "logs", "index",
+    "FETCH_HEAD", "ORIG_HEAD", "modules", "worktrees", "commondir", "gitdir", "shallow", "gc.log", "gc.pid", "lfs",
+    "reftable",
 ))  # fmt: skip
 """Parts of a bare repository."""
 HOOKS = (
-    "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg",
-    "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update", "proc-receive", "post-receive",
-    "post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc", "post-rewrite", "sendemail-validate", "fsmonitor-watchman",
+    "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg",
+    "commit-msg",
+    "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update", "proc-receive",
+    "post-receive",
+    "post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc", "post-rewrite", "sendemail-validate",
+    "fsmonitor-watchman",
     "p4-changelist", "p4-prepare-changelist", "p4-post-changelist", "p4-pre-submit", "post-index-change",
 )  # fmt: skip
 """githooks(5)."""
@@ -62,7 +67,9 @@ class Repository:
             with file_trees.writable(handle):
                 self.trees = {name: file_trees.read(handle, name, budget) for name in OURS}
                 self.head = head_of(handle)
-                self.linked = repository_scan.leads_to(f"{path}/commondir", "commondir") if self.trees["commondir"] else None
+                self.linked = (
+                    repository_scan.leads_to(f"{path}/commondir", "commondir") if self.trees["commondir"] else None
+                )
                 self.modes = {name: info.st_mode for name in MODES if (info := file_trees.found(handle, name))}
                 self.unfinished = unfinished(handle)
         except file_trees.TooLargeError:

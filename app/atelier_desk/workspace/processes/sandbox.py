@@ -25,7 +25,20 @@ FOLDERS = "atelier-commands-"
 Kind = Literal["reading", "workspace", "network", "none"]
 """Kinds of sandbox, strictest first; ``none`` is no sandbox."""
 
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix", "/run/current-system", "/proc", "/dev")
+SYSTEM = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/run/current-system",
+    "/proc",
+    "/dev",
+)
 """Paths that programs need to run.
 
 ``/proc`` of other processes and devices are protected by Landlock and by their permissions.
@@ -33,7 +46,16 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "
 NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 """Writable files that store nothing."""
 DEVICES = ("/dev/random", "/dev/urandom", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr")
-_CLOSED = ("/dev", "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/run/user", "/run/secrets", "/var/run/secrets")
+_CLOSED = (
+    "/dev",
+    "/etc/shadow",
+    "/etc/gshadow",
+    "/etc/sudoers",
+    "/etc/sudoers.d",
+    "/run/user",
+    "/run/secrets",
+    "/var/run/secrets",
+)
 PROTECTED_GIT_FILES = (".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".gitmodules")
 """Workspace paths that a sandboxed command cannot change where mounts are available.
 
@@ -62,7 +84,9 @@ def means() -> str:
     return "sandbox-exec" if seatbelt.available() else f"Landlock {confine.abi()} + seccomp"
 
 
-def reading(*roots: Path, hidden: Iterable[Path] = (), shown: Iterable[str] = (), masked: Iterable[Path] = ()) -> dict[str, Any] | None:
+def reading(
+    *roots: Path, hidden: Iterable[Path] = (), shown: Iterable[str] = (), masked: Iterable[Path] = ()
+) -> dict[str, Any] | None:
     """Return a sandbox that reads the granted folders, the system's programs and ``shown``; None where no sandbox is
     available.
 
@@ -112,8 +136,8 @@ def working(
     changes_repositories: bool = False,
     pinned: Iterable[Path] = (),
 ) -> dict[str, Any] | None:
-    """Return a sandbox that writes in the workspace and in ``temporary``, and reads everything except secrets, or ``only``
-    some paths.
+    """Return a sandbox that writes in the workspace and in ``temporary``, and reads everything except secrets, or
+    ``only`` some paths.
 
     None where no sandbox is available.
 
@@ -143,7 +167,11 @@ def working(
     tops = [Path(root, PINNED) for root in written if PINNED and not changes_repositories]
     protected += [str(top) for top in tops if top.is_file() and not top.is_symlink()]
     pins = {realpath(each) for each in pinned} | {str(top) for top in tops if top.is_dir() and not top.is_symlink()}
-    guard = {"roots": written, "held": str(held) if held is not None else "", "changes_repositories": changes_repositories}
+    guard = {
+        "roots": written,
+        "held": str(held) if held is not None else "",
+        "changes_repositories": changes_repositories,
+    }
     protected += [path for each in read_only if os.path.exists(path := realpath(each)) and path not in protected]  # noqa: PTH110
     empty = sorted({realpath(each) for each in masked})
     closed |= {realpath(_nothing())} if empty else set()
@@ -170,7 +198,11 @@ def working(
         "network": network,
         **guard,
         "read": [*(found for each in readable for found in _without(each, closed)), *DEVICES, *opened],
-        "write": [*(found for root in written for found in _without(root, _closed_in(root, closed))), *map(realpath, own), *NOWHERE],
+        "write": [
+            *(found for root in written for found in _without(root, _closed_in(root, closed))),
+            *map(realpath, own),
+            *NOWHERE,
+        ],
         "keep": protected,
         "pinned": sorted(pins),
         "shared": realpath(temporary / "shm"),
@@ -230,8 +262,12 @@ def _namespaces() -> int:
     """Return what a command gets here (``namespaces.try_all``). Tested once in a separate process, about 50 ms."""
     if not available() or sys.platform != "linux":
         return 0
-    tried = subprocess.run((sys.executable, "-I", "-S", namespaces.__file__), stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    return tried.returncode if 0 <= tried.returncode <= namespaces.MOUNTS | namespaces.PROCESSES | namespaces.PROC else 0
+    tried = subprocess.run(
+        (sys.executable, "-I", "-S", namespaces.__file__), stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    return (
+        tried.returncode if 0 <= tried.returncode <= namespaces.MOUNTS | namespaces.PROCESSES | namespaces.PROC else 0
+    )
 
 
 def _below(path: Path, folders: Iterable[str]) -> bool:

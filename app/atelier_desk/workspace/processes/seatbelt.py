@@ -1,5 +1,5 @@
-"""The macOS sandbox: a command's limits as a profile for ``sandbox-exec`` (sandbox-exec(1)), whose format Apple does not
-document.
+"""The macOS sandbox: a command's limits as a profile for ``sandbox-exec`` (sandbox-exec(1)), whose format Apple does
+not document.
 
 The content follows the profiles of Chromium and similar programs. The text depends only on the limits; whether this
 machine enforces it is tested once before it is relied on.
@@ -18,7 +18,8 @@ from pathlib import Path
 
 PROGRAM = "/usr/bin/sandbox-exec"
 SYSTEM = (
-    "/usr", "/bin", "/sbin", "/opt", "/nix", "/dev", "/System", "/Library", "/Applications", "/private/etc", "/private/var/db",
+    "/usr", "/bin", "/sbin", "/opt", "/nix", "/dev", "/System", "/Library", "/Applications", "/private/etc",
+    "/private/var/db",
     "/private/var/select", "/private/var/run/resolv.conf",
 )  # fmt: skip
 """Paths that programs need to run, links resolved: the names that the sandbox compares."""
@@ -56,7 +57,8 @@ def profile(
     shown: Iterable[str] = (),
     network: bool = False,
 ) -> str:
-    """Return the profile of a command. Paths are absolute and without links; of two matching rules the later one applies.
+    """Return the profile of a command. Paths are absolute and without links; of two matching rules the later one
+    applies.
 
     Args:
         read, write: folders and files with everything below; writable ones are readable.
@@ -83,8 +85,8 @@ def _quoted(path: str) -> str:
 
 @cache
 def available() -> bool:
-    """Whether this is macOS with a sandbox that enforces a profile: a test command may write in one folder and not in the
-    other.
+    """Whether this is macOS with a sandbox that enforces a profile: a test command may write in one folder and not in
+    the other.
 
     Tested once, in a tenth of a second.
     """

@@ -28,7 +28,8 @@ ENDS_S = 65.0
 """Maximum seconds for its supervisor to end everything and restore what git executes: its own limits and a minute."""
 _CHUNK = 64 * 1024
 _LINES, _WINDOW_S = 200, 0.05
-"""A program that writes more lines than this in so many seconds is read more slowly, so that its pipe fills and it blocks.
+"""A program that writes more lines than this in so many seconds is read more slowly, so that its pipe fills and it
+blocks.
 """
 
 

@@ -16,7 +16,8 @@ ALWAYS = {
     "sockets": "socket",
     "other processes": "ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd perf_event_open userfaultfd",
     "mounts, namespaces, another root": (
-        "mount umount2 pivot_root chroot unshare setns open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick mount_setattr"
+        "mount umount2 pivot_root chroot unshare setns open_tree open_tree_attr move_mount fsopen fsconfig fsmount "
+        "fspick mount_setattr"
     ),
     "files past their paths": (
         "open_by_handle_at fanotify_init fanotify_mark mknod mknodat uselib lookup_dcookie quotactl quotactl_fd acct"
@@ -30,7 +31,8 @@ ALWAYS = {
 }
 """Refused in every sandbox, grouped by what they affect."""
 METADATA = (
-    "chmod fchmod chown fchown lchown fchmodat fchownat fchmodat2 setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr "
+    "chmod fchmod chown fchown lchown fchmodat fchownat fchmodat2 setxattr lsetxattr fsetxattr setxattrat "
+    "removexattr lremovexattr "
     "fremovexattr removexattrat utime utimes utimensat futimesat mknod mknodat file_setattr"
 )
 """Modes, owners and times of files, which Landlock does not cover.
@@ -38,7 +40,8 @@ METADATA = (
 Allowed in writing sandboxes: no build works without them.
 """
 KEYS = (
-    "shmget shmat shmctl shmdt semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink mq_timedsend "
+    "shmget shmat shmctl shmdt semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink "
+    "mq_timedsend "
     "mq_timedreceive mq_notify mq_getsetattr"
 )
 """System V and POSIX shared memory, semaphores and queues, accessible by key or name to every process of the user.
@@ -66,8 +69,10 @@ itself, and a process instead of a group or all of a user.
 """
 LEFT = {
     "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal fcntl": (
-        "Signals, for fcntl those of F_SETOWN. A PID namespace has no other processes; without one Landlock keeps them to "
-        "the sandbox from version 6 on (Linux 6.12). No filter can tell one's own children from others, so with neither "
+        "Signals, for fcntl those of F_SETOWN. A PID namespace has no other processes; without one Landlock keeps "
+        "them to "
+        "the sandbox from version 6 on (Linux 6.12). No filter can tell one's own children from others, so with "
+        "neither "
         "they reach all of the user's processes: ``doctor`` says so."
     ),
     "pidfd_open": "The descriptor tells when a process ends; what acts through one is refused or is a signal.",
@@ -83,9 +88,12 @@ LEFT = {
         "Tell of mounts and of what happens below a folder, no content; watchers of builds need inotify."
     ),
     "prctl seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self": (
-        "Only ever narrow the caller and its children; PR_SCHED_CORE asks for the rights of ptrace, which Landlock refuses."
+        "Only ever narrow the caller and its children; PR_SCHED_CORE asks for the rights of ptrace, which Landlock "
+        "refuses."
     ),
-    "socketpair pipe2 memfd_create mmap": "Reached by nobody who was not given the descriptor or forked from the caller.",
+    "socketpair pipe2 memfd_create mmap": (
+        "Reached by nobody who was not given the descriptor or forked from the caller."
+    ),
     "sync syncfs": "Wait for the disk; change nothing.",
 }
 """Calls that take a process, a user or the like and are allowed, each with the reason."""
@@ -179,7 +187,13 @@ def program(machine: str, *, works: bool, network: bool, alone: bool) -> bytes:
     # one.
     lines += [(_EQUAL, 0, 1, numbers["clone3"]), (_GIVE, 0, 0, _ERROR | errno.ENOSYS)]
     checks = {"clone": [_argument(0), (_ANY_BIT, 0, 1, _NEW), refuse]}
-    checks["fcntl"] = [_argument(1), (_EQUAL, 0, 3, F_SETPIPE_SZ), _argument(2), (_AT_LEAST, 0, 1, PIPE_BYTES + 1), refuse]
+    checks["fcntl"] = [
+        _argument(1),
+        (_EQUAL, 0, 3, F_SETPIPE_SZ),
+        _argument(2),
+        (_AT_LEAST, 0, 1, PIPE_BYTES + 1),
+        refuse,
+    ]
     if not alone:
         # A process number is an int: the kernel uses only the low half of the argument.
         for name, values in OWN.items():

@@ -160,7 +160,9 @@ class Memory:
         Covers open and mapped files, and those in the folder.
         """
         found: dict[tuple[int, int], int] = {}
-        for key, size in itertools.chain(_below(self._folder), *(each(pid) for pid in pids for each in (_open, _mapped))):
+        for key, size in itertools.chain(
+            _below(self._folder), *(each(pid) for pid in pids for each in (_open, _mapped))
+        ):
             found[key] = max(found.get(key, 0), size)
         return found
 

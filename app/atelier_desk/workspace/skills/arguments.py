@@ -70,7 +70,9 @@ def variables(text: str) -> tuple[Variable, ...]:
     """Return the variables in ``{{…}}``, each once, in order; the first default of a name applies everywhere."""
     found: dict[str, str | None] = {}
     for match in _BRACED.finditer(text):
-        found[match[1]] = found.get(match[1]) if match[2] is None or found.get(match[1]) is not None else match[2].strip()
+        found[match[1]] = (
+            found.get(match[1]) if match[2] is None or found.get(match[1]) is not None else match[2].strip()
+        )
     return tuple(Variable(name, default) for name, default in found.items())
 
 

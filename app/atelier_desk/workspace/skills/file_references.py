@@ -28,7 +28,9 @@ NAMES = 200
 """Maximum names listed for a referenced folder."""
 _NAMED = re.compile(r"(?<![\w@`/.-])@(?:\./)?([\w.][\w./-]{0,300})")
 _COMMAND = re.compile(r"!`[^`\n]+`")
-NOT_RUN = "[The commands above in !`…` were not run for you. Where you need what they print, run them with your own tools.]"
+NOT_RUN = (
+    "[The commands above in !`…` were not run for you. Where you need what they print, run them with your own tools.]"
+)
 
 
 def has_commands(text: str) -> bool:
@@ -36,7 +38,9 @@ def has_commands(text: str) -> bool:
     return _COMMAND.search(text) is not None
 
 
-def included(text: str, roots: Sequence[ConfinedRoot], secret: Callable[[str], bool], denials: Denials | None = None) -> str:
+def included(
+    text: str, roots: Sequence[ConfinedRoot], secret: Callable[[str], bool], denials: Denials | None = None
+) -> str:
     """Append the referenced files to a text, and a note about commands that were not executed. Blocks.
 
     Args:
@@ -55,7 +59,9 @@ def included(text: str, roots: Sequence[ConfinedRoot], secret: Callable[[str], b
     return "\n\n".join(parts)
 
 
-def _files(names: dict[str, None], roots: Sequence[ConfinedRoot], secret: Callable[[str], bool], denials: Denials) -> Iterator[str]:
+def _files(
+    names: dict[str, None], roots: Sequence[ConfinedRoot], secret: Callable[[str], bool], denials: Denials
+) -> Iterator[str]:
     for name in names:
         if any(map(secret, name.split("/"))):
             continue
@@ -67,7 +73,8 @@ def _files(names: dict[str, None], roots: Sequence[ConfinedRoot], secret: Callab
                 break
             if (content := _read(root, name)) is not None:
                 # Otherwise the text could close the enclosing element itself.
-                yield f'<named_file path="{name}">\n{content.replace("</named_file", "</ named_file").rstrip()}\n</named_file>'
+                shown = content.replace("</named_file", "</ named_file").rstrip()
+                yield f'<named_file path="{name}">\n{shown}\n</named_file>'
                 break
 
 

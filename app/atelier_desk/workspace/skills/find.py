@@ -243,7 +243,9 @@ def _read(root: ConfinedRoot, found: FoundSkill) -> FoundSkill:
     except UsageError as error:
         return replace(found, problem=error)
     if text.encoding != "utf-8":
-        odd = UsageError(N_("The file is not written in UTF-8 but in {encoding}."), code="encoding", encoding=text.encoding)
+        odd = UsageError(
+            N_("The file is not written in UTF-8 but in {encoding}."), code="encoding", encoding=text.encoding
+        )
         said = replace(said, warnings=(odd, *said.warnings))
     return replace(found, text=said)
 

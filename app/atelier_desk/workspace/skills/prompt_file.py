@@ -21,7 +21,18 @@ from atelier_desk.workspace.skills import arguments, header
 OWN = "variables"
 """Field that marks Atelier's own files, whose text has no other variables."""
 _KNOWN_FIELDS = frozenset(
-    {"name", "title", "description", "argument-hint", "arguments", "version", "prompt", "instructions", "parameters", OWN}
+    {
+        "name",
+        "title",
+        "description",
+        "argument-hint",
+        "arguments",
+        "version",
+        "prompt",
+        "instructions",
+        "parameters",
+        OWN,
+    }
 )
 _INPUT = re.compile(r"\$\{input:([^\W\d][\w-]{0,63})(?::[^{}]*)?\}")
 _DOLLAR = re.compile(r"(\\?)\$(?:(ARGUMENTS)\b(?!\[)|([1-9])(?![\d.,]\d|\d))")
@@ -46,7 +57,9 @@ def write(prompt: Prompt) -> str:
 
     names = [each.name for each in arguments.variables(prompt.content)]
     fields = {"name": prompt.name, "description": prompt.description, OWN: names}
-    said = yaml.safe_dump(fields, allow_unicode=True, sort_keys=False, default_flow_style=None, width=limits.PROMPT_DESCRIPTION)
+    said = yaml.safe_dump(
+        fields, allow_unicode=True, sort_keys=False, default_flow_style=None, width=limits.PROMPT_DESCRIPTION
+    )
     return f"---\n{said}---\n\n{prompt.content}\n"
 
 
@@ -60,14 +73,28 @@ def read(text: str, file: str) -> FilePrompt:
     end = next((each for each in _ENDS if base.lower().endswith(each)), "")
     if end in (".yaml", ".yml", ".json"):
         found = header.read(f"---\n{text.strip()}\n---\n")
-        body = next((each for name in ("prompt", "instructions") if isinstance(each := found.fields.get(name), str) and each.strip()), "")
+        body = next(
+            (
+                each
+                for name in ("prompt", "instructions")
+                if isinstance(each := found.fields.get(name), str) and each.strip()
+            ),
+            "",
+        )
         if not body:
-            raise UsageError(N_("There is no prompt in {file}: a recipe has one under “prompt” or “instructions”."), file=base)
+            raise UsageError(
+                N_("There is no prompt in {file}: a recipe has one under “prompt” or “instructions”."), file=base
+            )
         body = _with_defaults(body, found.fields.get("parameters"))
     else:
         found = header.read(text)
         body = found.body if OWN in found.fields else _own_variables(found.body)
-    name = _callable(found.text("name")) or _callable(base[: len(base) - len(end)]) or _callable(found.text("title")) or "prompt"
+    name = (
+        _callable(found.text("name"))
+        or _callable(base[: len(base) - len(end)])
+        or _callable(found.text("title"))
+        or "prompt"
+    )
     description = found.text("description") or found.text("title")
     draft = PromptDraft(name=name, description=description[: limits.PROMPT_DESCRIPTION], content=body).checked()
     return FilePrompt(draft, tuple(name for name in found.fields if name not in _KNOWN_FIELDS))
@@ -93,7 +120,11 @@ def _own_variables(body: str) -> str:
 def _with_defaults(body: str, parameters: object) -> str:
     """Add the defaults of a recipe's parameters at their first use."""
     for each in parameters if isinstance(parameters, list) else ():
-        if isinstance(each, Mapping) and isinstance(key := each.get("key"), str) and isinstance(default := each.get("default"), str):
+        if (
+            isinstance(each, Mapping)
+            and isinstance(key := each.get("key"), str)
+            and isinstance(default := each.get("default"), str)
+        ):
             if re.search(r"[{}]", default):
                 continue
             place = re.compile(r"\{\{\s*" + re.escape(key) + r"\s*\}\}")

@@ -75,7 +75,11 @@ def skill(text: str, folder: str) -> Text:
     if not written:
         warnings.append(UsageError(N_("The header has no name: the folder's name is used."), code="name"))
     elif len(written) > NAME:
-        warnings.append(UsageError(N_("The name has {count} characters; {most} are usual."), code="long", count=len(written), most=NAME))
+        warnings.append(
+            UsageError(
+                N_("The name has {count} characters; {most} are usual."), code="long", count=len(written), most=NAME
+            )
+        )
     if len(name) > 2 * NAME or not _NAME.fullmatch(name):
         if not _NAME.fullmatch(folder) or len(folder) > 2 * NAME:
             message = N_("“{name}” cannot be a skill's name: small letters, digits and single hyphens are allowed.")
@@ -85,7 +89,9 @@ def skill(text: str, folder: str) -> Text:
             warnings.append(UsageError(message, code="name", name=written[: 2 * NAME]))
         name = folder
     elif name != folder:
-        warnings.append(UsageError(N_("Its folder is named {folder}, not {name}."), code="folder", folder=folder, name=name))
+        warnings.append(
+            UsageError(N_("Its folder is named {folder}, not {name}."), code="folder", folder=folder, name=name)
+        )
     description = found.text("description")
     if not description:
         raise UsageError(N_("The header has no description, so agents cannot know when to use it."), code="description")
@@ -122,7 +128,11 @@ def command(text: str, name: str) -> Text:
         UsageError: the header is broken, the file is empty, or the name is not callable.
     """
     if not COMMAND_NAME.fullmatch(name):
-        raise UsageError(N_("“{name}” cannot be a command's name: letters, digits, - and _ are allowed."), code="name", name=name[:NAME])
+        raise UsageError(
+            N_("“{name}” cannot be a command's name: letters, digits, - and _ are allowed."),
+            code="name",
+            name=name[:NAME],
+        )
     found = header.read(text)
     if not found.body:
         raise UsageError(N_("The file is empty."), code="empty")

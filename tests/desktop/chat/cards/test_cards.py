@@ -33,7 +33,12 @@ from tests.desktop.chat.cards.conftest import show
     [
         ("error", {}, "notice-retry", {}),
         ("run_interrupted", {"ended": "killed"}, "notice-resume", {}),
-        ("limit_reached", {"limit": "tokens", "value": 10, "cap": 8}, "notice-raise", {"raise_limits": {"tokens": 8.0}}),
+        (
+            "limit_reached",
+            {"limit": "tokens", "value": 10, "cap": 8},
+            "notice-raise",
+            {"raise_limits": {"tokens": 8.0}},
+        ),
         ("limit_reached", {"limit": "cost", "value": 1, "cap": 1}, "notice-finish", {"finish": True}),
         ("loop_detected", {"tool": "x", "count": 5}, "notice-continue", {}),
     ],
@@ -58,7 +63,9 @@ def test_notices_offer_what_can_be_done(
         ("fr", "time", ("+ ", "\u00a0s")),
     ],
 )
-def test_the_unit_of_a_limit_stands_where_the_language_wants_it(qtbot: QtBot, language: str, kind: str, around: tuple[str, str]) -> None:
+def test_the_unit_of_a_limit_stands_where_the_language_wants_it(
+    qtbot: QtBot, language: str, kind: str, around: tuple[str, str]
+) -> None:
     i18n.set_language(language)
     field = RaiseField()
     qtbot.addWidget(field)
@@ -67,7 +74,9 @@ def test_the_unit_of_a_limit_stands_where_the_language_wants_it(qtbot: QtBot, la
 
 
 def test_stop_on_a_notice(qtbot: QtBot, host: TranscriptHost) -> None:
-    card = show(qtbot, Entry("n", "notice", run_id="r", topic="loop_detected", details={"count": 5}, actionable=True), host)
+    card = show(
+        qtbot, Entry("n", "notice", run_id="r", topic="loop_detected", details={"count": 5}, actionable=True), host
+    )
     with qtbot.waitSignal(host.stop_requested) as told:
         card.findChild(QPushButton, "notice-stop").click()
     assert told.args == ["r"]
@@ -82,10 +91,14 @@ def test_a_notice_of_the_past_has_no_buttons(qtbot: QtBot, host: TranscriptHost)
     qtbot.waitUntil(lambda: card.findChild(QPushButton) is None)
 
 
-def test_who_said_it_with_which_model_and_when_stands_beside_the_buttons_and_is_seen_with_them(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_who_said_it_with_which_model_and_when_stands_beside_the_buttons_and_is_seen_with_them(
+    qtbot: QtBot, host: TranscriptHost
+) -> None:
     said = datetime.now().astimezone().replace(hour=9, minute=5)
     host.models = {("p", "m-large.Q4"): "m-large"}
-    entry = Entry("a", "assistant", run_id="r", content="Yes.", agent_name="Ada", model="m-large.Q4", provider="p", time=said)
+    entry = Entry(
+        "a", "assistant", run_id="r", content="Yes.", agent_name="Ada", model="m-large.Q4", provider="p", time=said
+    )
     reply = show(qtbot, entry, host)
     note = reply.findChild(QLabel, "message-note")
     assert note is not None
@@ -102,7 +115,11 @@ def test_who_said_it_with_which_model_and_when_stands_beside_the_buttons_and_is_
 
 
 def test_a_question_stands_once_in_the_card_of_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
-    call = Call("c", "UserQuestionTool", presentation=Presentation(summary=CallText(text="Question to you: {q}", params={"q": "Which?"})))
+    call = Call(
+        "c",
+        "UserQuestionTool",
+        presentation=Presentation(summary=CallText(text="Question to you: {q}", params={"q": "Which?"})),
+    )
     entry = Entry("a", "assistant", run_id="r", calls=[call], asked=(QuestionRow("q1", "Which?", call_id="c"),))
     widget = show(qtbot, entry, host)
     assert [label.text() for label in widget.findChildren(QLabel)].count("Which?") == 1
@@ -121,8 +138,14 @@ def test_a_question_stands_once_in_the_card_of_its_call(qtbot: QtBot, host: Tran
     assert button.isHidden()
 
 
-def test_a_question_that_is_over_is_as_high_when_its_workflow_is_opened_again(qtbot: QtBot, host: TranscriptHost) -> None:
-    call = Call("c", "UserQuestionTool", presentation=Presentation(summary=CallText(text="Question to you: {q}", params={"q": "Which?"})))
+def test_a_question_that_is_over_is_as_high_when_its_workflow_is_opened_again(
+    qtbot: QtBot, host: TranscriptHost
+) -> None:
+    call = Call(
+        "c",
+        "UserQuestionTool",
+        presentation=Presentation(summary=CallText(text="Question to you: {q}", params={"q": "Which?"})),
+    )
     entry = Entry("a", "assistant", run_id="r", calls=[call], asked=(QuestionRow("q1", "Which?", call_id="c"),))
     lived = show(qtbot, entry, host)
     call.status, entry.asked[0].status = "error", "skipped"
@@ -288,7 +311,10 @@ def test_a_model_that_loads_is_no_failed_attempt() -> None:
 
 
 def test_tools_are_named_in_words_where_only_their_name_is_known() -> None:
-    for tool, said in (("CalculatorTool", "Calculator was called 3 times"), ("mcp__shop__find", "find was called 3 times")):
+    for tool, said in (
+        ("CalculatorTool", "Calculator was called 3 times"),
+        ("mcp__shop__find", "find was called 3 times"),
+    ):
         entry = Entry("n", "notice", run_id="r", topic="loop_detected", details={"tool": tool, "count": 3})
         assert notice_words(entry)[-1] == f"{said} with the same arguments and result."
     failed = Call("c", "SpawnAgentTool", {"operation": "spawn", "name": "Eve", "prompt": "Count"}, "error")

@@ -61,14 +61,20 @@ def test_what_a_person_took_from_a_run_is_a_quiet_line(qtbot: QtBot) -> None:
         ({"code": "overloaded", "provider": "Mine"}, ["notice-retry"]),
     ],
 )
-def test_a_refused_key_leads_to_the_settings_of_its_provider(qtbot: QtBot, details: dict[str, str], buttons: list[str]) -> None:
+def test_a_refused_key_leads_to_the_settings_of_its_provider(
+    qtbot: QtBot, details: dict[str, str], buttons: list[str]
+) -> None:
     host = TranscriptHost()
     wanted: list[str] = []
     host.provider_requested.connect(wanted.append)
-    card = NoticeCard(Entry("n", "notice", run_id="r", topic="error", content="No.", details=details, actionable=True), host)
+    card = NoticeCard(
+        Entry("n", "notice", run_id="r", topic="error", content="No.", details=details, actionable=True), host
+    )
     qtbot.addWidget(card)
     found = [
-        each for each in card.findChildren(QPushButton) if each.objectName().startswith("notice-") and "detail" not in each.objectName()
+        each
+        for each in card.findChildren(QPushButton)
+        if each.objectName().startswith("notice-") and "detail" not in each.objectName()
     ]
     assert [each.objectName() for each in found] == buttons
     found[0].click()

@@ -1,4 +1,6 @@
-"""A notice of a run says the same wherever it is shown: its words stand in one table, and nothing else has to be told of it."""
+"""A notice of a run says the same wherever it is shown: its words stand in one table, and nothing else has to be told
+of it.
+"""
 
 from __future__ import annotations
 

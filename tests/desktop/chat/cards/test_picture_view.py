@@ -59,7 +59,8 @@ def test_a_large_picture_is_zoomed_by_buttons_keys_and_the_wheel(label: PictureL
     viewport = shown.parentWidget()
     for turn in (120, 120, 0, -120, -120):
         wheel = QWheelEvent(
-            QPointF(5, 5), QPointF(5, 5), QPoint(), QPoint(0, turn), Qt.MouseButton.NoButton, Qt.KeyboardModifier.ControlModifier,
+            QPointF(5, 5), QPointF(5, 5), QPoint(), QPoint(0, turn), Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.ControlModifier,
             Qt.ScrollPhase.NoScrollPhase, False,
         )  # fmt: skip
         QGuiApplication.sendEvent(viewport, wheel)
@@ -69,7 +70,9 @@ def test_a_large_picture_is_zoomed_by_buttons_keys_and_the_wheel(label: PictureL
         assert shown.width() == side, "within what can be read and painted"
 
 
-def test_a_click_opens_it_once_and_a_drag_does_not(label: PictureLabel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_click_opens_it_once_and_a_drag_does_not(
+    label: PictureLabel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def opened() -> int:
         return len(label.window().findChildren(PictureDialog))
 
@@ -79,7 +82,8 @@ def test_a_click_opens_it_once_and_a_drag_does_not(label: PictureLabel, qtbot: Q
     qtbot.mousePress(label, Qt.MouseButton.LeftButton, pos=QPoint(5, 5))
     qtbot.mouseMove(label, QPoint(90, 60))
     moved = QMouseEvent(
-        QEvent.Type.MouseMove, QPointF(90, 60), label.mapToGlobal(QPointF(90, 60)), Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton,
+        QEvent.Type.MouseMove, QPointF(90, 60), label.mapToGlobal(QPointF(90, 60)), Qt.MouseButton.NoButton,
+        Qt.MouseButton.LeftButton,
         Qt.KeyboardModifier.NoModifier,
     )  # fmt: skip
     QGuiApplication.sendEvent(label, moved)

@@ -52,7 +52,9 @@ def views(card: ToolCard) -> list[PartView]:
 def picture(width: int) -> PicturePart:
     image = QImage(width, 40, QImage.Format.Format_ARGB32)
     image.fill(QColor("red"))
-    return PicturePart(title="Plan", image=ImagePart(media_type="image/png", data=base64.b64encode(encoded(image)).decode()))
+    return PicturePart(
+        title="Plan", image=ImagePart(media_type="image/png", data=base64.b64encode(encoded(image)).decode())
+    )
 
 
 def test_a_picture_is_shown_within_the_card_and_folds(qtbot: QtBot) -> None:
@@ -117,7 +119,9 @@ def test_parts_come_with_the_result(qtbot: QtBot) -> None:
 
 
 def test_the_card_shows_progress_and_then_the_result(qtbot: QtBot) -> None:
-    presentation = Presentation(icon="no-such-icon", title="Tasks", summary=CallText(text="New task: {name}", params={"name": "x"}))
+    presentation = Presentation(
+        icon="no-such-icon", title="Tasks", summary=CallText(text="New task: {name}", params={"name": "x"})
+    )
     call = Call("c", "TodoTool", presentation=presentation, progress=40, progress_text="40 of 100 files")
     card = card_of(qtbot, call)
     assert (card._name.text(), card._summary.text()) == ("New task", "40 of 100 files")
@@ -170,7 +174,9 @@ def test_what_a_call_prints_has_its_colours_while_it_runs(qtbot: QtBot) -> None:
 
 
 def test_what_a_call_prints_is_in_its_card_while_it_runs(qtbot: QtBot) -> None:
-    presentation = Presentation(title="Run a command", summary=CallText(text="Run “{command}”", params={"command": "make"}))
+    presentation = Presentation(
+        title="Run a command", summary=CallText(text="Run “{command}”", params={"command": "make"})
+    )
     call = Call("c", "run", status="running", presentation=presentation)
     card = card_of(qtbot, call)
     folded = card.fit(600)
@@ -212,7 +218,10 @@ def test_what_a_command_printed_is_shown_in_its_colours(qtbot: QtBot) -> None:
 async def test_a_held_file_is_kept_or_discarded_from_the_card(qtbot: QtBot) -> None:
     engine = FakeAtelier()
     bridge = FakeBridge(engine)
-    held = [HeldFile(id=id, workflow_id="w", at=datetime(2026, 11, 22, tzinfo=UTC), root="/p", path=f"{id}.md") for id in ("a", "b")]
+    held = [
+        HeldFile(id=id, workflow_id="w", at=datetime(2026, 11, 22, tzinfo=UTC), root="/p", path=f"{id}.md")
+        for id in ("a", "b")
+    ]
     engine.set("files", "held", held)
     engine.set("files", "held_diff", FileChange(action="created", path="a.md", diff="+Obey."))
     parts: tuple[ResultPart, ...] = tuple(HeldPart(id=each.id, path=each.path) for each in held)
@@ -235,7 +244,11 @@ async def test_a_held_file_is_kept_or_discarded_from_the_card(qtbot: QtBot) -> N
     await settle()
     assert engine.calls("files.accept_held") == [(("", "a"), {})]
     assert first.row.keep_button.isHidden()
-    assert (first.row.name.text(), first.row.name.isEnabled(), first.row.name.toolTip()) == ("Kept: a.md", False, "a.md")
+    assert (first.row.name.text(), first.row.name.isEnabled(), first.row.name.toolTip()) == (
+        "Kept: a.md",
+        False,
+        "a.md",
+    )
     assert first.body is None, "there is nothing to decide any more"
     assert not second.row.keep_button.isHidden()
     engine.set("files", "held", [])

@@ -19,13 +19,19 @@ def test_each_source_is_a_button_that_opens_it(qtbot: QtBot, monkeypatch: pytest
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toString()))
     frame = QWidget()
     qtbot.addWidget(frame)
-    sources = (SourcePart(url="https://www.a.org/x", title="A <b>title</b>", date="2026-01-02"), SourcePart(url="file:///etc/passwd"))
+    sources = (
+        SourcePart(url="https://www.a.org/x", title="A <b>title</b>", date="2026-01-02"),
+        SourcePart(url="file:///etc/passwd"),
+    )
     entry = Entry("a", "assistant", run_id="r", content="Answer.", sources=sources)
     widget = make_widget(entry, TranscriptHost(), frame)
     tall = widget.fit(600)
     card = widget.findChild(SourcesCard)
     assert isinstance(card, SourcesCard)
-    assert (card.title.text(), card.buttons[0].accessibleName()) == ("2 sources", "Open the source A <b>title</b> · a.org · 2026-01-02")
+    assert (card.title.text(), card.buttons[0].accessibleName()) == (
+        "2 sources",
+        "Open the source A <b>title</b> · a.org · 2026-01-02",
+    )
     assert "<b>title" not in card.buttons[0].toolTip()
     for button in card.buttons:
         button.click()

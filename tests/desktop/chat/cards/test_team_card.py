@@ -60,7 +60,9 @@ async def test_a_lane_keeps_its_height_while_agents_work(team: Team) -> None:
     lane: Lane = team.find(TeamCard, "team-card").lanes[0]
     before = lane.fit(600)
     await team.feed(
-        child(20, "dot", what="sub_agent_progress", tokens_input=900, tokens_output=5, cost=0.1, current_tool="read_file"),
+        child(
+            20, "dot", what="sub_agent_progress", tokens_input=900, tokens_output=5, cost=0.1, current_tool="read_file"
+        ),
         event(21, "tool_start", "bea", call_id="z", tool="a_tool_with_quite_a_long_name_that_does_not_fit"),
     )
     assert lane.fit(600) == before
@@ -109,7 +111,9 @@ async def test_an_approval_of_a_grandchild_stands_in_its_ancestors_lane(team: Te
 async def test_an_approval_of_the_turn_stands_under_its_call(team: Team) -> None:
     request = ApprovalRequest(id="v", workflow_id="w1", run_id="ada", call_id="c9", tool="TodoTool", agent_name="Ada")
     team.approvals.append(request)
-    await team.say(20, "validation_required", validation_id="v", call_id="c9", tool="TodoTool", arguments={"operation": "list"})
+    await team.say(
+        20, "validation_required", validation_id="v", call_id="c9", tool="TodoTool", arguments={"operation": "list"}
+    )
     entry = team.panel.view.entries[-1]
     assert [(call.tool, call.status) for call in entry.calls][-1] == ("TodoTool", "asked")
     widget = team.panel.view.widget_of(entry)
@@ -119,13 +123,17 @@ async def test_an_approval_of_the_turn_stands_under_its_call(team: Team) -> None
     assert entry.calls[-1].status == "rejected"
 
 
-async def test_a_decided_approval_leaves_nothing_over_the_cards_and_the_keyboard_in_the_composer(team: Team, qtbot: QtBot) -> None:
+async def test_a_decided_approval_leaves_nothing_over_the_cards_and_the_keyboard_in_the_composer(
+    team: Team, qtbot: QtBot
+) -> None:
     request = ApprovalRequest(id="v", workflow_id="w1", run_id="ada", call_id="c9", tool="TodoTool", agent_name="Ada")
     keeper = team.panel.return_focus(team.panel)
     assert keeper is not None
     team.panel.activateWindow()
     team.approvals.append(request)
-    await team.say(20, "validation_required", validation_id="v", call_id="c9", tool="TodoTool", arguments={"operation": "list"})
+    await team.say(
+        20, "validation_required", validation_id="v", call_id="c9", tool="TodoTool", arguments={"operation": "list"}
+    )
     widget = team.panel.view.widget_of(team.panel.view.entries[-1])
     team.approvals[:] = [request.model_copy(update={"status": ApprovalStatus.APPROVED})]
     qtbot.mouseClick(widget.findChild(QPushButton, "approval-approve"), Qt.MouseButton.LeftButton)
@@ -156,7 +164,10 @@ async def test_a_sub_agent_at_its_limit_names_it_and_can_be_raised(team: Team, q
     limit.findChild(QPushButton, "notice-finish").click()
     limit.findChild(QPushButton, "notice-stop").click()
     await team.settled()
-    assert team.engine.calls("runs.steering.resume") == [(("dot",), {"raise_limits": {"tokens": 500.0}}), (("dot",), {"finish": True})]
+    assert team.engine.calls("runs.steering.resume") == [
+        (("dot",), {"raise_limits": {"tokens": 500.0}}),
+        (("dot",), {"finish": True}),
+    ]
     assert team.engine.calls("runs.cancel") == [(("dot",), {})]
     team.changes.clear()
     await team.say(25, "run_status", "dot", status="processing")
@@ -164,7 +175,9 @@ async def test_a_sub_agent_at_its_limit_names_it_and_can_be_raised(team: Team, q
 
 
 async def test_a_question_of_a_sub_agent_opens_its_dialog(team: Team, qtbot: QtBot) -> None:
-    await team.say(20, "user_question_start", "dot", user_question={"question_id": "q", "question": "Which?"}, pending=1)
+    await team.say(
+        20, "user_question_start", "dot", user_question={"question_id": "q", "question": "Which?"}, pending=1
+    )
     button = team.find(QPushButton, "question-card-answer")
     with qtbot.waitSignal(team.panel.question_requested) as told:
         button.click()
@@ -197,7 +210,11 @@ async def test_an_unfolded_report_is_drawn_in_the_theme_of_the_moment(team: Team
     lane.toggle_report()
 
     def colour() -> str:
-        (shown,) = [each for each in lane.findChildren(ProseBlock) if each.isVisibleTo(lane) and each.toPlainText() == "All green"]
+        (shown,) = [
+            each
+            for each in lane.findChildren(ProseBlock)
+            if each.isVisibleTo(lane) and each.toPlainText() == "All green"
+        ]
         return shown.document().firstBlock().begin().fragment().charFormat().foreground().color().name()
 
     light = colour()
@@ -205,7 +222,9 @@ async def test_an_unfolded_report_is_drawn_in_the_theme_of_the_moment(team: Team
     assert colour() != light
 
 
-async def test_the_lanes_of_a_large_batch_are_created_frame_by_frame_in_reserved_space(team: Team, qtbot: QtBot) -> None:
+async def test_the_lanes_of_a_large_batch_are_created_frame_by_frame_in_reserved_space(
+    team: Team, qtbot: QtBot
+) -> None:
     card: TeamCard = team.find(TeamCard, "team-card")
     before = card.fit(700)
     for number in range(12):

@@ -51,7 +51,10 @@ def test_an_open_card_names_untrusted_sources(qtbot: QtBot, host: TranscriptHost
 
 def test_an_error_is_read_without_scrolling_sideways(qtbot: QtBot, host: TranscriptHost) -> None:
     """Its sentences wrap at words instead of being cut at the card's edge like code."""
-    said = "Invalid arguments for run_command: modifies_files is required; it requires command, modifies_files. " * 3 + "\nSecond."
+    said = (
+        "Invalid arguments for run_command: modifies_files is required; it requires command, modifies_files. " * 3
+        + "\nSecond."
+    )
     call = Call("c1", "t", {"command": "make"}, "error", {"success": False, "code": "x", "error": said}, error=said)
     widget = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host)
     card = widget.findChild(ToolCard, "tool-card")
@@ -64,7 +67,10 @@ def test_an_error_is_read_without_scrolling_sideways(qtbot: QtBot, host: Transcr
         assert not error.horizontalScrollBar().isVisible()
         layout = error.document().firstBlock().layout()
         assert layout.lineCount() > 2
-        ends = [said[layout.lineAt(n).textStart() + layout.lineAt(n).textLength() - 1] for n in range(layout.lineCount() - 1)]
+        ends = [
+            said[layout.lineAt(n).textStart() + layout.lineAt(n).textLength() - 1]
+            for n in range(layout.lineCount() - 1)
+        ]
         assert set(ends) == {" "}
     arguments = card.findChildren(CodeCard)[0].findChild(QPlainTextEdit)
     assert arguments.lineWrapMode() is QPlainTextEdit.LineWrapMode.NoWrap
@@ -91,7 +97,9 @@ def test_an_open_card_is_measured_again_after_a_language_switch(
     qtbot.waitUntil(lambda: shown[-1:] == [card._details])
 
 
-def test_a_command_that_runs_can_be_stopped_on_its_card(qtbot: QtBot, host: TranscriptHost, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_runs_can_be_stopped_on_its_card(
+    qtbot: QtBot, host: TranscriptHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tool_card, "STOP_AFTER_MS", 0)
     call = Call("c1", "t", {"command": "make"}, "running", section=SHELL)
     entry = Entry("a", "assistant", run_id="r", calls=[call])
@@ -133,7 +141,9 @@ def test_a_command_that_runs_can_be_stopped_on_its_card(qtbot: QtBot, host: Tran
         ({"code": "no_shell"}, "failed", "err"),
     ],
 )
-def test_how_a_command_ended_stands_in_its_line(qtbot: QtBot, host: TranscriptHost, result: dict[str, Any], said: str, kind: str) -> None:
+def test_how_a_command_ended_stands_in_its_line(
+    qtbot: QtBot, host: TranscriptHost, result: dict[str, Any], said: str, kind: str
+) -> None:
     call = Call("c1", "run_command", {"command": "make"}, "error", result, error="Tell the user.", section=SHELL)
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
     assert card.state_text() == (said, kind)
@@ -181,10 +191,16 @@ def test_a_refused_call_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> Non
     [
         ("user", "Not this file", "You rejected it: Not this file"),
         ("user", "", "You rejected it."),
-        ("timeout", "Nobody decided within 30 seconds, so the call was refused.", "Rejected: no decision was made in time."),
+        (
+            "timeout",
+            "Nobody decided within 30 seconds, so the call was refused.",
+            "Rejected: no decision was made in time.",
+        ),
     ],
 )
-def test_who_rejected_a_call_and_why_stands_in_its_card(qtbot: QtBot, host: TranscriptHost, by: str, note: str, said: str) -> None:
+def test_who_rejected_a_call_and_why_stands_in_its_card(
+    qtbot: QtBot, host: TranscriptHost, by: str, note: str, said: str
+) -> None:
     call = Call("c1", "ShellTool", {}, "rejected", error="Do not try the same again", decided_by=by, note=note)
     widget = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host)
     card = widget.findChild(ToolCard, "tool-card")
@@ -217,7 +233,9 @@ def test_a_timed_out_call_is_explained_in_the_users_language(qtbot: QtBot, host:
 
 
 @pytest.mark.parametrize(("tool", "shown"), [("mcp__asks__odd_one", "odd_one"), ("NoSuchTool", "NoSuchTool")])
-def test_a_call_of_a_tool_that_cannot_be_used_shows_no_name_of_ours(qtbot: QtBot, host: TranscriptHost, tool: str, shown: str) -> None:
+def test_a_call_of_a_tool_that_cannot_be_used_shows_no_name_of_ours(
+    qtbot: QtBot, host: TranscriptHost, tool: str, shown: str
+) -> None:
     result = {"success": False, "error": f"There is no tool named '{tool}'.", "code": "unknown_tool"}
     call = Call("c", tool, status="error", result=result)
     widget = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host)
@@ -232,7 +250,9 @@ def test_a_call_of_a_tool_that_cannot_be_used_shows_no_name_of_ours(qtbot: QtBot
 def test_a_servers_call_shows_what_waits_and_then_how_it_ended(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c", "mcp__asks__book", status="running", server="asks", presentation=Presentation(title="asks: Book"))
     first = QuestionRow("q1", "Who travels?", "answered", "Accepted", call_id="c")
-    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=(first, QuestionRow("q2", "Which seat?", call_id="c")))
+    entry = Entry(
+        "a", "assistant", run_id="r", calls=[call], asked=(first, QuestionRow("q2", "Which seat?", call_id="c"))
+    )
     widget = show(qtbot, entry, host)
     texts = [label.text() for label in widget.findChildren(QLabel)]
     assert ("asks · Book" in texts, "Which seat?" in texts, "Who travels?" in texts) == (True, True, False)

@@ -15,7 +15,13 @@ from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 THINKER = ModelInfo(
-    provider="p", name="t", context_window=128_000, supports_tools=True, supports_thinking=True, price_input=0.25, price_output=2
+    provider="p",
+    name="t",
+    context_window=128_000,
+    supports_tools=True,
+    supports_thinking=True,
+    price_input=0.25,
+    price_output=2,
 )
 MODELS = [
     ModelInfo(provider="p", name="m"),
@@ -36,7 +42,9 @@ def test_favourites_come_first_then_the_recent_ones_then_each_provider_s() -> No
 
 
 def test_a_model_is_found_by_what_its_maker_calls_it_and_by_its_label() -> None:
-    listed = model_choices([ModelInfo(provider="p", name="claude-sonnet-5", label="Claude Sonnet 5"), MODELS[0]], [], [])
+    listed = model_choices(
+        [ModelInfo(provider="p", name="claude-sonnet-5", label="Claude Sonnet 5"), MODELS[0]], [], []
+    )
     for needle in ("claude-sonnet", "sonnet 5"):
         assert [each.key for each in matching(listed, needle)] == ["p/claude-sonnet-5"]
 
@@ -50,7 +58,9 @@ def test_known_facts_of_a_model_are_shown() -> None:
 
 async def loaded(qtbot: QtBot, workflow: Workflow | None = None) -> tuple[FakeAtelier, ChatHeader, WorkflowChoices]:
     engine = FakeAtelier(
-        agents={"list": [ADA], "default": ADA}, models={"list": MODELS}, settings={"get": Settings(favourite_models=("p/m",))}
+        agents={"list": [ADA], "default": ADA},
+        models={"list": MODELS},
+        settings={"get": Settings(favourite_models=("p/m",))},
     )
     header = ChatHeader()
     qtbot.addWidget(header)
@@ -114,7 +124,9 @@ async def test_a_new_workflow_takes_the_agent_and_the_model_that_were_used_last(
     header.models.chosen.emit("p/t")
     choices.used()
     await settle()
-    assert {"last_agent_id": "ada", "last_model": "p/t"} in [fields for _args, fields in engine.calls("settings.update")]
+    assert {"last_agent_id": "ada", "last_model": "p/t"} in [
+        fields for _args, fields in engine.calls("settings.update")
+    ]
     choices.set_workflow(Workflow(id="v", name="V", agent_id="ada"))
     assert choices.model == ("p", "m"), "another workflow keeps its own"
     choices.set_workflow(None)

@@ -92,7 +92,9 @@ def test_while_the_agent_works_there_is_stop_and_a_strategy(qtbot: QtBot, compos
     assert told.args[2] == "queue"
 
 
-def test_files_pictures_and_long_texts_that_are_pasted_go_along_and_others_are_written(composer: Composer, picture: Path) -> None:
+def test_files_pictures_and_long_texts_that_are_pasted_go_along_and_others_are_written(
+    composer: Composer, picture: Path
+) -> None:
     files: list[Any] = []
     pictures: list[Any] = []
     texts: list[str] = []
@@ -125,7 +127,10 @@ def test_a_composer_without_attachments_takes_no_files(qtbot: QtBot, picture: Pa
 
 
 def test_chips_are_shown_taken_away_by_mouse_and_keyboard_and_sent(qtbot: QtBot, composer: Composer) -> None:
-    row, items = composer.attachments, [Item(name, text_file(name, name, "file")) for name in ("a.txt", "b.txt", "c.txt")]
+    row, items = (
+        composer.attachments,
+        [Item(name, text_file(name, name, "file")) for name in ("a.txt", "b.txt", "c.txt")],
+    )
     for item in items:
         row.add(item)
     assert not row.isHidden()

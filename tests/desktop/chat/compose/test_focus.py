@@ -6,7 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QMainWindow, QPlainTextEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QLineEdit,
+    QMainWindow,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.focus import ComposerFocus
@@ -18,7 +28,12 @@ class Room(QMainWindow):
 
     def __init__(self) -> None:
         super().__init__()
-        self.search, self.allow, self.other, self.field = QLineEdit(), QPushButton("Allow"), QLineEdit(), QPlainTextEdit()
+        self.search, self.allow, self.other, self.field = (
+            QLineEdit(),
+            QPushButton("Allow"),
+            QLineEdit(),
+            QPlainTextEdit(),
+        )
         inner = QWidget()
         column = QVBoxLayout(inner)
         for widget in (self.search, self.allow, self.other, self.field):

@@ -23,7 +23,9 @@ class Shown:
     """A chat with one agent; ``show`` sets the workflow in view."""
 
     def __init__(self, qtbot: QtBot) -> None:
-        self.engine = FakeAtelier(agents={"list": [ADA], "default": ADA}, models={"list": []}, settings={"get": Settings()})
+        self.engine = FakeAtelier(
+            agents={"list": [ADA], "default": ADA}, models={"list": []}, settings={"get": Settings()}
+        )
         self.panel = ChatPanel(FakeBridge(self.engine))
         qtbot.addWidget(self.panel)
         self.panel.resize(900, 600)

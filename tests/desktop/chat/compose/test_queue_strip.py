@@ -16,7 +16,10 @@ from atelier_desk.domain.stream.payloads import Waiting
 from atelier_desk.domain.workflow import RunMode
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
-TWO = (Waiting(message_id="a", content="first"), Waiting(message_id="b", content="second", images=1, files=("notes.md",)))
+TWO = (
+    Waiting(message_id="a", content="first"),
+    Waiting(message_id="b", content="second", images=1, files=("notes.md",)),
+)
 
 
 class Bench:
@@ -48,7 +51,12 @@ def test_images_and_files_are_named_and_the_ends_cannot_be_passed(bench: Bench) 
     bench.strip.show_waiting(TWO)
     first, second = bench.strip.rows
     assert second.text.text() == "second · 1 picture · notes.md"
-    assert [first.up.isEnabled(), first.down.isEnabled(), second.up.isEnabled(), second.down.isEnabled()] == [False, True, True, False]
+    assert [first.up.isEnabled(), first.down.isEnabled(), second.up.isEnabled(), second.down.isEnabled()] == [
+        False,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_it_shows_whether_they_are_sent_automatically(bench: Bench) -> None:
@@ -89,7 +97,9 @@ async def test_a_withdrawn_message_is_appended_to_the_composer(qtbot: QtBot, ben
 
 
 async def test_a_message_sent_at_that_moment_is_reported(qtbot: QtBot, bench: Bench) -> None:
-    bench.engine.set("runs.waiting", "withdraw", ConflictError("This message is no longer queued: it was sent or removed."))
+    bench.engine.set(
+        "runs.waiting", "withdraw", ConflictError("This message is no longer queued: it was sent or removed.")
+    )
     bench.desk.set_workflow("w1")
     bench.strip.show_waiting(TWO)
     qtbot.mouseClick(bench.strip.rows[0].back, Qt.MouseButton.LeftButton)

@@ -13,7 +13,9 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.mentions.source import Mention
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
-MENTION = Mention("mcp", "git\0repo://{owner}/{path}{?rev}", "File", "git · repo://…", needs=("owner", "path", "rev"), may=("rev",))
+MENTION = Mention(
+    "mcp", "git\0repo://{owner}/{path}{?rev}", "File", "git · repo://…", needs=("owner", "path", "rev"), may=("rev",)
+)
 
 
 @pytest.fixture

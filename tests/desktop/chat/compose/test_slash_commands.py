@@ -22,11 +22,16 @@ from tests.support.lists import titles
 
 
 def row(name: str, text: Text) -> ListedSkill:
-    return ListedSkill(FoundSkill("skill", "user", "/home/ann", ".agents/skills", f".agents/skills/{name}/SKILL.md", text))
+    return ListedSkill(
+        FoundSkill("skill", "user", "/home/ann", ".agents/skills", f".agents/skills/{name}/SKILL.md", text)
+    )
 
 
 ROWS = [
-    row("fix", Text("fix", "Fixes an issue.", "Fix $issue on $branch.", hint="[issue] [branch]", names=("issue", "branch"))),
+    row(
+        "fix",
+        Text("fix", "Fixes an issue.", "Fix $issue on $branch.", hint="[issue] [branch]", names=("issue", "branch")),
+    ),
     row("notes", Text("notes", "Writes notes.", "Write.")),
     row("prefix", Text("prefix", "Prefixes.", "Do $ARGUMENTS.", hint="[what]")),
 ]
@@ -85,7 +90,15 @@ def bench(qtbot: QtBot) -> Bench:
 
 async def test_what_begins_with_the_letters_comes_first_and_is_taken_by_keyboard(bench: Bench) -> None:
     await bench.write("/")
-    assert [each.split()[0] for each in bench.shown()] == ["/fix", "/notes", "/prefix", "/greet", "/weekly", "/made:poem", "/made:tidy_up"]
+    assert [each.split()[0] for each in bench.shown()] == [
+        "/fix",
+        "/notes",
+        "/prefix",
+        "/greet",
+        "/weekly",
+        "/made:poem",
+        "/made:tidy_up",
+    ]
     assert bench.engine.calls("skills.callable")[-1] == ((("/work",),), {})
     await bench.write("fix")
     assert [each.split()[0] for each in bench.shown()] == ["/fix", "/prefix"]
@@ -163,7 +176,9 @@ async def test_what_cannot_be_looked_up_completes_nothing(bench: Bench) -> None:
     assert bench.shown() == []
 
 
-async def test_a_prompt_of_a_server_asks_for_what_it_needs_before_it_stands_in_the_message(bench: Bench, qtbot: QtBot) -> None:
+async def test_a_prompt_of_a_server_asks_for_what_it_needs_before_it_stands_in_the_message(
+    bench: Bench, qtbot: QtBot
+) -> None:
     await bench.write("/po")
     assert bench.shown() == ["/made:poem"]
     assert "A poem — Writes one." in bench.desk.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
@@ -191,7 +206,9 @@ async def test_a_prompt_without_arguments_is_taken_at_once(bench: Bench) -> None
     assert bench.desk.dialog is None
 
 
-async def test_a_prompt_of_the_persons_own_is_filled_in_and_its_text_can_be_read_before_it_is_sent(bench: Bench, qtbot: QtBot) -> None:
+async def test_a_prompt_of_the_persons_own_is_filled_in_and_its_text_can_be_read_before_it_is_sent(
+    bench: Bench, qtbot: QtBot
+) -> None:
     sent: list[str] = []
     bench.composer.sent.connect(lambda text, *_rest: sent.append(text))
     await bench.write("/gr")
@@ -232,7 +249,9 @@ async def test_escape_in_the_form_leaves_the_text_as_it_was_typed(bench: Bench, 
 
 async def test_a_prompt_without_variables_stands_in_the_composer_at_once(bench: Bench) -> None:
     await bench.write("/we")
-    assert "Write the" not in bench.desk.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole), "its first line describes it"
+    assert "Write the" not in bench.desk.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole), (
+        "its first line describes it"
+    )
     bench.press(Qt.Key.Key_Tab)
     assert bench.field.toPlainText() == "/fix 7\nWrite the 😀 report."
     assert bench.desk.dialog is None

@@ -11,7 +11,21 @@ from atelier_desk.desktop.chat.markdown.ansi import PLAIN, Span, Style, colours,
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT, Tokens, contrast
 
 PIECES = st.sampled_from(
-    ["a", "é😀", "\n", "\x1b", "\x1b[", "31", ";", ":", "m", "\x1b[1;31m", "\x1b[38;5;200m", "\x1b[48;2;1;2;3m", "\x1b[0m"]
+    [
+        "a",
+        "é😀",
+        "\n",
+        "\x1b",
+        "\x1b[",
+        "31",
+        ";",
+        ":",
+        "m",
+        "\x1b[1;31m",
+        "\x1b[38;5;200m",
+        "\x1b[48;2;1;2;3m",
+        "\x1b[0m",
+    ]
 )
 STYLES = st.builds(
     Style,
@@ -49,7 +63,9 @@ def test_a_sequence_chooses(numbers: str, style: Style) -> None:
     assert spans == ((Span(1, 2, style),) if style != PLAIN else ())
 
 
-@pytest.mark.parametrize("text", ["\x1b[31m\x1b[0m" * 50_000, "\x1b[31ma\x1b[32mb" * 50_000], ids=["nothing else", "a colour a letter"])
+@pytest.mark.parametrize(
+    "text", ["\x1b[31m\x1b[0m" * 50_000, "\x1b[31ma\x1b[32mb" * 50_000], ids=["nothing else", "a colour a letter"]
+)
 def test_of_endless_changes_of_colour_only_the_first_are_looked_at(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     looked_at: list[str] = []
     monkeypatch.setattr(ansi, "_chosen", lambda style, numbers: looked_at.append(numbers) or Style(colour=1))

@@ -47,7 +47,14 @@ def test_a_bare_address_is_a_link(text: str, address: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("README.md and main.py", "`https://example.com`", "ftp://example.com", "xhttps://example.com", "file:///etc", "https://"),
+        *(
+            "README.md and main.py",
+            "`https://example.com`",
+            "ftp://example.com",
+            "xhttps://example.com",
+            "file:///etc",
+            "https://",
+        ),
         *("awww.example.com", "www.", "www..com", "file://www.example.com", "www.a.b_c", "`www.example.com`"),
         *("react@18.2.0 @types/node@20.1", "git@example.com:team/app.git", "a@b", "a@b.c@d.e", "a.b-c_@a.b-", "a@b.c_"),
     ],
@@ -58,7 +65,9 @@ def test_what_is_no_web_address_is_none(text: str) -> None:
 
 @pytest.mark.parametrize("words", ["https://bank.example", "www.bank.example", "me@bank.example"])
 def test_a_link_keeps_its_own_address(words: str) -> None:
-    assert [each for kind, each in inline(f"[{words}](https://evil.example)") if kind == "link_open"] == ["https://evil.example"]
+    assert [each for kind, each in inline(f"[{words}](https://evil.example)") if kind == "link_open"] == [
+        "https://evil.example"
+    ]
 
 
 def test_only_the_address_is_the_link_and_no_word_is_lost() -> None:
@@ -129,7 +138,10 @@ def test_a_readme_that_arrives_in_pieces_never_looks_ended_before_it_is() -> Non
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("Water boils[^1].\n\n[^1]: At 100 °C.\n[^2]: note\nand more", "Water boils[1].\n\n[1] At 100 °C.\n\n[2] note and more"),
+        (
+            "Water boils[^1].\n\n[^1]: At 100 °C.\n[^2]: note\nand more",
+            "Water boils[1].\n\n[1] At 100 °C.\n\n[2] note and more",
+        ),
         ("the pattern [^a-z]+ and [^x]", "the pattern [^a-z]+ and [^x]"),
         ("[^1](https://example.com)", "^1"),
         ("> [!NOTE]\n> Mind the gap.", "Note\nMind the gap."),

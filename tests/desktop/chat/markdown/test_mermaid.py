@@ -113,7 +113,9 @@ def _collection(font: bytes) -> bytes:
     return bytes(head) + font[12 + 16 * tables :]
 
 
-def test_letters_that_the_usual_font_has_not_come_from_one_of_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_letters_that_the_usual_font_has_not_come_from_one_of_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The system's fonts are replaced by one that claims to be the only font with ``ж``."""
     serif = next(Path("/usr/share/fonts").rglob("DejaVuSerif.ttf"), None) if sys.platform == "linux" else None
     if serif is None:

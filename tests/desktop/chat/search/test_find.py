@@ -34,7 +34,9 @@ def long_desk(qtbot: QtBot) -> Desk:
         id="r1:c", workflow_id="w1", run_id="r1", call_id="c", tool="ReadTool", status="ok",
         arguments={"path": "a/needle.txt"}, result=f"{LINES}\nthe Needle itself",
     )  # fmt: skip
-    said = row("a1", 3, MessageRole.ASSISTANT, "I read a **need**le.", reasoning="Where is the needle?", call_ids=("c",))
+    said = row(
+        "a1", 3, MessageRole.ASSISTANT, "I read a **need**le.", reasoning="Where is the needle?", call_ids=("c",)
+    )
     rows = [
         TranscriptEntry(row("u1", 1, MessageRole.USER, "Find the needle")),
         TranscriptEntry(row("a0", 2, MessageRole.ASSISTANT, filler)),
@@ -70,7 +72,9 @@ async def test_a_place_inside_a_closed_card_opens_it_and_is_in_view(qtbot: QtBot
     desk = long_desk(qtbot)
     await desk.open()
     await find(desk, "needle")
-    assert count(desk) == "6 / 6", "question, thoughts, the words across the bold ones, the card's head, its input and its output"
+    assert count(desk) == "6 / 6", (
+        "question, thoughts, the words across the bold ones, the card's head, its input and its output"
+    )
     fields = card(desk).findChildren(QPlainTextEdit)
     assert [marked(field) for field in fields] == [["needle"], ["Needle"]]
     view = desk.panel.view.viewport()
@@ -137,7 +141,12 @@ def test_nothing(needle: str) -> None:
 def test_questions_and_answers_are_searched() -> None:
     entry = Entry("a", "assistant", asked=(QuestionRow("q", "Which colour?", "answered", "green"),))
     entry.calls.append(Call("c", "Tool", {"x": "green"}, "ok", result={"y": "Green"}))
-    assert [hit.place[:2] for hit in hits([entry], "green")] == [("head", "c"), ("call", "c\n0"), ("call", "c\n1"), ("question", "q")]
+    assert [hit.place[:2] for hit in hits([entry], "green")] == [
+        ("head", "c"),
+        ("call", "c\n0"),
+        ("call", "c\n1"),
+        ("question", "q"),
+    ]
 
 
 async def test_what_was_found_follows_the_language(qtbot: QtBot) -> None:

@@ -23,13 +23,37 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 CALL = Presentation(
-    icon="calculator", title="Calculator", summary=CallText(text="Calculate {x}", params={"x": "12*7"}), done="Calculated {x}"
+    icon="calculator",
+    title="Calculator",
+    summary=CallText(text="Calculate {x}", params={"x": "12*7"}),
+    done="Calculated {x}",
 )
 HITS = [
     SearchHit(
-        "message", "w1", "Budget", "m1", 4, "…## The **budget** of\n- the `year` is **ti…", NOW, run_id="r1", message_id="m1", who="Ada"
+        "message",
+        "w1",
+        "Budget",
+        "m1",
+        4,
+        "…## The **budget** of\n- the `year` is **ti…",
+        NOW,
+        run_id="r1",
+        message_id="m1",
+        who="Ada",
     ),
-    SearchHit("tool_execution", "w2", "Shelf", "r2:c", 0, "the budget * 2", NOW, "r2", "m2", tool="CalculatorTool", presentation=CALL),
+    SearchHit(
+        "tool_execution",
+        "w2",
+        "Shelf",
+        "r2:c",
+        0,
+        "the budget * 2",
+        NOW,
+        "r2",
+        "m2",
+        tool="CalculatorTool",
+        presentation=CALL,
+    ),
     SearchHit("message", "w1", "Budget", "m0", 1, "Make a budget", NOW, run_id="r1", message_id="m0"),
     SearchHit("memory", "", "", "k", 0, "The budget is tight", NOW),
 ]
@@ -93,7 +117,10 @@ async def test_the_searched_words_are_marked(search: SearchEverywhere, mode: str
 
 
 def test_where_the_words_are() -> None:
-    assert [("Réunions du budget"[a:b]) for a, b in word_places("Réunions du budget", "la réunion, budgets")] == ["Réunions", "budget"]
+    assert [("Réunions du budget"[a:b]) for a, b in word_places("Réunions du budget", "la réunion, budgets")] == [
+        "Réunions",
+        "budget",
+    ]
     assert word_places("nothing", "budget") == []
 
 

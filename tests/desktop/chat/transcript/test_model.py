@@ -25,7 +25,15 @@ class Feed:
     def __call__(self, kind: str, *, depth: int = 0, **data: Any) -> list[Change]:
         self.seq += 1
         return self.transcript.apply(
-            StreamEvent(seq=self.seq, workflow_id="w", run_id="r", agent_name="Ada", depth=depth, chunk_type=ChunkType(kind), data=data)
+            StreamEvent(
+                seq=self.seq,
+                workflow_id="w",
+                run_id="r",
+                agent_name="Ada",
+                depth=depth,
+                chunk_type=ChunkType(kind),
+                data=data,
+            )
         )
 
     @property
@@ -49,7 +57,15 @@ def test_a_complete_turn() -> None:
     assert (entry.content, entry.live) == ("I think.", False)
     feed("tool_start", call_id="c1", tool="CalculatorTool", arguments={"expression": "12*7"})
     assert entry.calls[0].status == "running"
-    feed("tool_end", call_id="c1", tool="CalculatorTool", success=True, result={"result": 84}, duration_ms=3, truncated=False)
+    feed(
+        "tool_end",
+        call_id="c1",
+        tool="CalculatorTool",
+        success=True,
+        result={"result": 84},
+        duration_ms=3,
+        truncated=False,
+    )
     assert (entry.calls[0].status, entry.calls[0].result) == ("ok", {"result": 84})
     feed("workflow_complete", status="completed")
     assert feed.transcript.live_run == ""
@@ -146,7 +162,9 @@ def test_a_limit_can_be_acted_on_until_the_run_continues() -> None:
 
 
 def test_a_stored_stop_can_be_acted_on_after_a_restart() -> None:
-    notice = Message(workflow_id="w", run_id="r", seq=1, role=MessageRole.NOTICE, kind="limit_reached", details={"limit": "cost"})
+    notice = Message(
+        workflow_id="w", run_id="r", seq=1, role=MessageRole.NOTICE, kind="limit_reached", details={"limit": "cost"}
+    )
     transcript = Transcript("w")
     transcript.load([TranscriptEntry(notice)])
     assert not transcript.entries[0].actionable
@@ -167,7 +185,9 @@ def test_an_interruption_is_shown_where_it_happened_and_can_be_acted_on() -> Non
 
 
 def test_a_stored_interruption_can_be_acted_on_after_a_restart() -> None:
-    notice = Message(workflow_id="w", run_id="r", seq=1, role=MessageRole.NOTICE, kind="run_interrupted", details={"ended": "killed"})
+    notice = Message(
+        workflow_id="w", run_id="r", seq=1, role=MessageRole.NOTICE, kind="run_interrupted", details={"ended": "killed"}
+    )
     transcript = Transcript("w")
     transcript.load([TranscriptEntry(notice)])
     assert transcript.settle("interrupted")
@@ -195,15 +215,28 @@ def test_a_stopped_reply_is_marked_once(status: str, told: bool) -> None:
     feed("run_status", status=status, message_id="end")
     assert [entry.cut_explained for entry in feed.entries] == [told, False]
     transcript = Transcript("w")
-    cut = Message(id="a1", workflow_id="w", run_id="r", seq=1, role=MessageRole.ASSISTANT, kind="cut_off", content="par")
-    end = Message(id="e", workflow_id="w", run_id="r", seq=2, role=MessageRole.NOTICE, kind="run_finished", details={"status": status})
+    cut = Message(
+        id="a1", workflow_id="w", run_id="r", seq=1, role=MessageRole.ASSISTANT, kind="cut_off", content="par"
+    )
+    end = Message(
+        id="e",
+        workflow_id="w",
+        run_id="r",
+        seq=2,
+        role=MessageRole.NOTICE,
+        kind="run_finished",
+        details={"status": status},
+    )
     transcript.load([TranscriptEntry(cut), TranscriptEntry(end)])
     assert [entry.cut_explained for entry in transcript.entries] == [told, False], "after a reload"
 
 
 def test_pages_go_before_what_is_there() -> None:
     transcript = Transcript("w")
-    rows = [Message(id=f"m{i}", workflow_id="w", run_id="r", seq=i, role=MessageRole.USER, content=str(i)) for i in range(1, 7)]
+    rows = [
+        Message(id=f"m{i}", workflow_id="w", run_id="r", seq=i, role=MessageRole.USER, content=str(i))
+        for i in range(1, 7)
+    ]
     call = ToolExecution(id="r:c", workflow_id="w", run_id="r", call_id="c", tool="TodoTool", status="ok")
     transcript.load([TranscriptEntry(row) for row in rows[3:]])
     older = transcript.prepend([TranscriptEntry(row, (call,)) for row in rows[:4]])
@@ -215,10 +248,19 @@ def test_pages_go_before_what_is_there() -> None:
 
 def test_an_answer_names_the_pages_that_its_turn_read_and_those_it_cites() -> None:
     feed = Feed()
-    read, cited, other = (SourcePart(url=f"https://{name}.org/", title=name, read=name == "read") for name in ("read", "cited", "other"))
+    read, cited, other = (
+        SourcePart(url=f"https://{name}.org/", title=name, read=name == "read") for name in ("read", "cited", "other")
+    )
     feed("message", message_id="a1", role="assistant", content="I look.")
     feed("tool_start", call_id="c1", tool="fetch", arguments={})
-    feed("tool_end", call_id="c1", tool="fetch", success=True, result={}, parts=[each.model_dump() for each in (other, cited, read)])
+    feed(
+        "tool_end",
+        call_id="c1",
+        tool="fetch",
+        success=True,
+        result={},
+        parts=[each.model_dump() for each in (other, cited, read)],
+    )
     feed("message", message_id="a2", role="assistant", content="See https://cited.org for more.")
     assert [[each.title for each in entry.sources] for entry in feed.entries] == [[], ["cited", "read"]]
 
@@ -228,10 +270,17 @@ def test_a_stored_answer_names_its_pages_too() -> None:
     call = ToolExecution(id="x", run_id="r", workflow_id="w", call_id="c", tool="fetch", status="ok", parts=(page,))
     stored = [
         TranscriptEntry(
-            Message(id="m1", workflow_id="w", run_id="r", seq=1, role=MessageRole.ASSISTANT, content="", call_ids=("c",)), (call,)
+            Message(
+                id="m1", workflow_id="w", run_id="r", seq=1, role=MessageRole.ASSISTANT, content="", call_ids=("c",)
+            ),
+            (call,),
         ),
-        TranscriptEntry(Message(id="m2", workflow_id="w", run_id="r", seq=2, role=MessageRole.ASSISTANT, content="Done.")),
-        TranscriptEntry(Message(id="m3", workflow_id="w", run_id="r2", seq=3, role=MessageRole.ASSISTANT, content="Another turn.")),
+        TranscriptEntry(
+            Message(id="m2", workflow_id="w", run_id="r", seq=2, role=MessageRole.ASSISTANT, content="Done.")
+        ),
+        TranscriptEntry(
+            Message(id="m3", workflow_id="w", run_id="r2", seq=3, role=MessageRole.ASSISTANT, content="Another turn.")
+        ),
     ]
     entries = Transcript("w").load(stored)
     assert [entry.sources for entry in entries] == [(), (page,), ()]

@@ -24,11 +24,15 @@ def said(seq: int, content: str, run_id: str = "r1", depth: int = 0) -> StreamEv
 
 def word(content: str, run_id: str = "r1", depth: int = 0) -> StreamEvent:
     data = {"content": content, "message_id": "reply"}
-    return StreamEvent(workflow_id="w1", run_id=run_id, depth=depth, durable=False, chunk_type=ChunkType.TOKEN, data=data)
+    return StreamEvent(
+        workflow_id="w1", run_id=run_id, depth=depth, durable=False, chunk_type=ChunkType.TOKEN, data=data
+    )
 
 
 def stored(seq: int, content: str, run_id: str = "r1") -> TranscriptEntry:
-    return TranscriptEntry(Message(id=f"m{seq}", workflow_id="w1", run_id=run_id, seq=seq, role=MessageRole.USER, content=content))
+    return TranscriptEntry(
+        Message(id=f"m{seq}", workflow_id="w1", run_id=run_id, seq=seq, role=MessageRole.USER, content=content)
+    )
 
 
 class Reads:
@@ -124,7 +128,11 @@ async def test_a_run_that_ends_while_its_workflow_is_read_is_over(reads: Reads) 
     reads.happen(StreamEvent(seq=1, workflow_id="w1", run_id="r1", chunk_type=ChunkType.WORKFLOW_START))
     opening = asyncio.ensure_future(reads.pages.open("w1"))
     await settle()
-    reads.happen(StreamEvent(seq=2, workflow_id="w1", run_id="r1", chunk_type=ChunkType.WORKFLOW_COMPLETE, data={"status": "completed"}))
+    reads.happen(
+        StreamEvent(
+            seq=2, workflow_id="w1", run_id="r1", chunk_type=ChunkType.WORKFLOW_COMPLETE, data={"status": "completed"}
+        )
+    )
     reads.gate.set()
     await opening
     assert reads.pages.running("w1") == ""
@@ -132,11 +140,15 @@ async def test_a_run_that_ends_while_its_workflow_is_read_is_over(reads: Reads) 
 
 async def test_a_sub_agent_that_ends_while_it_is_read_is_over(reads: Reads) -> None:
     working = {"status": "processing"}
-    reads.happen(StreamEvent(seq=1, workflow_id="w1", run_id="dot", depth=1, chunk_type=ChunkType.RUN_STATUS, data=working))
+    reads.happen(
+        StreamEvent(seq=1, workflow_id="w1", run_id="dot", depth=1, chunk_type=ChunkType.RUN_STATUS, data=working)
+    )
     opening = asyncio.ensure_future(reads.pages.open_agent("dot"))
     await settle()
     over = {"status": "completed"}
-    reads.happen(StreamEvent(seq=2, workflow_id="w1", run_id="dot", depth=1, chunk_type=ChunkType.RUN_STATUS, data=over))
+    reads.happen(
+        StreamEvent(seq=2, workflow_id="w1", run_id="dot", depth=1, chunk_type=ChunkType.RUN_STATUS, data=over)
+    )
     reads.gate.set()
     transcript = await opening
     assert transcript is not None

@@ -107,7 +107,9 @@ def test_task_lists_have_boxes_instead_of_marks(qtbot: QtBot) -> None:
     assert found == [True, False, None]
     image = part.grab().toImage()
     accent = theme().tokens.accent
-    assert any(image.pixelColor(x, y).name() == QColor(accent).name() for x in range(40) for y in range(30)), "the checked box is painted"
+    assert any(image.pixelColor(x, y).name() == QColor(accent).name() for x in range(40) for y in range(30)), (
+        "the checked box is painted"
+    )
 
 
 def test_a_diff_has_grounds_and_words(qtbot: QtBot) -> None:
@@ -118,11 +120,16 @@ def test_a_diff_has_grounds_and_words(qtbot: QtBot) -> None:
     grounds = [document.findBlockByNumber(number).blockFormat().background().color().name() for number in range(2)]
     assert grounds == [QColor(theme().tokens.err_soft).name(), QColor(theme().tokens.ok_soft).name()]
     strong = QColor(theme().tokens.ok_strong)
-    marks = [each for each in document.findBlockByNumber(1).layout().formats() if each.format.background().color() == strong]
+    marks = [
+        each for each in document.findBlockByNumber(1).layout().formats() if each.format.background().color() == strong
+    ]
     assert [(each.start, each.length) for each in marks] == [(5, 3)]
     theme().set_mode("dark")
     qtbot.waitUntil(
-        lambda: document.findBlockByNumber(0).blockFormat().background().color().name() == QColor(theme().tokens.err_soft).name()
+        lambda: (
+            document.findBlockByNumber(0).blockFormat().background().color().name()
+            == QColor(theme().tokens.err_soft).name()
+        )
     )
 
 
@@ -181,7 +188,9 @@ def test_a_diagram_that_was_drawn_is_there_at_once_when_its_card_is_made_again(q
 def test_a_diagram_that_cannot_be_drawn_shows_its_source(qtbot: QtBot) -> None:
     card = card_of(body_of(qtbot, "```mermaid\nnonsense\n```\n"))
     answers: list[str] = []
-    drawings.drawings().drawn.connect(lambda _kind, source, drawn: answers.append(drawn) if source == "nonsense" else None)
+    drawings.drawings().drawn.connect(
+        lambda _kind, source, drawn: answers.append(drawn) if source == "nonsense" else None
+    )
     drawings.drawings().want("diagram", "nonsense")
     qtbot.waitUntil(lambda: answers == [""] or len(answers) == 2, timeout=20_000)
     field = card.findChild(QPlainTextEdit)
@@ -192,10 +201,15 @@ def test_a_diagram_that_cannot_be_drawn_shows_its_source(qtbot: QtBot) -> None:
     assert source.isHidden()
 
 
-def test_open_in_the_browser_gives_a_private_page_that_can_do_nothing(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_open_in_the_browser_gives_a_private_page_that_can_do_nothing(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened: list[QUrl] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: bool(opened.append(url)) or True)
-    code = '<link rel="dns-prefetch" href="//spy.example">\n<h1 class="a">Hi & "you"</h1><script>fetch("http://x")</script>'
+    code = (
+        '<link rel="dns-prefetch" href="//spy.example">\n<h1 class="a">Hi & '
+        '"you"</h1><script>fetch("http://x")</script>'
+    )
     body = body_of(qtbot, f"```html\n{code}\n```\n")
     button = card_of(body).findChild(QToolButton, "code-browser")
     assert button is not None
@@ -241,7 +255,9 @@ def test_a_diagram_for_the_browser_is_its_picture_above_its_source() -> None:
     assert "<img" not in browser_page.page(MERMAID, "mermaid")
 
 
-def test_a_process_that_dies_is_started_again_and_the_source_stays(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_dies_is_started_again_and_the_source_stays(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = Drawings()
     with qtbot.waitSignal(made.drawn, timeout=30_000) as first:
         made.want("formula", "$x$")
@@ -261,11 +277,16 @@ def test_a_process_that_dies_is_started_again_and_the_source_stays(qtbot: QtBot,
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the system has no such limits")
-@pytest.mark.parametrize(("action", "code"), [("any(0 for _ in iter(int, 1))", "timeout"), ("bytearray(2 << 30)", "memory")])
+@pytest.mark.parametrize(
+    ("action", "code"), [("any(0 for _ in iter(int, 1))", "timeout"), ("bytearray(2 << 30)", "memory")]
+)
 async def test_a_drawing_without_end_is_ended_by_the_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, code: str
 ) -> None:
-    served = f"from atelier_desk.desktop.chat.markdown import draw_process as it\nit.CPU_S = 0\nit.draw = lambda *_: {action}\nit.main()"
+    served = (
+        f"from atelier_desk.desktop.chat.markdown import draw_process as it\nit.CPU_S = 0\nit.draw = lambda *_: "
+        f"{action}\nit.main()"
+    )
     (tmp_path / "served.py").write_text(served)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(Ended) as caught:
@@ -335,9 +356,12 @@ def test_a_card_warns_of_what_is_not_seen_in_its_code(qtbot: QtBot, code: str, c
 
 
 @pytest.mark.parametrize(
-    ("modifier", "turn"), [(Qt.KeyboardModifier.ShiftModifier, QPoint(0, -120)), (Qt.KeyboardModifier.NoModifier, QPoint(-120, 0))]
+    ("modifier", "turn"),
+    [(Qt.KeyboardModifier.ShiftModifier, QPoint(0, -120)), (Qt.KeyboardModifier.NoModifier, QPoint(-120, 0))],
 )
-def test_a_wide_table_opens_at_its_first_column_and_goes_sideways(qtbot: QtBot, modifier: Qt.KeyboardModifier, turn: QPoint) -> None:
+def test_a_wide_table_opens_at_its_first_column_and_goes_sideways(
+    qtbot: QtBot, modifier: Qt.KeyboardModifier, turn: QPoint
+) -> None:
     table = TableBlock()
     qtbot.addWidget(table)
     names = [f"column{number}" for number in range(24)]

@@ -61,7 +61,14 @@ def test_streamed_equals_complete(qtbot: QtBot, step: int) -> None:
     streamed.set_text(TEXT)
     assert shape(streamed) == shape(whole)
     assert streamed.fit(600) == whole.fit(600)
-    assert [name for name, _text in shape(whole)] == ["ProseBlock", "CodeCard", "ProseBlock", "TableBlock", "RuleBlock", "ProseBlock"]
+    assert [name for name, _text in shape(whole)] == [
+        "ProseBlock",
+        "CodeCard",
+        "ProseBlock",
+        "TableBlock",
+        "RuleBlock",
+        "ProseBlock",
+    ]
 
 
 def test_raw_html_is_shown_as_text(qtbot: QtBot) -> None:

@@ -19,7 +19,9 @@ def test_the_buttons_beside_a_wide_bubble_are_not_clipped(qtbot: QtBot, scale: i
     theme().set_scale(scale)
     frame = QWidget()
     qtbot.addWidget(frame)
-    bubble = make_widget(Entry("u", "user", run_id="r", content="Cut each of the boards to its length. " * 12), TranscriptHost(), frame)
+    bubble = make_widget(
+        Entry("u", "user", run_id="r", content="Cut each of the boards to its length. " * 12), TranscriptHost(), frame
+    )
     bubble.setGeometry(0, 0, width, bubble.fit(width))
     frame.resize(width, bubble.height())
     frame.show()

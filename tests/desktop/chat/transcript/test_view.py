@@ -75,7 +75,9 @@ def test_older_items_do_not_move_what_is_read(view: ChatView) -> None:
     bar = view.verticalScrollBar()
     bar.setValue(bar.maximum() // 3)
     turn()
-    shown = next(entry for entry in newer if (w := view.widget_of(entry)) is not None and 0 <= w.y() < 400 and w.isVisible())
+    shown = next(
+        entry for entry in newer if (w := view.widget_of(entry)) is not None and 0 <= w.y() < 400 and w.isVisible()
+    )
     before = view.widget_of(shown).y()  # type: ignore[union-attr]
     view.prepend(entries(200))
     turn()

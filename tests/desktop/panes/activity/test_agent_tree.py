@@ -23,7 +23,9 @@ from tests.support.pointer import aim, leave
 def asked(atelier: FakeAtelier) -> list[tuple[str, str]]:
     """The requested actions with their runs."""
     calls = [(key.removeprefix("runs."), args) for key, args, _fields in atelier.log if key.startswith("runs.")]
-    return [(args[1] if what == "steering.message" else what.removeprefix("steering."), args[0]) for what, args in calls]
+    return [
+        (args[1] if what == "steering.message" else what.removeprefix("steering."), args[0]) for what, args in calls
+    ]
 
 
 @pytest.mark.parametrize("held", ["paused", "interrupted"])
@@ -67,7 +69,9 @@ async def test_an_agents_lines_stay_apart_at_every_size_of_text(pane: ActivityPa
         qtbot.waitUntil(apart)
 
 
-async def test_the_tree_has_its_full_height_before_the_list_exceeds_its_minimum(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_the_tree_has_its_full_height_before_the_list_exceeds_its_minimum(
+    team: ActivityPane, qtbot: QtBot
+) -> None:
     parts = team.findChild(QSplitter, "activity-parts")
 
     def whole() -> None:
@@ -117,7 +121,9 @@ async def test_the_tree_shows_every_agent_at_any_depth(team: ActivityPane, qtbot
     assert team.team.state.total("ada", START).tokens == 220
 
 
-async def test_figures_follow_events_without_a_query_an_event(team: ActivityPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_figures_follow_events_without_a_query_an_event(
+    team: ActivityPane, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
     before = len(atelier.calls("teams.tree"))
     for number in range(200):
         team.on_stream(child(30, "dot", what="sub_agent_progress", tokens_input=1_000 + number))
@@ -238,7 +244,9 @@ async def test_no_agent_comes_above_the_row_under_the_pointer(pane: ActivityPane
         agents, top = len(pane.tree._items), pane.list.mapTo(pane, pane.list.rect().topLeft()).y()
         aim(view)
         number = 300 + agents
-        await live(pane, qtbot, event(number, ChunkType.SUB_AGENT_START, sub_agent_id=f"s{number}", sub_agent_name="Bea"))
+        await live(
+            pane, qtbot, event(number, ChunkType.SUB_AGENT_START, sub_agent_id=f"s{number}", sub_agent_name="Bea")
+        )
         assert len(pane.tree._items) == agents
         assert pane.list.mapTo(pane, pane.list.rect().topLeft()).y() == top
         leave(view)

@@ -18,7 +18,12 @@ def test_a_call_is_one_row_from_start_to_end() -> None:
     assert (call.tool, call.status, call.progress) == ("CalculatorTool", "running", 40)
     log.feed_all(one_run()[3:])
     assert (call.status, call.duration_ms, call.result) == ("ok", 12, {"result": 84})
-    assert [e.tool or e.kind for e in log.entries] == ["workflow_start", "CalculatorTool", "TodoTool", "workflow_complete"]
+    assert [e.tool or e.kind for e in log.entries] == [
+        "workflow_start",
+        "CalculatorTool",
+        "TodoTool",
+        "workflow_complete",
+    ]
 
 
 def test_replaying_what_was_seen_changes_nothing_and_a_new_run_begins_afresh() -> None:
@@ -56,7 +61,12 @@ def test_filter_and_export() -> None:
 
 def test_a_row_names_the_server_of_a_call_once() -> None:
     log = ActivityLog()
-    named = {"tool": "mcp__files__read", "server": "files", "arguments": {}, "presentation": {"title": "files: Read a file"}}
+    named = {
+        "tool": "mcp__files__read",
+        "server": "files",
+        "arguments": {},
+        "presentation": {"title": "files: Read a file"},
+    }
     log.feed(event(1, ChunkType.TOOL_START, call_id="c1", **named))
     assert entry_title(log.entries[0]) == "files · Read a file"
 
@@ -77,7 +87,10 @@ def test_a_long_text_ends_with_a_complete_word_in_its_row_and_is_full_in_the_too
 
 def test_a_row_does_not_repeat_its_title_and_a_call_without_progress_has_none() -> None:
     log = ActivityLog()
-    said = {"title": "Question to you", "summary": {"text": "Question to you: {question}", "params": {"question": "Which wood?"}}}
+    said = {
+        "title": "Question to you",
+        "summary": {"text": "Question to you: {question}", "params": {"question": "Which wood?"}},
+    }
     log.feed(event(1, ChunkType.TOOL_START, call_id="c1", tool="UserQuestionTool", arguments={}, presentation=said))
     asked = log.entries[0]
     assert (entry_title(asked), entry_summary(asked)) == ("Question to you", "Which wood?")
@@ -91,7 +104,18 @@ def test_a_command_that_its_person_stopped_is_no_failure() -> None:
     log = ActivityLog()
     log.feed(event(1, ChunkType.WORKFLOW_START))
     result = {"success": False, "code": "ended", "ended_by": "user"}
-    log.feed(event(2, ChunkType.TOOL_END, call_id="c1", tool="run_command", success=False, status="error", result=result, duration_ms=900))
+    log.feed(
+        event(
+            2,
+            ChunkType.TOOL_END,
+            call_id="c1",
+            tool="run_command",
+            success=False,
+            status="error",
+            result=result,
+            duration_ms=900,
+        )
+    )
     assert log.entries[-1].status == "cancelled"
     assert entry_time(log.entries[-1]) == "stopped"
     assert not log.entries[-1].matches("", "errors")

@@ -35,15 +35,31 @@ async def test_the_past_is_replayed_and_the_present_appended(pane: ActivityPane,
 async def test_a_chosen_call_shows_arguments_and_result(pane: ActivityPane) -> None:
     pane.list.setCurrentIndex(pane.list.model().index(1, 0))
     assert pane.details.isVisible()
-    assert pane.details.toPlainText() == 'Tool\nCalculatorTool\n\nArguments\n{\n  "expression": "12*7"\n}\n\nResult\n{\n  "result": 84\n}'
+    assert (
+        pane.details.toPlainText()
+        == 'Tool\nCalculatorTool\n\nArguments\n{\n  "expression": "12*7"\n}\n\nResult\n{\n  "result": 84\n}'
+    )
     pane._close.click()
     assert not pane.details.isVisible()
 
 
 async def test_rows_are_words_for_people_and_the_name_is_in_the_opened_row(pane: ActivityPane, qtbot: QtBot) -> None:
-    said = {"icon": "calculator", "title": "Calculator", "summary": {"text": "{expression}", "params": {"expression": "12*7"}}}
-    call = event(50, ChunkType.TOOL_START, call_id="c9", tool="CalculatorTool", arguments={"expression": "12*7"}, presentation=said)
-    reply = event(51, ChunkType.MESSAGE, role="assistant", content="## Result\n\n- **84**, see `notes.md`\n- [more](https://x.y)")
+    said = {
+        "icon": "calculator",
+        "title": "Calculator",
+        "summary": {"text": "{expression}", "params": {"expression": "12*7"}},
+    }
+    call = event(
+        50,
+        ChunkType.TOOL_START,
+        call_id="c9",
+        tool="CalculatorTool",
+        arguments={"expression": "12*7"},
+        presentation=said,
+    )
+    reply = event(
+        51, ChunkType.MESSAGE, role="assistant", content="## Result\n\n- **84**, see `notes.md`\n- [more](https://x.y)"
+    )
     await live(pane, qtbot, call, reply)
     assert titles(pane)[-2:] == ["Calculator", "Reply"]
     model = pane.list.model()
@@ -73,10 +89,15 @@ async def test_errors_are_shown_in_words_and_not_in_codes(pane: ActivityPane, qt
         event(53, ChunkType.LIMIT_REACHED, reason="tokens", details={}),
         event(54, ChunkType.CONTEXT_COMPACTED, reason="digest", details={}),
         event(55, ChunkType.CONTEXT_CHANGED, reason="unpinned", origin="r:2"),
-        event(56, ChunkType.ERROR, code="bad_request", message="Refused. {'error': 400}", words="The server refused it."),
+        event(
+            56, ChunkType.ERROR, code="bad_request", message="Refused. {'error': 400}", words="The server refused it."
+        ),
     )
     model = pane.list.model()
-    rows = [str(model.index(row, 0).data(Qt.ItemDataRole.AccessibleTextRole)).rpartition(", ")[0] for row in range(2, model.rowCount())]
+    rows = [
+        str(model.index(row, 0).data(Qt.ItemDataRole.AccessibleTextRole)).rpartition(", ")[0]
+        for row in range(2, model.rowCount())
+    ]
     assert rows == [
         "Question to you, failed, Which colour?",
         "Trying the model again, Attempt 2 after 2.5 s: the server had an error of its own",
@@ -96,7 +117,15 @@ async def test_a_skipped_question_is_no_failure(pane: ActivityPane, qtbot: QtBot
         pane,
         qtbot,
         event(50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation=said),
-        event(51, ChunkType.TOOL_END, call_id="c9", tool="UserQuestionTool", result=result, error=result["error"], duration_ms=9),
+        event(
+            51,
+            ChunkType.TOOL_END,
+            call_id="c9",
+            tool="UserQuestionTool",
+            result=result,
+            error=result["error"],
+            duration_ms=9,
+        ),
     )
     row = pane.list.model().index(2, 0)
     assert row.data(Qt.ItemDataRole.AccessibleTextRole) == "Question to you, skipped, Which colour?"
@@ -111,7 +140,9 @@ async def test_a_call_that_was_stopped_with_its_run_is_no_failure(pane: Activity
     await live(
         pane,
         qtbot,
-        event(50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation={"title": "Question to you"}),
+        event(
+            50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation={"title": "Question to you"}
+        ),
         event(51, ChunkType.TOOL_END, call_id="c9", tool="UserQuestionTool", **end),
     )
     row = pane.list.model().index(2, 0)
@@ -125,7 +156,9 @@ async def test_a_refused_call_is_no_failure(pane: ActivityPane, qtbot: QtBot) ->
         pane,
         qtbot,
         event(50, ChunkType.TOOL_START, call_id="c9", tool="ShellTool", presentation={"title": "Command"}),
-        event(51, ChunkType.TOOL_END, call_id="c9", tool="ShellTool", result=result, error=result["error"], duration_ms=9),
+        event(
+            51, ChunkType.TOOL_END, call_id="c9", tool="ShellTool", result=result, error=result["error"], duration_ms=9
+        ),
     )
     row = pane.list.model().index(2, 0)
     assert row.data(Qt.ItemDataRole.AccessibleTextRole).startswith("Command, rejected")
@@ -143,7 +176,11 @@ async def test_why_an_agent_continues_is_explained(pane: ActivityPane, qtbot: Qt
 
 async def test_a_repetition_is_explained(pane: ActivityPane, qtbot: QtBot) -> None:
     await live(
-        pane, qtbot, event(50, ChunkType.LOOP_DETECTED, reason="warn", details={"tool": "CalculatorTool", "count": 3}, message_id="n")
+        pane,
+        qtbot,
+        event(
+            50, ChunkType.LOOP_DETECTED, reason="warn", details={"tool": "CalculatorTool", "count": 3}, message_id="n"
+        ),
     )
     text = pane.list.model().index(2, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert "Calculator × 3" in text
@@ -151,7 +188,9 @@ async def test_a_repetition_is_explained(pane: ActivityPane, qtbot: QtBot) -> No
     assert "CalculatorTool" not in text
 
 
-async def test_the_export_begins_in_the_folder_used_last(pane: ActivityPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_export_begins_in_the_folder_used_last(
+    pane: ActivityPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "started").mkdir()
     monkeypatch.chdir(tmp_path / "started")
     monkeypatch.setattr(start_folder, "_last", tmp_path)
@@ -172,10 +211,14 @@ async def test_filter_and_export(pane: ActivityPane, qtbot: QtBot, tmp_path: Pat
     assert titles(pane) == ["CalculatorTool"]
     pane.export_to(tmp_path / "a.json")
     rows = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))
-    assert [(row["tool"], row["result"], row["duration_ms"]) for row in rows] == [("CalculatorTool", {"result": 84}, 12)]
+    assert [(row["tool"], row["result"], row["duration_ms"]) for row in rows] == [
+        ("CalculatorTool", {"result": 84}, 12)
+    ]
 
 
-async def test_a_deleted_branchs_run_is_listed_no_more(pane: ActivityPane, bridge: FakeBridge, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_a_deleted_branchs_run_is_listed_no_more(
+    pane: ActivityPane, bridge: FakeBridge, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
     atelier.set("workflows", "get", Workflow(id="w", name="W", agent_id="a", head_run_id="r1"))
     replayed = len(atelier.calls("teams.replay"))
     bridge.changed.emit("workflow", "w")
@@ -225,7 +268,9 @@ async def test_details_are_in_sight_in_a_short_pane_too(team: ActivityPane, qtbo
         qtbot.waitUntil(lambda: team.tree.height() == team.tree.wanted)
 
 
-async def test_the_keyboard_in_the_list_opens_no_details_until_a_row_is_chosen(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_the_keyboard_in_the_list_opens_no_details_until_a_row_is_chosen(
+    team: ActivityPane, qtbot: QtBot
+) -> None:
     team.window().activateWindow()
     qtbot.waitUntil(team.window().isActiveWindow)
     team.list.setFocus(Qt.FocusReason.TabFocusReason)

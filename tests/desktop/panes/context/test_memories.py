@@ -22,11 +22,15 @@ SEARCH = ToolCall(id="c9", name="MemoryTool", arguments={"operation": "search", 
 HIT = {"id": "m1", "content": "The port is 8443", "score": 0.61, "relevance": 0.6, "lexical": 0.5, "cosine": 0.4}
 TOLD = (
     ChatMessage(
-        role=Role.ASSISTANT, content="", tool_calls=(SEARCH, ToolCall(id="c10", name="MemoryTool", arguments={"operation": "get"}))
+        role=Role.ASSISTANT,
+        content="",
+        tool_calls=(SEARCH, ToolCall(id="c10", name="MemoryTool", arguments={"operation": "get"})),
     ),
     ChatMessage(role=Role.TOOL, tool_call_id="c9", content=json.dumps({"success": True, "results": [HIT]})),
     ChatMessage(
-        role=Role.TOOL, tool_call_id="c10", content=json.dumps({"success": True, "memory": {"id": "m2", "content": "Tea at four"}})
+        role=Role.TOOL,
+        tool_call_id="c10",
+        content=json.dumps({"success": True, "memory": {"id": "m2", "content": "Tea at four"}}),
     ),
     ChatMessage(role=Role.TOOL, tool_call_id="c11", content="cut in the mid"),
 )

@@ -62,8 +62,12 @@ async def test_the_newest_request_is_shown_part_by_part(pane: ContextPane) -> No
     assert not parts.grab().isNull()
 
 
-@pytest.mark.parametrize(("language", "said"), [("en", "32 tools searched for"), ("fr", "32 outils trouvés par recherche")])
-async def test_tools_found_by_search_are_mentioned(pane: ContextPane, atelier: FakeAtelier, language: str, said: str) -> None:
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "32 tools searched for"), ("fr", "32 outils trouvés par recherche")]
+)
+async def test_tools_found_by_search_are_mentioned(
+    pane: ContextPane, atelier: FakeAtelier, language: str, said: str
+) -> None:
     def request(run_id: str, seq: int) -> Any:
         return replace(past.request(run_id, seq), searched_tools=32, searched_tokens=12_400)
 
@@ -204,13 +208,20 @@ async def test_what_is_asked_for_while_it_reads_is_read_next(pane: ContextPane, 
     assert named(pane, QComboBox, "context-agent").currentText().strip() == "Helper"
 
 
-@pytest.mark.parametrize(("scale", "width", "height"), [(100, 430, 220), (150, 660, 300), (150, 300, 300), (200, 700, 260)])
-async def test_nothing_lies_on_anything_else_in_a_short_pane(pane: ContextPane, scale: int, width: int, height: int) -> None:
+@pytest.mark.parametrize(
+    ("scale", "width", "height"), [(100, 430, 220), (150, 660, 300), (150, 300, 300), (200, 700, 260)]
+)
+async def test_nothing_lies_on_anything_else_in_a_short_pane(
+    pane: ContextPane, scale: int, width: int, height: int
+) -> None:
     pane.setMinimumSize(180, 90)  # as in the window, where it may be smaller than its content
     theme().set_scale(scale)
     pane.window().resize(width, height)
     await settle()
-    boxes = [QRect(part.mapTo(pane.body, QPoint()), part.size()) for part in (pane.list, pane.parts, pane.items, pane._details)]
+    boxes = [
+        QRect(part.mapTo(pane.body, QPoint()), part.size())
+        for part in (pane.list, pane.parts, pane.items, pane._details)
+    ]
     assert all(not one.intersects(other) for one, other in combinations(boxes, 2))
     assert all(pane.body.rect().contains(box) for box in boxes)
     assert pane._details.rect().contains(pane._copy_text.geometry())
@@ -221,7 +232,11 @@ async def test_nothing_lies_on_anything_else_in_a_short_pane(pane: ContextPane, 
 
 async def test_a_short_pane_shows_request_rows_and_text_side_by_side(pane: ContextPane) -> None:
     pane.setMinimumSize(180, 90)
-    for height, orientation in ((700, Qt.Orientation.Vertical), (230, Qt.Orientation.Horizontal), (700, Qt.Orientation.Vertical)):
+    for height, orientation in (
+        (700, Qt.Orientation.Vertical),
+        (230, Qt.Orientation.Horizontal),
+        (700, Qt.Orientation.Vertical),
+    ):
         pane.window().resize(520, height)
         await settle()
         assert pane.body.orientation() is orientation
@@ -250,5 +265,9 @@ async def test_the_text_is_written_as_what_is_around_it_whatever_the_theme(pane:
     for mode in ("light", "dark", "light"):
         theme().set_mode(mode)
         await settle()
-        families = {details.fontInfo().family(), details.document().defaultFont().family(), pane._title.fontInfo().family()}
+        families = {
+            details.fontInfo().family(),
+            details.document().defaultFont().family(),
+            pane._title.fontInfo().family(),
+        }
         assert len(families) == 1, families

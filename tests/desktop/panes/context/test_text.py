@@ -13,7 +13,9 @@ from atelier_desk.engine.services.request.views import RequestSummary, SentItem,
 from atelier_desk.support import i18n
 
 SIGNED = ProviderData.pack("server", "m", {"extra_content": {"google": {"thought_signature": "Zm9v" * 600}}})
-CALLED = ChatMessage(role=Role.ASSISTANT, content="Let me see.", tool_calls=(ToolCall(id="c", name="read", provider_data=SIGNED),))
+CALLED = ChatMessage(
+    role=Role.ASSISTANT, content="Let me see.", tool_calls=(ToolCall(id="c", name="read", provider_data=SIGNED),)
+)
 
 
 def item(returned: int, withheld: int = 0) -> SentItem:
@@ -30,18 +32,38 @@ def test_the_size_is_named_and_the_value_is_not_shown() -> None:
 
 
 def test_a_copied_request_has_its_size_alone() -> None:
-    facts = {"run_id": "r", "seq": 2, "stream_seq": 2, "time": datetime(2026, 1, 1, tzinfo=UTC), "agent_name": "A", "model": "m"}
-    counts = {"provider": "server", "dialect": "native", "tokens_input": 1, "tokens_output": 1, "estimated": False, "cost": 0.0}
+    facts = {
+        "run_id": "r",
+        "seq": 2,
+        "stream_seq": 2,
+        "time": datetime(2026, 1, 1, tzinfo=UTC),
+        "agent_name": "A",
+        "model": "m",
+    }
+    counts = {
+        "provider": "server",
+        "dialect": "native",
+        "tokens_input": 1,
+        "tokens_output": 1,
+        "estimated": False,
+        "cost": 0.0,
+    }
     summary = RequestSummary(**facts, **counts, window=0, duration_ms=1)  # type: ignore[arg-type]
     request = SentRequest(summary, (CALLED,), (), (CALLED,), 0.0, 1, 0, 1, (), ())
     copied = json.loads(words.as_json(request))
-    assert copied["messages"][0]["tool_calls"][0]["provider_data"] == {"provider": "server", "model": "m", "size": SIGNED.size}
+    assert copied["messages"][0]["tool_calls"][0]["provider_data"] == {
+        "provider": "server",
+        "model": "m",
+        "size": SIGNED.size,
+    }
     assert SIGNED.data not in words.as_json(request)
 
 
 def test_each_attachment_shows_what_the_model_received() -> None:
     some = "a" * 64
-    text = Attachment(name="notes.txt", media_type="text/plain", size=9, sha256=some, text_sha256=some, characters=4, text="blue")
+    text = Attachment(
+        name="notes.txt", media_type="text/plain", size=9, sha256=some, text_sha256=some, characters=4, text="blue"
+    )
     cut = text.model_copy(update={"name": "log", "characters": 2_000, "text": "x" * 500})
     picture = Attachment(name="dot.png", media_type="image/png", size=9, sha256="b" * 64, width=40, height=30)
     sent = SentItem(1, "r:1", "user", "message", 900, attached=(text, cut, picture))
@@ -52,12 +74,28 @@ def test_each_attachment_shows_what_the_model_received() -> None:
         "[log, as an excerpt: 500 of 2,000 characters]",
         "[dot.png, as an image, 40 × 30 pixels]",
     ]
-    assert "[dot.png, only its name: this model cannot see images]" in words.item_text(sent, ChatMessage(role=Role.USER, content="Look"))
+    assert "[dot.png, only its name: this model cannot see images]" in words.item_text(
+        sent, ChatMessage(role=Role.USER, content="Look")
+    )
 
 
 def test_tools_that_were_searched_for_are_counted_with_what_listing_them_would_take() -> None:
-    facts = {"run_id": "r", "seq": 2, "stream_seq": 2, "time": datetime(2026, 1, 1, tzinfo=UTC), "agent_name": "A", "model": "m"}
-    counts = {"provider": "server", "dialect": "native", "tokens_input": 1, "tokens_output": 1, "estimated": False, "cost": 0.0}
+    facts = {
+        "run_id": "r",
+        "seq": 2,
+        "stream_seq": 2,
+        "time": datetime(2026, 1, 1, tzinfo=UTC),
+        "agent_name": "A",
+        "model": "m",
+    }
+    counts = {
+        "provider": "server",
+        "dialect": "native",
+        "tokens_input": 1,
+        "tokens_output": 1,
+        "estimated": False,
+        "cost": 0.0,
+    }
     summary = RequestSummary(**facts, **counts, window=0, duration_ms=1)  # type: ignore[arg-type]
     request = SentRequest(summary, (), (), None, 0.0, 1, 0, 1, (), (), searched_tools=84, searched_tokens=12_400)
     assert words.searched(request) == "84 tools searched for instead of listed (12.4\u202fk tokens)"

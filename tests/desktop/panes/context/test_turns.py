@@ -54,7 +54,9 @@ def test_another_language_is_taken(picker: TurnPicker) -> None:
         set_language("en")
 
 
-def test_of_thousands_of_turns_only_what_is_seen_is_put_into_words(picker: TurnPicker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_thousands_of_turns_only_what_is_seen_is_put_into_words(
+    picker: TurnPicker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said: list[datetime] = []
     monkeypatch.setattr(module, "clock_time", lambda when: said.append(when) or clock_time(when))
     picker.set_turns(turns(5_000))

@@ -31,7 +31,16 @@ WHEN = datetime(2026, 11, 22, tzinfo=UTC)
 
 def change(id: str, path: str, **facts: Any) -> Change:
     return Change(
-        **{"id": id, "workflow_id": "w", "at": WHEN, "action": "changed", "root": "/p", "path": path, "agent_name": "Ada", **facts}
+        **{
+            "id": id,
+            "workflow_id": "w",
+            "at": WHEN,
+            "action": "changed",
+            "root": "/p",
+            "path": path,
+            "agent_name": "Ada",
+            **facts,
+        }
     )
 
 
@@ -40,7 +49,9 @@ async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> FilesPa
     atelier.set("workflows", "get", Workflow(id="w", name="W", workspace=("/p",)))
     moved = change("3", "old.txt", action="moved", moved_to="new.txt", undone_by="4")
     atelier.set("files", "list", [moved, change("2", "src/b.py", action="created"), change("1", "a.py")])
-    diff = FileChange(action="changed", path="a.py", diff="--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2", added=1, removed=1)
+    diff = FileChange(
+        action="changed", path="a.py", diff="--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2", added=1, removed=1
+    )
     atelier.set("files", "diff", diff)
     atelier.set("files", "undo", lambda w, ids, force=False: [UndoneChange(change(id, "a.py")) for id in ids])
     atelier.set("files", "marked", [])
@@ -79,7 +90,11 @@ async def test_the_ground_of_a_selected_row_begins_with_the_row(pane: FilesPane)
 
 
 async def test_a_folder_counts_its_changes_and_one_file_has_its_own(pane: FilesPane, atelier: FakeAtelier) -> None:
-    deep = [change("3", "src/app/a.py"), change("2", "src/app/a.py", action="created"), change("1", "src/app/b/c.py", agent_name="Bob")]
+    deep = [
+        change("3", "src/app/a.py"),
+        change("2", "src/app/a.py", action="created"),
+        change("1", "src/app/b/c.py", agent_name="Bob"),
+    ]
     atelier.set("files", "list", [*deep, change("0", "x", root="/q")])
     pane.reload()
     await settle()
@@ -93,7 +108,9 @@ async def test_a_folder_counts_its_changes_and_one_file_has_its_own(pane: FilesP
     assert not row(pane, "src/app/").isExpanded(), "what was closed stays closed"
 
 
-async def test_a_change_opens_as_a_diff_in_line_or_side_by_side_and_is_undone(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_a_change_opens_as_a_diff_in_line_or_side_by_side_and_is_undone(
+    pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
     pane.window().resize(1000, 600)
     pane.list.setCurrentItem(row(pane, "a.py"))
     pane.list.setFocus()
@@ -111,7 +128,9 @@ async def test_a_change_opens_as_a_diff_in_line_or_side_by_side_and_is_undone(pa
     assert pane.list.isVisible()
 
 
-async def test_the_menu_of_a_row_undoes_its_own_changes_those_of_the_run_and_all_since(pane: FilesPane, atelier: FakeAtelier) -> None:
+async def test_the_menu_of_a_row_undoes_its_own_changes_those_of_the_run_and_all_since(
+    pane: FilesPane, atelier: FakeAtelier
+) -> None:
     ran = [change("4", "a.py", run_id="r2"), change("3", "src/b.py", run_id="r1"), change("2", "src/c.py", run_id="r1")]
     atelier.set("files", "list", [*ran, change("1", "d", run_id="r1", undone_by="x")])
     pane.reload()
@@ -138,10 +157,16 @@ async def test_undo_of_all_leaves_out_what_is_undone(pane: FilesPane, atelier: F
     assert atelier.calls("files.undo") == [(("w", ("2", "1")), {"force": False})]
 
 
-async def test_conflicting_changes_are_named_and_both_ways_are_offered(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_conflicting_changes_are_named_and_both_ways_are_offered(
+    pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
     said = "{path} was changed by somebody else since: undoing would lose that change. Leave it, or undo anyway."
     problem = ConflictError(said, path="a.py")
-    atelier.set("files", "undo", lambda w, ids, force=False: [UndoneChange(change(id, "a.py"), None if force else problem) for id in ids])
+    atelier.set(
+        "files",
+        "undo",
+        lambda w, ids, force=False: [UndoneChange(change(id, "a.py"), None if force else problem) for id in ids],
+    )
     pane.open("1")
     await settle()
     assert not button(pane, "files-undo-anyway").isVisible()
@@ -171,7 +196,10 @@ async def test_changes_in_a_missing_folder_are_reported_once_and_not_offered_aga
 ) -> None:
     switch_language(language)
     gone = ToolError(
-        "The granted folder {folder} cannot be opened: {reason}. Tell the user.", code="workspace_gone", folder="/p", reason="x"
+        "The granted folder {folder} cannot be opened: {reason}. Tell the user.",
+        code="workspace_gone",
+        folder="/p",
+        reason="x",
     )
     atelier.set("files", "undo", lambda w, ids, force=False: [UndoneChange(change(id, "a.py"), gone) for id in ids])
     pane.undo_all()
@@ -195,7 +223,9 @@ async def test_a_missing_folder_is_marked_in_the_pane(pane: FilesPane, atelier: 
     assert "no longer exists" in button(pane, "folder-trust").accessibleName()
 
 
-async def test_folders_are_listed_with_their_trust_and_can_be_revoked(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_folders_are_listed_with_their_trust_and_can_be_revoked(
+    pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
     atelier.set("workflows", "set_workspace", lambda w, folders: Workflow(id="w", name="W", workspace=folders))
     assert not button(pane, "folder-trust").isVisibleTo(pane), "there is nothing to trust in it"
     atelier.set("files", "instruction_files", ["AGENTS.md"])
@@ -218,7 +248,9 @@ async def test_without_a_folder_it_offers_to_grant_one(pane: FilesPane, atelier:
     assert not pane._undo_all.isEnabled()
 
 
-async def test_a_folder_granted_while_the_workflow_is_read_is_its_own_and_takes_none_away(pane: FilesPane, atelier: FakeAtelier) -> None:
+async def test_a_folder_granted_while_the_workflow_is_read_is_its_own_and_takes_none_away(
+    pane: FilesPane, atelier: FakeAtelier
+) -> None:
     granted: list[tuple[str, tuple[str, ...]]] = []
     atelier.set("workflows", "get", lambda id: Workflow(id=id, name="V", workspace=("/kept",)))
     atelier.set("workflows", "set_workspace", lambda id, folders: granted.append((id, folders)))
@@ -231,7 +263,9 @@ async def test_a_folder_granted_while_the_workflow_is_read_is_its_own_and_takes_
 
 async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
     held = HeldFile(id="h1", workflow_id="w", at=WHEN, root="/p", path="AGENTS.md", replaces="aa")
-    diff = FileChange(action="changed", path="AGENTS.md", diff="--- a/x\n+++ b/x\n@@ -1 +1 @@\n-kind\n+evil", added=1, removed=1)
+    diff = FileChange(
+        action="changed", path="AGENTS.md", diff="--- a/x\n+++ b/x\n@@ -1 +1 @@\n-kind\n+evil", added=1, removed=1
+    )
     atelier.set("files", "held_diff", diff)
     atelier.set("files", "held", [held])
     atelier.set("files", "accept_held", ConflictError("{path} exists now", path="AGENTS.md"))
@@ -258,19 +292,28 @@ async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtel
     assert atelier.calls("files.discard") == [(("w", "h1"), {})]
 
 
-async def test_files_written_after_reading_from_outside_are_shown_and_marked_as_read(pane: FilesPane, atelier: FakeAtelier) -> None:
+async def test_files_written_after_reading_from_outside_are_shown_and_marked_as_read(
+    pane: FilesPane, atelier: FakeAtelier
+) -> None:
     assert pane.marked.isHidden()
     outside = ("example.org", "other.example")
     atelier.set(
         "files",
         "marked",
-        [TaintMark("/p/a.py", "0", outside), TaintMark("/p/build", ALL_CONTENTS, outside[:1]), TaintMark("/p/by/command.md", "1", outside)],
+        [
+            TaintMark("/p/a.py", "0", outside),
+            TaintMark("/p/build", ALL_CONTENTS, outside[:1]),
+            TaintMark("/p/by/command.md", "1", outside),
+        ],
     )
     atelier.set("files", "mark_read", [])
     pane.reload()
     await settle()
     assert not pane.marked.isHidden()
-    told = [pane.marked.list.item(place).data(Qt.ItemDataRole.AccessibleTextRole) for place in range(pane.marked.list.count())]
+    told = [
+        pane.marked.list.item(place).data(Qt.ItemDataRole.AccessibleTextRole)
+        for place in range(pane.marked.list.count())
+    ]
     assert told == [
         "a.py, Written after reading from example.org, other.example",
         "build/, Written after reading from example.org",
@@ -318,7 +361,10 @@ async def test_undo_data_that_no_workflow_shows_is_listed_with_its_size_and_dele
     view = pane.leftovers.list
     rows = [view.item(number) for number in range(view.count())]
     assert pane.leftovers.isVisible()
-    assert [item.text() for item in rows] == ["Unreadable record (changes/w/1.json)", "Unknown workflow 0192 (3 changes)"]
+    assert [item.text() for item in rows] == [
+        "Unreadable record (changes/w/1.json)",
+        "Unknown workflow 0192 (3 changes)",
+    ]
     assert rows[0].data(RowRole).facts == "5\u202fMB · Input/output error · kept until you delete it"
     assert rows[1].data(RowRole).facts == "2\u202fMB · kept until 2026-11-22"
     rows[0].setSelected(True)

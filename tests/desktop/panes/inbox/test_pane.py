@@ -26,7 +26,9 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.pointer import aim, leave
 
 
-async def test_it_counts_lists_opens_and_skips(bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]) -> None:
+async def test_it_counts_lists_opens_and_skips(
+    bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]
+) -> None:
     atelier.set("questions", "pending", [ask("q1"), ask("q2", workflow="w2")])
     atelier.set("workflows", "list", [Workflow(id="w1", name="One"), Workflow(id="w2", name="Two")])
     window = QWidget()
@@ -89,12 +91,22 @@ class Inbox:
     """The pane over an engine with a question, approvals and a sub-agent that asks its parent."""
 
     def __init__(self, shown: Callable[[QWidget], Any]) -> None:
-        child = AgentNode(run_id="r9", name="Tester", status="awaiting_parent", question="All tests?", started_at=asks("v2").created_at)
+        child = AgentNode(
+            run_id="r9",
+            name="Tester",
+            status="awaiting_parent",
+            question="All tests?",
+            started_at=asks("v2").created_at,
+        )
         self.engine = ApprovalEngine(
             asks("v1"),
             asks("v3", workflow="w2"),
             workflows={"list": WORKFLOWS},
-            teams={"at_work": {"w1": AgentNode(run_id="r0", name="Architect", status="awaiting_children", children=(child,))}},
+            teams={
+                "at_work": {
+                    "w1": AgentNode(run_id="r0", name="Architect", status="awaiting_children", children=(child,))
+                }
+            },
             questions={"pending": [ask("q4", lineage=LINEAGE)]},
         )
         self.bridge = FakeBridge(self.engine)
@@ -157,7 +169,9 @@ async def test_a_person_answers_in_the_parents_place(shown: Callable[[QWidget], 
     await inbox.begin()
     field, send = inbox.find("parent-answer-r9"), inbox.find("parent-answer-send-r9")
     assert not send.isEnabled()
-    inbox.engine.set("runs.answering", "answer_child", ConflictError("{agent} does not wait for an answer.", agent="Tester"))
+    inbox.engine.set(
+        "runs.answering", "answer_child", ConflictError("{agent} does not wait for an answer.", agent="Tester")
+    )
     field.setPlainText("Only the changed ones")
     send.click()
     await settle()
@@ -223,7 +237,9 @@ async def test_question_cards_follow_the_language(shown: Callable[[QWidget], Any
 
 
 def ended(name: str, status: WorkflowStatus, minute: int, *, unread: bool = True) -> Workflow:
-    return Workflow(id=name, name=name.title(), status=status, unread=unread, updated_at=START + timedelta(minutes=minute))
+    return Workflow(
+        id=name, name=name.title(), status=status, unread=unread, updated_at=START + timedelta(minutes=minute)
+    )
 
 
 NEWS = [
@@ -250,8 +266,18 @@ async def test_what_waits_failed_and_finished_is_one_list(shown: Callable[[QWidg
     inbox.pane.set_workflow("w1")
     await inbox.begin()
     shown_names = [each.objectName() for each in sorted(inbox.pane._ended.values(), key=lambda card: card.y())]
-    assert shown_names == ["inbox-ended-limit", "inbox-ended-cut off", "inbox-ended-failed", "inbox-ended-done2", "inbox-ended-done1"]
-    assert max(card.y() for card in inbox.pane._cards.values()) < inbox.find("inbox-section-1").y() < inbox.find("inbox-ended-limit").y()
+    assert shown_names == [
+        "inbox-ended-limit",
+        "inbox-ended-cut off",
+        "inbox-ended-failed",
+        "inbox-ended-done2",
+        "inbox-ended-done1",
+    ]
+    assert (
+        max(card.y() for card in inbox.pane._cards.values())
+        < inbox.find("inbox-section-1").y()
+        < inbox.find("inbox-ended-limit").y()
+    )
     assert [inbox.find(f"inbox-section-{number}").text() for number in range(3)] == [
         "Waiting for you",
         "Failed or interrupted",

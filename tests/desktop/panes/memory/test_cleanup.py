@@ -56,7 +56,9 @@ async def tidy(pane: MemoryPane, bridge: FakeBridge, atelier: FakeAtelier, qtbot
     return dialog
 
 
-async def test_the_correct_one_is_kept_and_the_other_can_be_restored(tidy: TidyDialog, pane: MemoryPane, atelier: FakeAtelier) -> None:
+async def test_the_correct_one_is_kept_and_the_other_can_be_restored(
+    tidy: TidyDialog, pane: MemoryPane, atelier: FakeAtelier
+) -> None:
     press(tidy.cards[1], "tidy-both")
     await settle()
     assert [args for args, _ in atelier.calls("memories.keep_both")] == [("old", "same")]
@@ -73,7 +75,9 @@ async def test_the_correct_one_is_kept_and_the_other_can_be_restored(tidy: TidyD
     assert [args for args, _ in atelier.calls("memories.undo_delete")] == [("old",)]
 
 
-async def test_a_decision_stays_in_place_and_is_undone_there(tidy: TidyDialog, pane: MemoryPane, atelier: FakeAtelier) -> None:
+async def test_a_decision_stays_in_place_and_is_undone_there(
+    tidy: TidyDialog, pane: MemoryPane, atelier: FakeAtelier
+) -> None:
     """Nothing moves under the pointer, and the window's undo is not accessible while the dialog is open."""
     first, second = tidy.cards
     press(first, "tidy-second")
@@ -102,7 +106,9 @@ async def test_the_tab_key_comes_to_the_pairs_before_close(tidy: TidyDialog) -> 
     assert answers == ["tidy-first", "tidy-second", "tidy-both", "tidy-undo"] * 2 + ["tidy-close"]
 
 
-async def test_a_pair_whose_memory_went_by_another_answer_is_not_asked_about(tidy: TidyDialog, atelier: FakeAtelier) -> None:
+async def test_a_pair_whose_memory_went_by_another_answer_is_not_asked_about(
+    tidy: TidyDialog, atelier: FakeAtelier
+) -> None:
     atelier.set("memories", "pairs", [])
     press(tidy.cards[0], "tidy-second")
     await settle()

@@ -56,7 +56,9 @@ async def test_pages_of_a_hundred_are_read_while_scrolling(pane: MemoryPane, ate
 async def test_searching_waits_for_the_end_of_typing_and_shows_the_parts_of_the_score(
     pane: MemoryPane, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
-    hit = MemoryHit(memory=EVERY[3], score=0.81, relevance=0.9, lexical=0.5, cosine=0.7, certainty=0.4, importance=0.6, recency=1)
+    hit = MemoryHit(
+        memory=EVERY[3], score=0.81, relevance=0.9, lexical=0.5, cosine=0.7, certainty=0.4, importance=0.6, recency=1
+    )
     atelier.set("memories", "search", SimpleNamespace(hits=[hit], search_type="hybrid"))
     qtbot.keyClicks(pane.search, "fact")
     assert atelier.calls("memories.search") == []
@@ -76,7 +78,8 @@ async def test_filters_go_to_the_engine(pane: MemoryPane, atelier: FakeAtelier) 
         next(action for action in pane.filters.menus[name].actions() if action.data() == value).trigger()
         await settle()
     assert atelier.calls("memories.list")[-1][1] == {
-        "workflow_id": "w", "scope": MemoryScope.GENERAL, "type": MemoryType.DECISION, "tags": ("style",), "limit": 100, "offset": 0,
+        "workflow_id": "w", "scope": MemoryScope.GENERAL, "type": MemoryType.DECISION, "tags": ("style",), "limit": 100,
+        "offset": 0,
     }  # fmt: skip
 
 
@@ -87,7 +90,9 @@ async def test_selected_filters_are_shown_and_cleared(pane: MemoryPane, atelier:
     await settle()
     assert pane.filters.isVisible()
     assert pane.filters.button.accessibleName() == "Filter: Decision · #style"
-    assert [action.data() for action in pane.filters.menus["type"].actions() if action.isChecked()] == [MemoryType.DECISION]
+    assert [action.data() for action in pane.filters.menus["type"].actions() if action.isChecked()] == [
+        MemoryType.DECISION
+    ]
     qtbot.mouseClick(pane.filters.findChild(QWidget, "memory-filter-clear"), Qt.MouseButton.LeftButton)
     await settle()
     assert not pane.filters.isVisible()
@@ -105,7 +110,10 @@ async def test_a_selected_tag_no_longer_in_use_can_be_deselected(pane: MemoryPan
 async def test_the_forms_have_titles_of_their_own(pane: MemoryPane) -> None:
     pane.add()
     pane.edit("m1")
-    assert [dialog.windowTitle() for dialog in pane.window().findChildren(MemoryDialog)] == ["New memory", "Edit memory"]
+    assert [dialog.windowTitle() for dialog in pane.window().findChildren(MemoryDialog)] == [
+        "New memory",
+        "Edit memory",
+    ]
 
 
 async def test_a_new_memory_takes_the_defaults_of_its_type(pane: MemoryPane, atelier: FakeAtelier) -> None:
@@ -135,7 +143,9 @@ async def test_editing_and_what_a_form_refuses(pane: MemoryPane, atelier: FakeAt
     dialog.tags.setText("ok")
     dialog.findChild(QPushButton, "form-submit").click()
     await settle()
-    assert atelier.calls("memories.update") == [(("m1",), {"content": "Fact number 1", "tags": ("ok",), "importance": 0.5})]
+    assert atelier.calls("memories.update") == [
+        (("m1",), {"content": "Fact number 1", "tags": ("ok",), "importance": 0.5})
+    ]
 
 
 async def test_delete_can_be_undone(pane: MemoryPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
@@ -159,7 +169,9 @@ def test_provenance_says_who_wrote_it_and_who_found_it() -> None:
     assert split_tags(" #a,, b c ,a") == ("a", "b c")
 
 
-async def test_a_change_elsewhere_keeps_the_readers_place(pane: MemoryPane, atelier: FakeAtelier, bridge: FakeBridge, qtbot: QtBot) -> None:
+async def test_a_change_elsewhere_keeps_the_readers_place(
+    pane: MemoryPane, atelier: FakeAtelier, bridge: FakeBridge, qtbot: QtBot
+) -> None:
     pane.list.verticalScrollBar().setValue(pane.list.verticalScrollBar().maximum())
     await settle()
     pane.list.setCurrentIndex(pane.list.model().index(120, 0))
@@ -190,9 +202,15 @@ async def test_the_menu_key_gives_the_menu_of_the_current_memory(pane: MemoryPan
     menu.close()
 
 
-async def test_a_new_workflow_shows_the_memories_of_all_workflows(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> None:
+async def test_a_new_workflow_shows_the_memories_of_all_workflows(
+    bridge: FakeBridge, atelier: FakeAtelier, shown: Show
+) -> None:
     general = [memory(1, workflow_id=None)]
-    atelier.set("memories", "list", lambda **kw: general if kw["workflow_id"] is None and kw["scope"] is MemoryScope.GENERAL else [])
+    atelier.set(
+        "memories",
+        "list",
+        lambda **kw: general if kw["workflow_id"] is None and kw["scope"] is MemoryScope.GENERAL else [],
+    )
     made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
     made.set_workflow("")
     await settle()
@@ -221,7 +239,9 @@ async def test_the_scope_is_remembered_over_a_new_workflow(pane: MemoryPane, ate
     assert atelier.calls("memories.list")[-1][1]["scope"] is MemoryScope.WORKFLOW
 
 
-async def test_nothing_is_shown_of_memories_before_they_are_loaded(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> None:
+async def test_nothing_is_shown_of_memories_before_they_are_loaded(
+    bridge: FakeBridge, atelier: FakeAtelier, shown: Show
+) -> None:
     made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
     assert made.empty.isVisible()
     assert made.empty.title == "Opening…", "the engine is still opening: whether there are any is not known"
@@ -242,7 +262,9 @@ async def test_reembedding_does_not_reload_the_list(pane: MemoryPane, bridge: Fa
     assert pane._reload_timer.isActive()
 
 
-async def test_pending_pairs_are_shown_in_the_pane_with_a_link(pane: MemoryPane, atelier: FakeAtelier, bridge: FakeBridge) -> None:
+async def test_pending_pairs_are_shown_in_the_pane_with_a_link(
+    pane: MemoryPane, atelier: FakeAtelier, bridge: FakeBridge
+) -> None:
     assert not pane.against.isVisible()
     pairs = [
         MemoryPair(kind=kind, first=EVERY[at], second=EVERY[at + 1], similarity=0.9)
@@ -267,7 +289,9 @@ async def test_pending_pairs_are_shown_in_the_pane_with_a_link(pane: MemoryPane,
     assert not pane.same.isVisible()
 
 
-async def test_nothing_is_compared_where_there_is_nothing(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> None:
+async def test_nothing_is_compared_where_there_is_nothing(
+    bridge: FakeBridge, atelier: FakeAtelier, shown: Show
+) -> None:
     made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
     made.set_workflow("w")
     await settle()
@@ -276,12 +300,16 @@ async def test_nothing_is_compared_where_there_is_nothing(bridge: FakeBridge, at
     assert atelier.calls("memories.pairs") == []
 
 
-async def test_what_has_nothing_to_do_with_the_words_is_shown_only_when_asked_for(pane: MemoryPane, atelier: FakeAtelier) -> None:
+async def test_what_has_nothing_to_do_with_the_words_is_shown_only_when_asked_for(
+    pane: MemoryPane, atelier: FakeAtelier
+) -> None:
     def hit(number: int, certainty: float) -> MemoryHit:
         score = {"score": 0.1, "relevance": 0.1, "lexical": 0.0, "importance": 0.6, "recency": 1.0}
         return MemoryHit(memory=memory(number, tags=("pets",) if number == 3 else ()), certainty=certainty, **score)
 
-    atelier.set("memories", "search", SimpleNamespace(hits=[hit(1, 0.9), hit(2, 0.3), hit(3, 0.2)], search_type="hybrid"))
+    atelier.set(
+        "memories", "search", SimpleNamespace(hits=[hit(1, 0.9), hit(2, 0.3), hit(3, 0.2)], search_type="hybrid")
+    )
     pane.search.setText("what is the name of my cat")
     pane.reload()
     await settle()
@@ -310,7 +338,9 @@ async def test_disabled_memory_is_explained(pane: MemoryPane, atelier: FakeAteli
     assert pane.off.text() == "Memory is off in this workflow: its agents neither search nor save memories."
 
 
-async def test_memories_keep_their_places_under_the_pointer(pane: MemoryPane, atelier: FakeAtelier, bridge: FakeBridge) -> None:
+async def test_memories_keep_their_places_under_the_pointer(
+    pane: MemoryPane, atelier: FakeAtelier, bridge: FakeBridge
+) -> None:
     def first() -> str:
         return str(pane.list.model().index(0, 0).data())
 

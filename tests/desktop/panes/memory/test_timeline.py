@@ -20,11 +20,15 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 def memory(id: str, hours: int, **facts: Any) -> Memory:
     when = NOON - timedelta(hours=hours)
-    return Memory(**{"id": id, "type": MemoryType.KNOWLEDGE, "content": id, "created_at": when, "updated_at": when, **facts})
+    return Memory(
+        **{"id": id, "type": MemoryType.KNOWLEDGE, "content": id, "created_at": when, "updated_at": when, **facts}
+    )
 
 
 ALL = [
-    memory("new", 0, agent_source="Ada", run_id="r", turn_id="t", proposed=True, workflow_id="w", retrieved_by=("a", "b")),
+    memory(
+        "new", 0, agent_source="Ada", run_id="r", turn_id="t", proposed=True, workflow_id="w", retrieved_by=("a", "b")
+    ),
     memory("same day", 1, source="user"),
     memory("old", 48, agent_source="Ada"),
 ]

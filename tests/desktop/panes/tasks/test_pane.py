@@ -24,7 +24,9 @@ Show = Callable[[QWidget], Any]
 
 
 def task(key: str, *after: str, status: TaskStatus = TaskStatus.PENDING) -> Task:
-    return Task(id=key, workflow_id="w", name=f"Task {key}", status=status, dependencies=after, position=float(ord(key)))
+    return Task(
+        id=key, workflow_id="w", name=f"Task {key}", status=status, dependencies=after, position=float(ord(key))
+    )
 
 
 PLAN = [task("a", status=TaskStatus.COMPLETED), task("b"), task("c", "b"), task("d")]
@@ -106,7 +108,9 @@ async def test_dragging_a_row_asks_for_its_new_place(pane: TaskPane, atelier: Fa
 
 async def test_a_click_on_the_icon_sets_the_status(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
     area = pane.list.visualRect(pane.list.model().index(1, 0))
-    qtbot.mouseClick(pane.list.viewport(), Qt.MouseButton.LeftButton, pos=area.topLeft() + QPoint(16, area.height() // 2))
+    qtbot.mouseClick(
+        pane.list.viewport(), Qt.MouseButton.LeftButton, pos=area.topLeft() + QPoint(16, area.height() // 2)
+    )
     await settle()
     assert atelier.calls("tasks.set_status") == [(("w", "b", TaskStatus.COMPLETED), {})]
 
@@ -217,7 +221,9 @@ async def test_the_menu_key_gives_the_menu_of_the_current_task(pane: TaskPane) -
     row = pane.list.current_row()
     assert row is not None
     assert row.task.id == "d"
-    assert menu.pos().y() > pane.list.viewport().mapToGlobal(pane.list.visualRect(pane.list.currentIndex()).center()).y()
+    assert (
+        menu.pos().y() > pane.list.viewport().mapToGlobal(pane.list.visualRect(pane.list.currentIndex()).center()).y()
+    )
     menu.close()
     click = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, middle, pane.list.viewport().mapToGlobal(middle))
     QApplication.sendEvent(pane.list.viewport(), click)

@@ -167,7 +167,9 @@ async def test_many_events_make_one_reading_and_words_none(pane: TimelinePane, a
     assert len(atelier.calls("teams.timeline")) == asked + 1
 
 
-async def test_selection_and_zoom_stay_while_the_run_continues(pane: TimelinePane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_selection_and_zoom_stay_while_the_run_continues(
+    pane: TimelinePane, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
     view = view_of(pane)
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 4))
     view.zoom_by(2)
@@ -179,7 +181,9 @@ async def test_selection_and_zoom_stay_while_the_run_continues(pane: TimelinePan
     assert view.chosen.span.run_id == "child"
 
 
-async def test_a_workflow_without_runs_shows_a_hint(bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]) -> None:
+async def test_a_workflow_without_runs_shows_a_hint(
+    bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]
+) -> None:
     atelier.set("teams", "turns", [])
     pane = shown(TimelinePane(bridge))  # type: ignore[arg-type]
     pane.set_workflow("w1")
@@ -257,8 +261,12 @@ async def test_the_column_of_names_grows_with_the_text(pane: TimelinePane) -> No
     assert view.gutter / view.viewport().width() <= share + 0.01  # no more than needed
 
 
-@pytest.mark.parametrize(("scale", "width", "height"), [(100, 760, 200), (100, 420, 320), (150, 660, 360), (200, 800, 500)])
-async def test_the_colours_are_explained_where_there_is_room(pane: TimelinePane, scale: int, width: int, height: int) -> None:
+@pytest.mark.parametrize(
+    ("scale", "width", "height"), [(100, 760, 200), (100, 420, 320), (150, 660, 360), (200, 800, 500)]
+)
+async def test_the_colours_are_explained_where_there_is_room(
+    pane: TimelinePane, scale: int, width: int, height: int
+) -> None:
     theme().set_scale(scale)
     pane.window().resize(width, height)
     await settle()

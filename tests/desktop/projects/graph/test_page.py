@@ -86,7 +86,9 @@ async def test_a_node_is_described_and_leads_to_its_source(window: ProjectsWindo
     assert window.code.place.text() == "store.py:9"
 
 
-async def test_signature_and_docstring_of_a_node_are_fetched_when_it_is_chosen(window: ProjectsWindow, atelier: FakeAtelier) -> None:
+async def test_signature_and_docstring_of_a_node_are_fetched_when_it_is_chosen(
+    window: ProjectsWindow, atelier: FakeAtelier
+) -> None:
     window.open_graph(SAVE)
     await shown(window)
     window.graph.view.choose(-1)
@@ -113,7 +115,9 @@ async def test_the_menu_of_a_node(window: ProjectsWindow) -> None:
     assert QGuiApplication.clipboard().text() == "store.py:9"
 
 
-async def test_fetching_can_be_stopped(window: ProjectsWindow, find: Find, atelier: FakeAtelier, projects: Projects) -> None:
+async def test_fetching_can_be_stopped(
+    window: ProjectsWindow, find: Find, atelier: FakeAtelier, projects: Projects
+) -> None:
     held = Held(projects.explore("m1"))
     atelier.set("projects", "explore", held)
     window.open_graph(SAVE)
@@ -135,7 +139,9 @@ async def test_another_project_begins_with_an_empty_picture(window: ProjectsWind
     assert window.graph.empty.isVisible()
 
 
-async def test_many_nodes_are_counted_as_the_reader_writes_numbers(window: ProjectsWindow, find: Find, projects: Projects) -> None:
+async def test_many_nodes_are_counted_as_the_reader_writes_numbers(
+    window: ProjectsWindow, find: Find, projects: Projects
+) -> None:
     many = [ENTITIES[0].model_copy(update={"id": f"n{number}", "path": f"{number}.py"}) for number in range(1_234)]
     window.graph.show_project(projects.kept[0])
     window.graph.model.add(many, ())

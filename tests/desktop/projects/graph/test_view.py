@@ -15,7 +15,17 @@ from atelier_desk.desktop.projects.graph.view import GraphView
 from atelier_desk.desktop.theme import theme
 from tests.support.projects import ENTITIES, RELATIONS
 
-PLACES = {"f1": (0, 0), "c1": (2, 0), "m1": (4, 0), "m2": (4, 1.5), "s1": (6, 0), "f2": (6, -2), "k1": (-2, 0), "d1": (0, 4), "h1": (1, 4)}
+PLACES = {
+    "f1": (0, 0),
+    "c1": (2, 0),
+    "m1": (4, 0),
+    "m2": (4, 1.5),
+    "s1": (6, 0),
+    "f2": (6, -2),
+    "k1": (-2, 0),
+    "d1": (0, 4),
+    "h1": (1, 4),
+}
 
 
 @pytest.fixture
@@ -42,7 +52,14 @@ def at(view: GraphView, name: str) -> QPoint:
 def wheel(view: GraphView, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
     place = QPointF(view.rect().center())
     event = QWheelEvent(
-        place, view.mapToGlobal(place), QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton, modifier, Qt.ScrollPhase.NoScrollPhase, False
+        place,
+        view.mapToGlobal(place),
+        QPoint(),
+        QPoint(0, 120),
+        Qt.MouseButton.NoButton,
+        modifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
     )
     QApplication.sendEvent(view, event)
 
@@ -166,6 +183,8 @@ def test_no_name_is_cut_by_the_border(view: GraphView, x: int, y: int) -> None:
 def test_a_name_stands_left_of_its_node_when_another_is_right_of_it(view: GraphView) -> None:
     nodes = {name: view.model.number[name] for name in ("c1", "m1")}
     view.model.places[:] = np.nan
-    view.model.place(np.array([{"c1": (0.0, 0.0), "m1": (0.2, 0.0)}.get(each.id, (np.nan, np.nan)) for each in ENTITIES]))
+    view.model.place(
+        np.array([{"c1": (0.0, 0.0), "m1": (0.2, 0.0)}.get(each.id, (np.nan, np.nan)) for each in ENTITIES])
+    )
     view.grab()
     assert set(view.painter.labelled) == set(nodes.values())

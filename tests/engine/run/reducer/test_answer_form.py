@@ -102,13 +102,17 @@ def test_who_gave_up_and_who_was_filtered_are_not_asked() -> None:
     gave_up.add(finished("a", "task_abandon", end="abandoned", end_summary="no"))
     assert end(gave_up).ending.status is RunStatus.ABANDONED
     said = reply("I")
-    filtered = said.model_copy(update={"reply": said.reply.model_copy(update={"finish_reason": FinishReason.CONTENT_FILTER})})
+    filtered = said.model_copy(
+        update={"reply": said.reply.model_copy(update={"finish_reason": FinishReason.CONTENT_FILTER})}
+    )
     assert end(Script(config=config()).add(filtered)).ending.misfit
 
 
 def test_an_answer_that_was_cut_is_reported_so() -> None:
     said = reply('{"total": ')
-    cut: ModelReplied = said.model_copy(update={"reply": said.reply.model_copy(update={"finish_reason": FinishReason.LENGTH})})
+    cut: ModelReplied = said.model_copy(
+        update={"reply": said.reply.model_copy(update={"finish_reason": FinishReason.LENGTH})}
+    )
     assert "give a shorter one" in nudge(Script(config=config()).add(cut)).content
 
 

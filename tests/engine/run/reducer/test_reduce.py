@@ -145,14 +145,18 @@ def test_a_clock_that_goes_back_takes_no_working_time_away() -> None:
 
 
 def test_calls_that_share_a_state_each_add_to_it() -> None:
-    script = Script().add(reply("", call("a", "read_file"), call("b", "edit_file")), started("a", "read_file"), started("b", "edit_file"))
+    script = Script().add(
+        reply("", call("a", "read_file"), call("b", "edit_file")), started("a", "read_file"), started("b", "edit_file")
+    )
     script.add(finished("a", "read_file", state={"a.txt": "hash of a"}, state_of="files"))
     script.add(finished("b", "edit_file", state={"b.txt": "hash of b"}, state_of="files"))
     assert script.state.tool_state == {"files": {"a.txt": "hash of a", "b.txt": "hash of b"}}
 
 
 def test_question_holds_the_run_until_the_last_is_answered() -> None:
-    script = Script().add(reply("", call("c1"), call("c2")), started("c1"), QuestionAsked(question=question("c1", "q1")))
+    script = Script().add(
+        reply("", call("c1"), call("c2")), started("c1"), QuestionAsked(question=question("c1", "q1"))
+    )
     script.add(started("c2"), QuestionAsked(question=question("c2", "q2")))
     assert script.state.status is RunStatus.AWAITING_USER
     script.add(QuestionAnswered(question_id="q1", call_id="c1", status=QuestionStatus.SKIPPED), finished("c1"))
@@ -171,7 +175,9 @@ def test_usage_and_iterations_add_up() -> None:
 
 
 def test_task_complete_ends_the_run_with_its_summary() -> None:
-    done = finished("a", "task_complete", end="completed", end_summary="all built", result={"success": True, "result": "42"})
+    done = finished(
+        "a", "task_complete", end="completed", end_summary="all built", result={"success": True, "result": "42"}
+    )
     script = Script().add(reply("", call("a", "task_complete")), started("a", "task_complete"), done)
     assert script.state.ending is not None
     assert (script.state.ending.summary, script.state.ending.result) == ("all built", "42")
@@ -205,7 +211,9 @@ def test_finish_note_allows_one_last_answer() -> None:
 
 def test_own_tasks_are_tracked_and_others_are_not() -> None:
     own = Task(id="t1", workflow_id="w", run_id="r", name="mine")
-    script = Script().add(TaskChanged(action="create", task=own), TaskChanged(action="create", task=own.model_copy(update={"run_id": ""})))
+    script = Script().add(
+        TaskChanged(action="create", task=own), TaskChanged(action="create", task=own.model_copy(update={"run_id": ""}))
+    )
     assert script.state.tasks == ()
     script.add(TaskChanged(action="update", task=own.model_copy(update={"status": TaskStatus.IN_PROGRESS})))
     assert [mark.status for mark in script.state.tasks] == ["in_progress"]
@@ -229,7 +237,14 @@ def test_history_is_compacted_by_its_negative_numbers() -> None:
     history = inherited_context(old.state)
     assert [entry.seq for entry in history] == [-2, -1]
     events = Script(message="new").events
-    events.append(RunEvent(workflow_id="w", run_id="r", seq=3, body=ContextCompacted(method="digest", dropped=(-2, -1), summary="before")))
+    events.append(
+        RunEvent(
+            workflow_id="w",
+            run_id="r",
+            seq=3,
+            body=ContextCompacted(method="digest", dropped=(-2, -1), summary="before"),
+        )
+    )
     state = fold(events, history)
     assert state is not None
     assert [entry.text for entry in state.conversation] == ["before", "new"]
@@ -273,7 +288,9 @@ def whole_run(script_replies: list[ModelReplied]) -> Script:
 
 
 @given(replies, st.data())
-def test_folding_any_prefix_and_continuing_gives_the_same_run(script_replies: list[ModelReplied], data: st.DataObject) -> None:
+def test_folding_any_prefix_and_continuing_gives_the_same_run(
+    script_replies: list[ModelReplied], data: st.DataObject
+) -> None:
     script = whole_run(script_replies)
     at = data.draw(st.integers(1, len(script.events)))
     prefix = fold(script.events[:at])
@@ -328,12 +345,18 @@ def test_a_root_run_is_its_own_team_and_a_sub_agent_is_of_its_root_s() -> None:
 
 
 def test_the_time_before_a_kill_was_found_is_no_working_time() -> None:
-    for found in (RunPaused(reason=PauseReason.INTERRUPTED, ended="killed"), ReplyCutOff(content="half", reason="killed")):
+    for found in (
+        RunPaused(reason=PauseReason.INTERRUPTED, ended="killed"),
+        ReplyCutOff(content="half", reason="killed"),
+    ):
         script = Script()
         worked = script.state.elapsed_ms
         script.add(found, seconds=3600)
         assert script.state.elapsed_ms == worked
-    for worked_until in (RunPaused(reason=PauseReason.INTERRUPTED, ended="program"), ReplyCutOff(content="half", reason="stopped")):
+    for worked_until in (
+        RunPaused(reason=PauseReason.INTERRUPTED, ended="program"),
+        ReplyCutOff(content="half", reason="stopped"),
+    ):
         script = Script()
         worked = script.state.elapsed_ms
         script.add(worked_until, seconds=2.001)
@@ -357,22 +380,38 @@ def test_attempts_in_a_row_are_distinguished_from_the_first() -> None:
 
 
 def test_a_person_who_tries_again_gets_all_attempts_again() -> None:
-    script = Script().add(ModelRetried(attempt=2, delay_s=1, reason="busy", again=True), RunFailed(code="overloaded", message="busy"))
+    script = Script().add(
+        ModelRetried(attempt=2, delay_s=1, reason="busy", again=True), RunFailed(code="overloaded", message="busy")
+    )
     script.add(RunResumed())
     assert (script.state.retries, script.state.error) == (0, "")
-    script.add(ModelRetried(attempt=2, delay_s=1, reason="busy", again=True), RunPaused(reason=PauseReason.USER), RunResumed())
+    script.add(
+        ModelRetried(attempt=2, delay_s=1, reason="busy", again=True), RunPaused(reason=PauseReason.USER), RunResumed()
+    )
     assert script.state.retries == 1
 
 
 def test_a_message_begins_a_turn_again() -> None:
     script = Script().add(
-        reply("no"), Injected(reason=FIX_ANSWER, content="not so"), UserMessage(content="wait", strategy=Dispatch.REDIRECT)
+        reply("no"),
+        Injected(reason=FIX_ANSWER, content="not so"),
+        UserMessage(content="wait", strategy=Dispatch.REDIRECT),
     )
     state = script.state
-    assert (state.iterations, state.ending, state.form_asked, state.form_only, state.asked_done) == (0, None, False, False, False)
+    assert (state.iterations, state.ending, state.form_asked, state.form_only, state.asked_done) == (
+        0,
+        None,
+        False,
+        False,
+        False,
+    )
     asked = Script().add(reply("no"), Injected(reason=FIX_ANSWER, content="not so")).state
     assert (asked.form_asked, asked.form_only, asked.needs_model, asked.final_only) == (True, True, True, False)
-    assert [each for each in Script().add(Injected(reason="loop_warning", content="x")).state.entries if each.kind is EntryKind.NOTE]
+    assert [
+        each
+        for each in Script().add(Injected(reason="loop_warning", content="x")).state.entries
+        if each.kind is EntryKind.NOTE
+    ]
     assert Script().add(reply("?"), Injected(reason=ARE_YOU_DONE, content="?")).state.asked_done
     other = Script().add(Injected(reason="loop_warning", content="x")).state
     assert (other.asked_done, other.form_asked, other.form_only, other.final_only) == (False, False, False, False)
@@ -406,7 +445,9 @@ def test_tools_that_were_searched_for_stay_so_until_all_are_listed() -> None:
 
 def test_an_entry_says_where_it_is_from() -> None:
     script = Script().add(reply("", call("a")))
-    script.add(UserMessage(content="one", strategy=Dispatch.SILENT), UserMessage(content="two", strategy=Dispatch.SILENT))
+    script.add(
+        UserMessage(content="one", strategy=Dispatch.SILENT), UserMessage(content="two", strategy=Dispatch.SILENT)
+    )
     script.add(started("a"), finished("a", skill=SkillUse(name="greet")))
     *_before, result, one, two = script.state.entries
     assert (result.origin, result.success, result.tool, result.call_id) == ("r:7", True, "CalculatorTool", "a")
@@ -440,7 +481,9 @@ def test_results_that_are_no_fields_leave_no_result_of_the_run() -> None:
 def test_what_a_run_waits_for_is_its_status() -> None:
     script = Script().add(reply("", call("a"), call("b")), started("a"))
     assert script.state.status is RunStatus.PROCESSING
-    asked = ApprovalRequest(workflow_id="w", run_id="r", root_run_id="r", call_id="b", tool="t", kind=ApprovalKind.SUB_AGENT)
+    asked = ApprovalRequest(
+        workflow_id="w", run_id="r", root_run_id="r", call_id="b", tool="t", kind=ApprovalKind.SUB_AGENT
+    )
     script.add(ApprovalRequested(approval=asked))
     assert script.state.status is RunStatus.PROCESSING, "the other call works meanwhile"
     script.add(finished("a"))

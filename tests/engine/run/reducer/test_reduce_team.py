@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode, Budget
-from atelier_desk.domain.approval import ApprovalFlags, ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus
+from atelier_desk.domain.approval import (
+    ApprovalFlags,
+    ApprovalPolicy,
+    ApprovalRequest,
+    ApprovalScope,
+    ApprovalSettings,
+    ApprovalStatus,
+)
 from atelier_desk.domain.events.run import (
     ApprovalAskedAgain,
     ApprovalDecided,
@@ -95,7 +102,11 @@ def test_a_request_holds_its_call_and_an_approval_lets_it_continue_alone() -> No
 
 @pytest.mark.parametrize("status", [each for each in ApprovalStatus if each is not ApprovalStatus.APPROVED])
 def test_anything_but_an_approval_allows_nothing(status: ApprovalStatus) -> None:
-    state = asking(request("one")).add(decided(status=status, scope=ApprovalScope.RUN, rules=(ALLOW,), arguments={"x": 9})).state
+    state = (
+        asking(request("one"))
+        .add(decided(status=status, scope=ApprovalScope.RUN, rules=(ALLOW,), arguments={"x": 9}))
+        .state
+    )
     assert (state.requests, state.granted) == ((), ())
     assert calls(state)[0] == ("asked", False, False, {"x": 1})
 
@@ -107,7 +118,10 @@ def test_an_answer_to_what_was_not_asked_or_of_a_call_that_no_longer_exists_chan
     gone = advance(script.state, decided(call_id="gone", scope=ApprovalScope.RUN, rules=(ALLOW,)))
     assert (gone.requests, gone.granted, calls(gone)) == ((), (ALLOW,), calls(script.state))
     unknown = asking(request("one", "gone")).state
-    assert ([each.id for each in unknown.requests], [each.status for each in unknown.calls]) == (["one"], ["planned", "planned"])
+    assert ([each.id for each in unknown.requests], [each.status for each in unknown.calls]) == (
+        ["one"],
+        ["planned", "planned"],
+    )
 
 
 @pytest.mark.parametrize(("scope", "granted"), [
@@ -124,7 +138,9 @@ def test_arguments_that_a_person_changed_replace_those_of_the_model() -> None:
     assert calls(state)[0] == ("planned", True, True, {"x": 9})
     through = asking(request("one", tool="CalculatorTool"), name="invoke_tool").add(decided(arguments={"x": 9})).state
     assert calls(through)[0] == ("planned", True, True, {"tool_name": "CalculatorTool", "arguments": {"x": 9}})
-    broken = Script().add(reply("", call("a").model_copy(update={"error": "not JSON"})), ApprovalRequested(approval=request("one")))
+    broken = Script().add(
+        reply("", call("a").model_copy(update={"error": "not JSON"})), ApprovalRequested(approval=request("one"))
+    )
     assert broken.add(decided(arguments={"x": 9})).state.calls[0].call.error is None
 
 
@@ -138,7 +154,10 @@ def test_what_is_removed_no_longer_exists_and_nothing_is_added() -> None:
     policy = ApprovalPolicy(rules=(ALLOW, DENY, other), mode=ApprovalMode.SELECTIVE)
     script = Script(approvals=policy, workspace=("/a", "/b"), trusted=("/a", "/b"))
     script.add(reply("", call("a"), call("b")), started("a"))
-    script.add(ApprovalRequested(approval=request("one", "b")), decided(call_id="b", scope=ApprovalScope.RUN, rules=(ALLOW, other)))
+    script.add(
+        ApprovalRequested(approval=request("one", "b")),
+        decided(call_id="b", scope=ApprovalScope.RUN, rules=(ALLOW, other)),
+    )
     new = PermissionRule(id="new", text="new", action=Action.ASK)
     smuggled = PermissionRule(id="smuggled", text="*", action=Action.ALLOW)
     narrowing = RightsNarrowed(rules=(new, smuggled), withdrawn=("allow", "deny"), folders=("/a",))
@@ -150,7 +169,10 @@ def test_what_is_removed_no_longer_exists_and_nothing_is_added() -> None:
     assert [each.narrowed for each in state.calls] == [True, False], "one that has begun was judged by what held before"
     assert state.approvals.mode is ApprovalMode.SELECTIVE
     once_more = advance(state, RightsNarrowed())
-    assert ([each.narrowed for each in once_more.calls], once_more.approvals.rules) == ([True, False], state.approvals.rules)
+    assert ([each.narrowed for each in once_more.calls], once_more.approvals.rules) == (
+        [True, False],
+        state.approvals.rules,
+    )
 
 
 def test_the_mode_and_the_settings_only_become_stricter() -> None:
@@ -167,7 +189,9 @@ def test_the_mode_and_the_settings_only_become_stricter() -> None:
 def team() -> Script:
     """A run whose call ``c`` waits for the sub-agent ``k``."""
     script = Script(config=agent(budget=Budget(max_tokens=100)))
-    script.add(reply("", call("c", "plan_actions"), call("d", "join")), started("c", "plan_actions"), started("d", "join"))
+    script.add(
+        reply("", call("c", "plan_actions"), call("d", "join")), started("c", "plan_actions"), started("d", "join")
+    )
     plan = ChildPlan(id="k", name="k", agent=agent(), prompt="x")
     return script.add(ChildrenPlanned(call_id="c", kind=TeamCall.PLAN, children=(plan,)))
 
@@ -187,7 +211,9 @@ def test_a_sub_agent_is_planned_works_asks_and_ends() -> None:
     answered = advance(team_of(state, told), ChildAnswered(child_id="k", text="That.")).children[0]
     assert (answered.status, answered.question, answered.question_told) == (ChildStatus.RUNNING, "", False)
     joined = advance(state, ChildrenJoined(call_id="d", kind=TeamCall.JOIN, child_ids=("k",)))
-    assert [(each.status, each.waits_for, each.children) for each in joined.calls] == [("waiting", "children", ("k",))] * 2
+    assert [(each.status, each.waits_for, each.children) for each in joined.calls] == [
+        ("waiting", "children", ("k",))
+    ] * 2
     state = script.add(ChildFinished(child_id="k", status=ChildStatus.COMPLETED, report="done")).state
     assert (state.children[0].status, state.children[0].report) == (ChildStatus.COMPLETED, "done")
 

@@ -31,7 +31,18 @@ from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, FINISH_NOW
 from atelier_desk.engine.run.reducer.state import EntryKind
-from atelier_desk.engine.run.reducer.steps import Append, BeginCalls, CallModel, Done, Finish, RecoverCalls, RunCalls, Step, Wait, next_step
+from atelier_desk.engine.run.reducer.steps import (
+    Append,
+    BeginCalls,
+    CallModel,
+    Done,
+    Finish,
+    RecoverCalls,
+    RunCalls,
+    Step,
+    Wait,
+    next_step,
+)
 from tests.support.runs import Script, agent, call, finished, interpret, reply, started
 
 
@@ -64,7 +75,9 @@ def test_calls_that_have_begun_run_before_anything_else() -> None:
 
 def test_calls_that_had_begun_when_the_run_was_taken_up_again_are_recovered() -> None:
     interrupted = RunPaused(reason=PauseReason.INTERRUPTED, ended="killed")
-    script = Script().add(reply("", call("a"), call("b"), call("c")), started("a"), started("b"), interrupted, RunResumed())
+    script = Script().add(
+        reply("", call("a"), call("b"), call("c")), started("a"), started("b"), interrupted, RunResumed()
+    )
     step = next_step(script.state)
     assert isinstance(step, RecoverCalls)
     assert [c.call.id for c in step.calls] == ["a", "b"]
@@ -75,7 +88,9 @@ def test_calls_that_had_begun_when_the_run_was_taken_up_again_are_recovered() ->
 
 
 def test_question_waits_but_lets_the_other_calls_run() -> None:
-    asked = UserQuestion(workflow_id="w", run_id="r", call_id="a", spec=QuestionSpec(question="?", question_type=QuestionType.TEXT))
+    asked = UserQuestion(
+        workflow_id="w", run_id="r", call_id="a", spec=QuestionSpec(question="?", question_type=QuestionType.TEXT)
+    )
     script = Script().add(reply("", call("a"), call("b")), started("a"), QuestionAsked(question=asked))
     assert isinstance(next_step(script.state), BeginCalls)
     script.add(started("b"), finished("b"))
@@ -101,7 +116,9 @@ def test_each_budget_stops_the_run() -> None:
         assert isinstance(step, Append), kind
         assert isinstance(step.bodies[0], LimitReached)
         assert step.bodies[0].limit is kind
-    script = Script(config=agent(budget=Budget(max_tool_calls=1))).add(reply("", call("a"), call("b")), started("a"), finished("a"))
+    script = Script(config=agent(budget=Budget(max_tool_calls=1))).add(
+        reply("", call("a"), call("b")), started("a"), finished("a")
+    )
     step = next_step(script.state)
     assert isinstance(step, Append)
     assert isinstance(step.bodies[0], LimitReached)
@@ -152,7 +169,11 @@ def test_third_identical_call_warns_the_model_and_the_fifth_pauses() -> None:
 def test_a_changing_result_is_no_loop() -> None:
     script = Script()
     for number in range(8):
-        script.add(reply("", call(f"c{number}", expression="1+1")), started(f"c{number}"), finished(f"c{number}", text=str(number)))
+        script.add(
+            reply("", call(f"c{number}", expression="1+1")),
+            started(f"c{number}"),
+            finished(f"c{number}", text=str(number)),
+        )
         assert next_step(script.state) == CallModel()
 
 
@@ -224,7 +245,9 @@ happenings = st.lists(
 @settings(max_examples=300, deadline=None)
 @given(happenings)
 def test_calls_run_where_they_began_and_are_recovered_after_a_resume(bodies: list[EventBody]) -> None:
-    """Whatever happens: begun calls come first, those a resume found open are recovered, and nothing else depends on which they are."""
+    """Whatever happens: begun calls come first, those a resume found open are recovered, and nothing else depends on
+    which they are.
+    """
     script = Script()
     begun: dict[str, bool] = {}
     for body in bodies:

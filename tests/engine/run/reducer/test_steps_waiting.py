@@ -1,4 +1,6 @@
-"""What is next while somebody is waited for: a person, a sub-agent with a question, a server; and what the model is told then."""
+"""What is next while somebody is waited for: a person, a sub-agent with a question, a server; and what the model is
+told then.
+"""
 
 # judges: app/atelier_desk/engine/run/reducer/reduce.py
 # equivalent: steps.py module: `Work | Append | StartChi…werChildren` → `Work | Append | StartChildren`
@@ -84,7 +86,9 @@ def test_a_call_is_made_again_with_what_its_server_asked_for_or_ended_by_its_nam
     step = next_step(replace(state, calls=(replace(ready, input=replace(given, refused="no")),), questions=asked))
     assert isinstance(step, Append)
     *closed, ended = step.bodies
-    assert closed == [QuestionAnswered(question_id=id, call_id="a", status=QuestionStatus.SKIPPED) for id in ("q1", "q3")]
+    assert closed == [
+        QuestionAnswered(question_id=id, call_id="a", status=QuestionStatus.SKIPPED) for id in ("q1", "q3")
+    ]
     assert isinstance(ended, ToolCallFinished)
     assert (ended.call_id, ended.tool, ended.status.value) == ("a", "mcp__shop__buy", "error")
     assert "The MCP server shop wanted to ask a model" in ended.model_dump_json()
@@ -104,7 +108,9 @@ def test_a_last_answer_is_given_with_all_reports_at_hand() -> None:
     state = after(planned(0, background=True), finished("c", "plan_actions"), ChildStarted(child_id="k0"), end("k0"))
     assert next_step(state) == CallModel()
     assert "k0" in told(replace(state, final_only=True))
-    asked = after(planned(0, background=True), finished("c", "plan_actions"), ChildAsked(child_id="k0", message="Which?"))
+    asked = after(
+        planned(0, background=True), finished("c", "plan_actions"), ChildAsked(child_id="k0", message="Which?")
+    )
     assert next_step(replace(asked, final_only=True)) == CallModel(with_tools=False)
 
 
@@ -117,4 +123,6 @@ def test_pictures_that_a_request_went_through_without_are_not_sent_to_that_model
     assert [each.refused for each in after_reply.entries if each.seq in (1,)] == [
         (model_key(before.agent),) for each in before.entries if each.seq in (1,)
     ]
-    assert [each.refused for each in script.add(reply("more")).state.entries] == [each.refused for each in after_reply.entries] + [()]
+    assert [each.refused for each in script.add(reply("more")).state.entries] == [
+        each.refused for each in after_reply.entries
+    ] + [()]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.events.run import CompactionUndone, ContextCompacted, EntryPinned, EventBody, Injected, UserMessage
+from atelier_desk.domain.events.run import (
+    CompactionUndone,
+    ContextCompacted,
+    EntryPinned,
+    EventBody,
+    Injected,
+    UserMessage,
+)
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, inherited_context
 from atelier_desk.engine.run.request import compaction, context
@@ -100,7 +107,9 @@ def test_in_a_following_run_what_came_back_stands_before_what_is_new() -> None:
 
 
 def test_a_kept_older_entry_keeps_its_place_before_a_summary_of_a_later_one() -> None:
-    """A pinned message of an earlier turn stands behind the summary; a later summary takes that in, and gives it back there."""
+    """A pinned message of an earlier turn stands behind the summary; a later summary takes that in, and gives it back
+    there.
+    """
     older = inherited_context(conversation(2))
     following = Script(message="new", run_id="next")
     state = fold(following.events, older)
@@ -152,7 +161,10 @@ def test_undone_in_turn_every_compaction_gives_back_what_it_took(
         if not chosen:
             continue
         dropped = tuple(entry.seq for entry in chosen)
-        state = after(state, ContextCompacted(method=method, dropped=dropped, kept=200, summary="s" if method == "summary" else ""))
+        state = after(
+            state,
+            ContextCompacted(method=method, dropped=dropped, kept=200, summary="s" if method == "summary" else ""),
+        )
         stages.append(state)
     for before, made in zip(reversed(stages[:-1]), reversed(stages[1:]), strict=True):
         origin = f"{made.run_id}:{made.last_seq}"
@@ -181,7 +193,9 @@ def test_what_is_pinned_is_sent_whole_however_little_room_there_is(turns: int, p
         elif isinstance(step, context.Shorten):
             body = ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.unshortened)
         else:
-            body = ContextCompacted(method="digest", dropped=tuple(entry.seq for entry in step.entries), summary="short")
+            body = ContextCompacted(
+                method="digest", dropped=tuple(entry.seq for entry in step.entries), summary="short"
+            )
         state = after(state, body)
     else:
         raise AssertionError("it is planned for ever")

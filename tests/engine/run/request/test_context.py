@@ -38,7 +38,11 @@ def fitted(script: Script, window: int, *, system: str = "You help.") -> ReadyRe
 def long_run(turns: int, size: int) -> Script:
     script = Script(message=f"first {'a' * size}")
     for number in range(turns):
-        script.add(reply("", call(f"c{number}")), started(f"c{number}"), finished(f"c{number}", text=f"result {number} " + "b" * size))
+        script.add(
+            reply("", call(f"c{number}")),
+            started(f"c{number}"),
+            finished(f"c{number}", text=f"result {number} " + "b" * size),
+        )
     return script
 
 
@@ -67,7 +71,9 @@ def test_old_turns_are_summarised_when_cutting_is_not_enough() -> None:
 
 
 @given(st.integers(1, 12), st.integers(10, 20_000), st.sampled_from([1024, 2048, 4096, 16_384]))
-def test_a_request_over_the_window_is_never_made_and_the_newest_message_is_in_it(turns: int, size: int, window: int) -> None:
+def test_a_request_over_the_window_is_never_made_and_the_newest_message_is_in_it(
+    turns: int, size: int, window: int
+) -> None:
     script = long_run(turns, size)
     ready = fitted(script, window)
     reserve = ready.request.max_tokens
@@ -127,7 +133,9 @@ def test_dangling_call_gets_a_result_and_orphan_result_is_skipped() -> None:
 
 
 def test_groups_keep_a_reply_with_its_results() -> None:
-    script = Script().add(reply("", call("a"), call("b")), started("a"), finished("a"), started("b"), finished("b"), reply("x"))
+    script = Script().add(
+        reply("", call("a"), call("b")), started("a"), finished("a"), started("b"), finished("b"), reply("x")
+    )
     assert [len(group) for group in context.groups(script.state.entries)] == [1, 3, 1]
 
 
@@ -173,7 +181,9 @@ def test_what_goes_back_to_the_server_is_counted_and_leaves_with_its_reply() -> 
     assert wide.tokens > 6 * 4_000 / BYTES_PER_TOKEN
     summarised = plan(script.state, system="You help.", tools=(), window=6_000)
     assert isinstance(summarised, Summarise)
-    script.add(ContextCompacted(method="digest", dropped=tuple(entry.seq for entry in summarised.entries), summary="Earlier."))
+    script.add(
+        ContextCompacted(method="digest", dropped=tuple(entry.seq for entry in summarised.entries), summary="Earlier.")
+    )
     ready = plan(script.state, system="You help.", tools=(), window=6_000)
     assert isinstance(ready, ReadyRequest)
     replies = [message for message in ready.request.messages if message.role is Role.ASSISTANT]
@@ -189,9 +199,17 @@ def test_what_goes_back_to_the_server_is_counted_and_leaves_with_its_reply() -> 
 def with_skill(size: int, turns: int = 6) -> Script:
     script = Script(message="first " + "a" * 400)
     script.add(reply("", call("s", "activate_skill")), started("s", "activate_skill"))
-    script.add(finished("s", "activate_skill", text="skill " + "s" * size, skill=SkillUse(name="notes", folder="/x", digest="1")))
+    script.add(
+        finished(
+            "s", "activate_skill", text="skill " + "s" * size, skill=SkillUse(name="notes", folder="/x", digest="1")
+        )
+    )
     for number in range(turns):
-        script.add(reply("", call(f"c{number}")), started(f"c{number}"), finished(f"c{number}", text=f"result {number} " + "b" * 3000))
+        script.add(
+            reply("", call(f"c{number}")),
+            started(f"c{number}"),
+            finished(f"c{number}", text=f"result {number} " + "b" * 3000),
+        )
     return script
 
 

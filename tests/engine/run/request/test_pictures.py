@@ -30,17 +30,26 @@ def part(data: bytes, name: str = "a.png") -> ImagePart:
 
 async def sent(most: PictureLimits, *pictures: list[ImagePart]) -> list[ChatMessage]:
     messages = tuple(ChatMessage(role=Role.USER, content="look", images=tuple(each)) for each in pictures)
-    request = await with_pictures(ChatRequest(model="m", messages=messages), Artefacts(DataDir(Path("nowhere"))), "w", most)
+    request = await with_pictures(
+        ChatRequest(model="m", messages=messages), Artefacts(DataDir(Path("nowhere"))), "w", most
+    )
     return list(request.messages)
 
 
 async def test_each_kind_of_server_is_sent_pictures_as_it_takes_them() -> None:
-    for kind, side, form in (("anthropic", 1568, "WEBP"), ("responses", 2000, "WEBP"), ("openai", 2000, "PNG"), ("google", 2000, "WEBP")):
+    for kind, side, form in (
+        ("anthropic", 1568, "WEBP"),
+        ("responses", 2000, "WEBP"),
+        ("openai", 2000, "PNG"),
+        ("google", 2000, "WEBP"),
+    ):
         most = provider_type(kind).pictures
         (message,) = await sent(most, [part(picture("PNG", 2_000, 20)), part(picture("WEBP")), part(picture("GIF"))])
         wide, web, animation = (Image.open(BytesIO(base64.b64decode(each.data))) for each in message.images)
         assert (wide.width, web.format, animation.format) == (side, form, "PNG"), kind
-        assert [each.media_type for each in message.images] == [Image.MIME[each.format or ""] for each in (wide, web, animation)]
+        assert [each.media_type for each in message.images] == [
+            Image.MIME[each.format or ""] for each in (wide, web, animation)
+        ]
 
 
 async def test_a_damaged_picture_is_named_and_the_others_are_sent() -> None:
@@ -49,7 +58,9 @@ async def test_a_damaged_picture_is_named_and_the_others_are_sent() -> None:
 
 
 async def test_of_more_pictures_than_a_server_takes_the_newest_are_sent() -> None:
-    first, second, third = await sent(PictureLimits(most=2), [part(png(3))], [part(png(4)), part(png(5))], [part(png(6))])
+    first, second, third = await sent(
+        PictureLimits(most=2), [part(png(3))], [part(png(4)), part(png(5))], [part(png(6))]
+    )
     assert [len(each.images) for each in (first, second, third)] == [0, 1, 1]
     assert second.images[0].data == part(png(5)).data
     assert "1 pictures" not in first.content
@@ -57,7 +68,9 @@ async def test_of_more_pictures_than_a_server_takes_the_newest_are_sent() -> Non
     assert third.content == "look"
 
 
-async def test_a_picture_that_was_made_ready_is_told_by_its_head_and_no_process_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_picture_that_was_made_ready_is_told_by_its_head_and_no_process_is_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     whole = png(7, 7)
     await in_tool_thread(prepare.prepared, whole)
     monkeypatch.setattr(prepare, "ask_in_thread", lambda *_args, **_options: pytest.fail("a process was started"))

@@ -19,7 +19,11 @@ def stopped(*deltas: ChatDelta, pieces: int = 7) -> bool:
     follow = Repetition()
     for delta in deltas:
         for start in range(0, len(delta.content if hasattr(delta, "content") else "x"), pieces):
-            part = delta.model_copy(update={"content": delta.content[start : start + pieces]}) if hasattr(delta, "content") else delta
+            part = (
+                delta.model_copy(update={"content": delta.content[start : start + pieces]})
+                if hasattr(delta, "content")
+                else delta
+            )
             if follow.over(part):
                 return True
     return False
@@ -55,7 +59,11 @@ def test_thoughts_count_for_themselves_and_arguments_do_not() -> None:
 
 
 @given(
-    st.text("abcd", max_size=20), st.text("abc", min_size=1, max_size=12), st.integers(1, 6), st.text("ab", max_size=8), st.integers(1, 9)
+    st.text("abcd", max_size=20),
+    st.text("abc", min_size=1, max_size=12),
+    st.integers(1, 6),
+    st.text("ab", max_size=8),
+    st.integers(1, 9),
 )
 def test_it_finds_what_trying_everything_finds(before: str, passage: str, times: int, after: str, pieces: int) -> None:
     least, most, count = 3, 12, 4
@@ -63,7 +71,11 @@ def test_it_finds_what_trying_everything_finds(before: str, passage: str, times:
 
     def repeats(end: int, size: int) -> bool:
         unit = text[end - size : end]
-        return end >= count * size and text[end - count * size : end] == unit * count and (unit + unit).find(unit, 1) >= least
+        return (
+            end >= count * size
+            and text[end - count * size : end] == unit * count
+            and (unit + unit).find(unit, 1) >= least
+        )
 
     expected = any(repeats(end, size) for end in range(len(text) + 1) for size in range(least, most + 1))
     with pytest.MonkeyPatch.context() as patch:

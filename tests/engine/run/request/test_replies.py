@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.domain.model_messages import ChatReply, FinishReason, ReasoningDelta, TextDelta, ToolCall, ToolCallDelta, Usage
+from atelier_desk.domain.model_messages import (
+    ChatReply,
+    FinishReason,
+    ReasoningDelta,
+    TextDelta,
+    ToolCall,
+    ToolCallDelta,
+    Usage,
+)
 from atelier_desk.engine.run.request.replies import Length, counted, judged, unique_calls
 
 CALL = ToolCall(id="c", name="x")
@@ -41,8 +49,12 @@ def test_counts_of_the_server_are_taken() -> None:
 
 @pytest.mark.parametrize("wrong", [-1, 10**9, 10**30])
 def test_counts_that_cannot_be_true_leave_the_estimate(wrong: int) -> None:
-    assert use(tokens_input=wrong, tokens_output=3, tokens_cached=wrong) == Usage(tokens_input=100, tokens_output=3, estimated=True)
-    assert use(tokens_input=120, tokens_output=wrong, tokens_reasoning=wrong) == Usage(tokens_input=120, tokens_output=4, estimated=True)
+    assert use(tokens_input=wrong, tokens_output=3, tokens_cached=wrong) == Usage(
+        tokens_input=100, tokens_output=3, estimated=True
+    )
+    assert use(tokens_input=120, tokens_output=wrong, tokens_reasoning=wrong) == Usage(
+        tokens_input=120, tokens_output=4, estimated=True
+    )
 
 
 def test_a_server_that_counts_nothing_does_not_make_a_cap_void() -> None:
@@ -68,6 +80,10 @@ def test_a_reply_is_too_long_only_when_no_tokenizer_could_make_so_few_tokens_of_
     prose = Length(1000)
     assert not any(prose.over(TextDelta(content="abcde" * 10)) for _ in range(100)), "five bytes a token"
     endless = Length(1000)
-    pieces = [TextDelta(content="word " * 100), ReasoningDelta(content="word " * 100), ToolCallDelta(index=0, arguments="word " * 100)]
+    pieces = [
+        TextDelta(content="word " * 100),
+        ReasoningDelta(content="word " * 100),
+        ToolCallDelta(index=0, arguments="word " * 100),
+    ]
     taken = next(count for count in range(1, 1000) if endless.over(pieces[count % 3]))
     assert 20 <= taken <= 23

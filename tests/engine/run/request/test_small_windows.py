@@ -42,11 +42,15 @@ def names(request: Any) -> list[str]:
     return [each.name for each in request.tools]
 
 
-def on_window(atelier: Atelier, model: ScriptedModel, window: int = SMALL, dialect: ToolDialect = ToolDialect.NATIVE) -> None:
+def on_window(
+    atelier: Atelier, model: ScriptedModel, window: int = SMALL, dialect: ToolDialect = ToolDialect.NATIVE
+) -> None:
     atelier.environment.gateway = FactoryGateway(lambda config: model, window=window, dialect=dialect)
 
 
-async def turn(atelier: Atelier, workflow_id: str, config: AgentConfig = ASSISTANT, text: str = "Go") -> tuple[str, list[dict[str, Any]]]:
+async def turn(
+    atelier: Atelier, workflow_id: str, config: AgentConfig = ASSISTANT, text: str = "Go"
+) -> tuple[str, list[dict[str, Any]]]:
     """How the turn ended and the results of its calls."""
     run_id = await atelier.runs.send(workflow_id, text, agent=config.model_copy(update={"approval": ApprovalMode.AUTO}))
     ended = await atelier.runs.wait(run_id)
@@ -81,9 +85,19 @@ async def test_without_a_folder_it_answers_and_calls_what_it_finds(open_atelier:
     model.assert_complete()
 
 
-async def test_with_a_folder_files_are_read_and_the_next_turn_and_a_restart_know_it(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_with_a_folder_files_are_read_and_the_next_turn_and_a_restart_know_it(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     (tmp_path / "a.txt").write_text("It is blue.\n")
-    steps: list[Any] = ["Hello.", [read("a")], [search("b", "read a file")], [read("c")], "Blue.", [read("d")], "Blue again."]
+    steps: list[Any] = [
+        "Hello.",
+        [read("a")],
+        [search("b", "read a file")],
+        [read("c")],
+        "Blue.",
+        [read("d")],
+        "Blue again.",
+    ]
     model = ScriptedModel(steps)
     async with open_atelier(model) as atelier:
         on_window(atelier, model)
@@ -93,21 +107,26 @@ async def test_with_a_folder_files_are_read_and_the_next_turn_and_a_restart_know
         assert status == "completed"
         assert results[0]["code"] == "not_loaded"
         assert results[1]["found"][0] == {
-            "name": "read_file", "section": "file_ops", "description": REGISTRY.get_tool("read_file").description.split("\n")[0],  # type: ignore[union-attr]
+            "name": "read_file", "section": "file_ops",
+            "description": REGISTRY.get_tool("read_file").description.split("\n")[0],  # type: ignore[union-attr]
             "takes": "path, offset?, limit?",
         }  # fmt: skip
         assert "It is blue." in results[2]["content"]
         first, _, second, third = model.requests[:4]
         assert not {"read_file", "TodoTool"} & set(names(first))
         assert {"get_working_directory", "search_tools"} <= set(names(first)), "where it works is always told"
-        assert "- file_ops: Read, write, edit, find, move, copy and delete files (13 tools)\n" in first.messages[0].content
+        assert (
+            "- file_ops: Read, write, edit, find, move, copy and delete files (13 tools)\n" in first.messages[0].content
+        )
         assert third.tools[: len(first.tools)] == second.tools == first.tools, "what was sent before stays as it was"
         assert third.messages[0] == first.messages[0]
         assert names(third)[-1] == "read_file"
         shown = await inspected(atelier, workflow_id)
         assert_exact(shown, conversation_requests(model))
         mine = [atelier.registry.get_tool(name) for name in atelier.registry.configured(ASSISTANT.tools, ())]
-        assert {each.searched_tools for each in shown} == {sum(1 for each in mine if each is not None and each.section != "context_ops")}
+        assert {each.searched_tools for each in shown} == {
+            sum(1 for each in mine if each is not None and each.section != "context_ops")
+        }
         assert shown[0].searched_tokens > SMALL
     async with open_atelier(model) as atelier:
         on_window(atelier, model)
@@ -118,14 +137,27 @@ async def test_with_a_folder_files_are_read_and_the_next_turn_and_a_restart_know
 
 
 async def test_what_was_found_leaves_room_for_the_conversation(open_atelier: Opener, tmp_path: Path) -> None:
-    queries = ("remember", "plan a task", "ask the user", "write a report", "edit a file", "run a command", "search the web")
+    queries = (
+        "remember",
+        "plan a task",
+        "ask the user",
+        "write a report",
+        "edit a file",
+        "run a command",
+        "search the web",
+    )
     model = ScriptedModel([*([search(str(number), query)] for number, query in enumerate(queries)), "Enough."])
     async with open_atelier(model) as atelier:
         on_window(atelier, model)
         workflow_id = (await atelier.workflows.create(workspace=(str(tmp_path),))).id
         status, results = await turn(atelier, workflow_id)
         assert status == "completed"
-        assert [each["found"][0]["name"] for each in results[:4]] == ["MemoryTool", "TodoTool", "UserQuestionTool", "ReportTool"]
+        assert [each["found"][0]["name"] for each in results[:4]] == [
+            "MemoryTool",
+            "TodoTool",
+            "UserQuestionTool",
+            "ReportTool",
+        ]
         assert names(model.requests[-1])[-1] == results[-1]["found"][0]["name"], "the best is always there"
         assert_exact(await inspected(atelier, workflow_id), conversation_requests(model))
 
@@ -142,7 +174,8 @@ async def test_a_team_of_the_lead(open_atelier: Opener, tmp_path: Path, mode: To
     helper = {"operation": "spawn", "name": "Helper", "prompt": "What does a.txt say?"}
     steps: list[Any] = [
         [search("a", "start a sub-agent")], [use("b", "SpawnAgentTool", **helper)],
-        [use("c", "read_file", path="a.txt")], [search("d", "read_file")], [use("e", "read_file", path="a.txt")], "It says blue.",
+        [use("c", "read_file", path="a.txt")], [search("d", "read_file")], [use("e", "read_file", path="a.txt")],
+        "It says blue.",
         "The helper read: blue.",
     ]  # fmt: skip
     model = ScriptedModel(steps)
@@ -154,7 +187,9 @@ async def test_a_team_of_the_lead(open_atelier: Opener, tmp_path: Path, mode: To
         told = str([message.content for message in model.requests[5].messages if message.tool_call_id])
         assert ("not_loaded" in told, "It is blue." in told) == (True, True)
         listed = (
-            "read_file" in names(model.requests[4]) if mode is ToolMode.DIRECT else "- read_file: " in model.requests[4].messages[0].content
+            "read_file" in names(model.requests[4])
+            if mode is ToolMode.DIRECT
+            else "- read_file: " in model.requests[4].messages[0].content
         )
         assert listed
         assert not any(name in model.requests[2].messages[0].content for name in ("- read_file: ", "- write_file: "))
@@ -185,9 +220,13 @@ async def test_a_window_too_small_for_the_rest_says_so(open_atelier: Opener) -> 
         events = await atelier.repos.journal.events(run.id)
         assert status != "completed"
         assert ContextOverflowError.code in [getattr(event.body, "code", "") for event in events]
-        assert "leaves no room in the model's window of 700" in str([getattr(event.body, "message", "") for event in events])
+        assert "leaves no room in the model's window of 700" in str(
+            [getattr(event.body, "message", "") for event in events]
+        )
         failed = [event.body for event in events if isinstance(event.body, RunFailed)]
-        assert [body.recoverable for body in failed] == [False], "the same request would fail again, so no retry is offered"
+        assert [body.recoverable for body in failed] == [False], (
+            "the same request would fail again, so no retry is offered"
+        )
 
 
 def test_what_is_searched_for_depends_on_what_the_window_has_room_for() -> None:
@@ -223,7 +262,11 @@ def test_a_run_that_began_to_search_continues() -> None:
 def test_what_was_called_while_all_was_listed_can_be_called_on() -> None:
     """The server says in the middle of a run that its window is smaller than was known."""
     script = Script(config=ASSISTANT)
-    script.add(reply("", call("a", "read_file"), call("b", "write_file")), started("a", "read_file"), finished("a", "read_file"))
+    script.add(
+        reply("", call("a", "read_file"), call("b", "write_file")),
+        started("a", "read_file"),
+        finished("a", "read_file"),
+    )
     script.add(started("b", "write_file"), finished("b", "write_file", '{"success": false}', status="error"))
     script.add(WindowLearned(context_window=SMALL))
     state = fold(script.events)
@@ -236,7 +279,8 @@ def test_what_was_called_while_all_was_listed_can_be_called_on() -> None:
 def replies(*fields: dict[str, Any]) -> RunState:
     """A run whose replies have these fields in the journal."""
     bodies: Sequence[ModelReplied] = [
-        ModelReplied.model_validate({**reply("x").model_dump(mode="json", exclude={"search_scope"}), **each}) for each in fields
+        ModelReplied.model_validate({**reply("x").model_dump(mode="json", exclude={"search_scope"}), **each})
+        for each in fields
     ]
     state = fold(Script(config=agent()).add(*bodies).events)
     assert state is not None
@@ -248,7 +292,11 @@ def test_old_journals_say_the_same_and_new_ones_forever() -> None:
     assert replies({}).searched is None
     assert replies(old).searched is SearchScope.SERVERS
     assert replies({**old, "search_scope": "outside_core"}).searched is SearchScope.OUTSIDE_CORE
-    assert replies({**old, "search_scope": "all"}, {"with_tools": False}).searched is SearchScope.ALL, "a last answer has no tools"
+    assert replies({**old, "search_scope": "all"}, {"with_tools": False}).searched is SearchScope.ALL, (
+        "a last answer has no tools"
+    )
     assert replies({**old, "search_scope": "all"}, {}).searched is None
-    kept = ModelReplied.model_validate_json(reply("x").model_copy(update={**old, "search_scope": SearchScope.ALL}).model_dump_json())
+    kept = ModelReplied.model_validate_json(
+        reply("x").model_copy(update={**old, "search_scope": SearchScope.ALL}).model_dump_json()
+    )
     assert (kept.searched_tools, kept.search_scope) == (15, SearchScope.ALL)

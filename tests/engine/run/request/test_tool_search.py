@@ -1,4 +1,6 @@
-"""Tools of servers that are too many for the model's window: found by search, then called; the journal alone says which were found."""
+"""Tools of servers that are too many for the model's window: found by search, then called; the journal alone says which
+were found.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,11 @@ async def shop(atelier: Atelier, monkeypatch: pytest.MonkeyPatch, tools: Sequenc
         called.append(name)
         return Answer(failed=False, text="done")
 
-    entry = McpEntry(name="shop", config=McpServer(name="shop", command="x"), known=McpKnown(approved=tuple(tools), seen=tuple(tools)))
+    entry = McpEntry(
+        name="shop",
+        config=McpServer(name="shop", command="x"),
+        known=McpKnown(approved=tuple(tools), seen=tuple(tools)),
+    )
     await atelier.repos.mcp_servers.save(entry)
     monkeypatch.setattr(atelier.mcp, "call", call)
     monkeypatch.setattr(atelier.mcp, "_entries", None)
@@ -59,7 +65,9 @@ def servers(request: Any) -> list[str]:
     return [each.name for each in request.tools if each.name.startswith("mcp__")]
 
 
-async def turn(atelier: Atelier, text: str = "Go", workflow_id: str | None = None, **fields: Any) -> tuple[str, list[dict[str, Any]]]:
+async def turn(
+    atelier: Atelier, text: str = "Go", workflow_id: str | None = None, **fields: Any
+) -> tuple[str, list[dict[str, Any]]]:
     """The workflow and the results of the calls of a turn."""
     if workflow_id is None:
         workflow_id = (await atelier.workflows.create()).id
@@ -72,7 +80,9 @@ async def turn(atelier: Atelier, text: str = "Go", workflow_id: str | None = Non
 async def test_found_then_called_and_known_in_the_next_turn_and_after_a_restart(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = ScriptedModel([[create("a")], [search("b", "write an invoice")], [create("c")], "Done.", [create("d")], "Done."])
+    model = ScriptedModel(
+        [[create("a")], [search("b", "write an invoice")], [create("c")], "Done.", [create("d")], "Done."]
+    )
     async with open_atelier(model) as atelier:
         called = await shop(atelier, monkeypatch)
         workflow_id, results = await turn(atelier)
@@ -80,7 +90,12 @@ async def test_found_then_called_and_known_in_the_next_turn_and_after_a_restart(
         assert "search_tools" in results[0]["error"]
         found = results[1]["found"]
         assert found[0]["name"].endswith("_invoice")
-        assert {"name": CREATE, "server": "shop", "description": "Creates a invoice of the shop.", "takes": "text"} in found
+        assert {
+            "name": CREATE,
+            "server": "shop",
+            "description": "Creates a invoice of the shop.",
+            "takes": "text",
+        } in found
         assert called == ["create_invoice"], "a call of what was not found goes nowhere"
         first, second, third = model.requests[:3]
         assert (servers(first), servers(second)) == ([], [])
@@ -99,7 +114,9 @@ async def test_found_then_called_and_known_in_the_next_turn_and_after_a_restart(
         assert (results[0]["success"], called) == (True, ["create_invoice"])
 
 
-async def test_few_tools_are_listed_and_nothing_is_reported_of_searching(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_few_tools_are_listed_and_nothing_is_reported_of_searching(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = ScriptedModel([[create("a")], "Done."])
     async with open_atelier(model) as atelier:
         called = await shop(atelier, monkeypatch, TOOLS[:3])
@@ -128,7 +145,9 @@ async def test_an_agent_that_sees_its_tools_as_text_searches_and_calls_by_name(
         assert [f"- {CREATE}: Writes" in each for each in systems] == [False, False, True, True]
 
 
-async def test_what_was_found_takes_its_share_of_the_window_and_no_more(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_was_found_takes_its_share_of_the_window_and_no_more(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = ScriptedModel([[search("a", "invoice")], [search("b", "parcel")], [create("c")], "Done."])
     huge = [tool(each["name"], each["description"] + " And more." * 500) for each in TOOLS]
     async with open_atelier(model) as atelier:

@@ -1,4 +1,6 @@
-"""Cleaning as the database remembers it: what it does not know stays 30 days, across restores; the journal tells what is gone."""
+"""Cleaning as the database remembers it: what it does not know stays 30 days, across restores; the journal tells what
+is gone.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ async def backups(open_atelier: Opener, ws: Path, tmp_path: Path) -> tuple[Path,
 
 
 @pytest.mark.parametrize("days", [0, 1, 29])
-async def test_an_older_backup_and_then_the_newer_one_lose_nothing(open_atelier: Opener, ws: Path, tmp_path: Path, days: int) -> None:
+async def test_an_older_backup_and_then_the_newer_one_lose_nothing(
+    open_atelier: Opener, ws: Path, tmp_path: Path, days: int
+) -> None:
     old, new, newer = await backups(open_atelier, ws, tmp_path)
     await restore_backup(old, tmp_path / "data")
     for day in (0, days):
@@ -87,7 +91,9 @@ async def test_after_thirty_days_it_goes(open_atelier: Opener, ws: Path, tmp_pat
         assert not list((tmp_path / "data/checkpoints/trash").glob("*/content/file")) or not (ws / "second").exists()
 
 
-async def test_days_that_an_older_backup_counted_do_not_count_after_its_restore(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
+async def test_days_that_an_older_backup_counted_do_not_count_after_its_restore(
+    open_atelier: Opener, ws: Path, tmp_path: Path
+) -> None:
     """It began to miss the newer workflow long ago; since then the newer database was in its place."""
     old, new, newer = await backups(open_atelier, ws, tmp_path)
     counted = tmp_path / "counted.zip"
@@ -111,7 +117,9 @@ async def test_days_that_an_older_backup_counted_do_not_count_after_its_restore(
         assert (ws / "third/file").read_text() == "the only copy in third"
 
 
-async def test_a_database_that_just_came_gives_nothing_up_by_itself(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
+async def test_a_database_that_just_came_gives_nothing_up_by_itself(
+    open_atelier: Opener, ws: Path, tmp_path: Path
+) -> None:
     """Its settings may be of long ago: a person who restores the wrong backup loses nothing by opening it."""
     old, new = tmp_path / "old.zip", tmp_path / "new.zip"
     async with open_atelier(clock=ManualClock(TODAY)) as atelier:
@@ -127,7 +135,9 @@ async def test_a_database_that_just_came_gives_nothing_up_by_itself(open_atelier
     async with open_atelier(clock=clock) as atelier:
         assert (await atelier.files.cleaning.clean(asked=False)).given_up == 0
         assert (await atelier.files.undo_storage()).changes == 1
-        assert (await atelier.files.cleaning.clean(asked=False)).given_up == 1, "from the second time on its settings hold"
+        assert (await atelier.files.cleaning.clean(asked=False)).given_up == 1, (
+            "from the second time on its settings hold"
+        )
 
 
 async def test_a_clock_that_was_wrong_ends_no_days(open_atelier: Opener, ws: Path) -> None:
@@ -210,7 +220,9 @@ async def test_cleaning_after_a_command_stops_when_its_time_has_ended(open_ateli
         assert (await atelier.files.undo_storage()).changes <= 1
 
 
-async def test_a_workflow_that_a_person_deletes_for_good_takes_its_undo_data_along(open_atelier: Opener, ws: Path) -> None:
+async def test_a_workflow_that_a_person_deletes_for_good_takes_its_undo_data_along(
+    open_atelier: Opener, ws: Path
+) -> None:
     async with open_atelier() as atelier:
         mine, other = (await atelier.workflows.create()).id, (await atelier.workflows.create()).id
         gone, stays = delete_folder(atelier, ws, mine, "first"), delete_folder(atelier, ws, other, "second")
@@ -234,7 +246,9 @@ async def test_a_bin_that_is_emptied_by_itself_does_not(open_atelier: Opener, ws
         assert [each.key for each in await atelier.files.cleaning.leftovers()] == [mine]
 
 
-async def test_a_full_disk_is_cleaned_all_the_same(open_atelier: Opener, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_disk_is_cleaned_all_the_same(
+    open_atelier: Opener, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_atelier() as atelier:
         delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
         unused = atelier.workspace_files.store.folder / "objects/ab/cdef"

@@ -20,7 +20,11 @@ class Server:
 
 
 async def test_while_it_is_used_and_no_longer(clock: ManualClock) -> None:
-    servers: dict[str, Any] = {"used": Server(clock), "failing": Server(clock, fails=True), "idle": Server(clock, runs=False)}
+    servers: dict[str, Any] = {
+        "used": Server(clock),
+        "failing": Server(clock, fails=True),
+        "idle": Server(clock, runs=False),
+    }
     watch = McpWatch(servers, clock)
     watch.begin()
     watch.begin()

@@ -80,7 +80,9 @@ async def test_undoing_a_merge_takes_nothing_back_that_was_said_since(open_ateli
         assert (now.workflow_id, now.importance, now.tags, now.expires_at) == (None, 0.9, ("a",), None)
 
 
-async def test_an_undo_of_a_merge_that_was_cut_off_can_be_done_again(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_undo_of_a_merge_that_was_cut_off_can_be_done_again(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_atelier() as atelier:
         one = await atelier.memories.add("The staging server is called heron", tags=["a"])
         other = await atelier.memories.add("the staging server is called Heron.", tags=["b"])
@@ -159,7 +161,8 @@ async def test_what_cannot_both_hold_is_shown_until_someone_says_that_it_may(ope
 
 
 async def test_a_pair_is_found_behind_many_that_are_nearer_but_none(open_atelier: Opener) -> None:
-    """Those of other workflows, those that may stand next to one another, and those whose words have nothing in common."""
+    """Those of other workflows, those that may stand next to one another, and those whose words have nothing in
+    common."""
 
     class Alike(WordEmbedder):
         async def embed(self, texts: Any, *, query: bool = False) -> Any:

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.engine.services.common.naming import NAME_LENGTH, branch_name, free_name, name_from, numbered, placeholders
+from atelier_desk.engine.services.common.naming import (
+    NAME_LENGTH,
+    branch_name,
+    free_name,
+    name_from,
+    numbered,
+    placeholders,
+)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +72,9 @@ def test_a_pasted_megabyte_of_brackets_takes_no_longer_than_a_line() -> None:
         ("Plan (2)", set(), "Plan (2) (branch)"),
     ],
 )
-def test_a_branch_is_named_in_words_and_numbered_when_there_are_several(name: str, taken: set[str], expected: str) -> None:
+def test_a_branch_is_named_in_words_and_numbered_when_there_are_several(
+    name: str, taken: set[str], expected: str
+) -> None:
     assert numbered(branch_name(name), taken) == expected
 
 

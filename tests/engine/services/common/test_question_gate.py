@@ -42,7 +42,9 @@ async def time_out(gate: WorkflowQuestionGate, workflow_id: str, times: int) -> 
         gate.record(workflow_id, QuestionStatus.TIMEOUT)
 
 
-async def test_three_timeouts_in_a_row_open_it_for_sixty_seconds(gate: WorkflowQuestionGate, clock: ManualClock) -> None:
+async def test_three_timeouts_in_a_row_open_it_for_sixty_seconds(
+    gate: WorkflowQuestionGate, clock: ManualClock
+) -> None:
     await time_out(gate, "a", 3)
     assert await gate.refusal("a") == UNRESPONSIVE.format(n=60)
     await clock.advance(14.5)
@@ -68,7 +70,9 @@ async def test_a_question_that_was_abandoned_does_not_count(gate: WorkflowQuesti
     assert await gate.refusal("a") is None
 
 
-async def test_after_the_cool_down_one_test_question(gate: WorkflowQuestionGate, queue: Queue, clock: ManualClock) -> None:
+async def test_after_the_cool_down_one_test_question(
+    gate: WorkflowQuestionGate, queue: Queue, clock: ManualClock
+) -> None:
     await time_out(gate, "a", 3)
     await clock.advance(60)
     assert await gate.refusal("a") is None

@@ -70,7 +70,11 @@ def tools() -> list:
 
 
 def test_a_rule_that_can_never_match_says_why(tools: list) -> None:
-    assert [rule for rule in filter(None, NEVER.splitlines()) if not (said := unmatchable(rule, tools)) or not said.localized(_plain)] == []
+    assert [
+        rule
+        for rule in filter(None, NEVER.splitlines())
+        if not (said := unmatchable(rule, tools)) or not said.localized(_plain)
+    ] == []
 
 
 def test_a_rule_that_may_match_is_left_alone(tools: list) -> None:

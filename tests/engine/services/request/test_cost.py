@@ -33,7 +33,9 @@ def test_an_agent_without_tools_pays_for_its_words_and_the_control_tools(registr
 
 def test_each_mode_sends_its_own(registry: ToolRegistry) -> None:
     tools = ("TodoTool", "CalculatorTool", "a_tool_file_that_is_gone")
-    direct, sections, invoke = (cost(registry, mode, tools=tools) for mode in (ToolMode.DIRECT, ToolMode.SECTIONS, ToolMode.INVOKE))
+    direct, sections, invoke = (
+        cost(registry, mode, tools=tools) for mode in (ToolMode.DIRECT, ToolMode.SECTIONS, ToolMode.INVOKE)
+    )
     assert (direct.tools, sections.tools, invoke.tools) == (6, 6, 5)
     assert direct.system < sections.system < invoke.system
     assert cost(registry, ToolMode.DIRECT, sections=("core_ops", "section_that_is_gone")).tools == 9
@@ -42,7 +44,10 @@ def test_each_mode_sends_its_own(registry: ToolRegistry) -> None:
 def test_the_bench_covers_every_tool_and_sections_save_most(registry: ToolRegistry) -> None:
     figures = measure(registry)
     others = [
-        tool for category in ToolCategory if category is not ToolCategory.CONTROL for tool in registry.get_tools_by_category(category)
+        tool
+        for category in ToolCategory
+        if category is not ToolCategory.CONTROL
+        for tool in registry.get_tools_by_category(category)
     ]
     assert figures["tools"] == len(others) == sum(section["tools"] for section in figures["sections"].values())
     saved = {mode: cost["saved"] for mode, cost in figures["modes"].items()}

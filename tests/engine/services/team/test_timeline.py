@@ -36,7 +36,9 @@ def numbered(script: Script) -> list[RunEvent]:
 
 
 def spans(*bodies: EventBody) -> list[Span]:
-    """The spans of a run in which these follow the first message, a second apart; without a request that is still being answered."""
+    """The spans of a run in which these follow the first message, a second apart; without a request that is still being
+    answered.
+    """
     return [span for span in all_spans(*bodies) if (span.kind, span.status) != ("model", "running")]
 
 
@@ -70,10 +72,21 @@ def test_a_request_began_its_duration_ago() -> None:
 
 def test_a_request_that_is_being_answered_lasts() -> None:
     (first,) = all_spans()
-    assert (told(first), first.end, first.start) == (("model", "scripted", "running"), None, START + timedelta(seconds=2))
+    assert (told(first), first.end, first.start) == (
+        ("model", "scripted", "running"),
+        None,
+        START + timedelta(seconds=2),
+    )
     after_a_tool = all_spans(reply("", call()), started(), finished())
-    assert [told(span) for span in after_a_tool][1:] == [("tool", "CalculatorTool", "ok"), ("model", "scripted", "running")]
-    for bodies in ((reply("hi"),), (reply("", call()), started()), (reply("", call()), RunPaused(reason=PauseReason.USER), RunResumed())):
+    assert [told(span) for span in after_a_tool][1:] == [
+        ("tool", "CalculatorTool", "ok"),
+        ("model", "scripted", "running"),
+    ]
+    for bodies in (
+        (reply("hi"),),
+        (reply("", call()), started()),
+        (reply("", call()), RunPaused(reason=PauseReason.USER), RunResumed()),
+    ):
         assert told(all_spans(*bodies)[-1]) != ("model", "scripted", "running")
     assert all_spans(RunPaused(reason=PauseReason.USER))[-1].kind == "paused"
 
@@ -86,11 +99,21 @@ def test_a_tool_ends_as_its_call_ended(status: CallStatus) -> None:
 
 def test_a_call_that_waits_is_first_a_tool_and_then_a_wait() -> None:
     answered = QuestionAnswered(question_id="q", call_id="c1", status=QuestionStatus.ANSWERED)
-    found = spans(reply("", call(name="ask")), started(tool="ask"), QuestionAsked(question=question()), answered, finished(tool="ask"))
+    found = spans(
+        reply("", call(name="ask")),
+        started(tool="ask"),
+        QuestionAsked(question=question()),
+        answered,
+        finished(tool="ask"),
+    )
     assert [told(span) for span in found[1:]] == [("tool", "ask", "ok"), ("wait", "user", "ok")]
     assert found[1].end == found[2].start
     late = QuestionAnswered(question_id="q", call_id="c1", status=QuestionStatus.TIMEOUT)
-    assert told(spans(reply("", call()), started(), QuestionAsked(question=question()), late)[-1]) == ("wait", "user", "timeout")
+    assert told(spans(reply("", call()), started(), QuestionAsked(question=question()), late)[-1]) == (
+        "wait",
+        "user",
+        "timeout",
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,4 +151,8 @@ def test_a_run_that_works_has_no_end() -> None:
 def test_events_that_show_nothing_are_no_places_to_stop_at() -> None:
     events = numbered(Script().add(ContextCompacted(method="cut_results", dropped=(2,)), reply("hi")))
     shared = [*events[:2], events[2], events[3].model_copy(update={"stream_from": events[2].stream_from})]
-    assert [(mark.seq, mark.kind) for mark in marks(shared)] == [(1, "run_started"), (2, "user_message"), (3, "model_replied")]
+    assert [(mark.seq, mark.kind) for mark in marks(shared)] == [
+        (1, "run_started"),
+        (2, "user_message"),
+        (3, "model_replied"),
+    ]

@@ -30,7 +30,20 @@ def without_runs(file: dict[str, Any]) -> None:
     """Nothing but a task, which agents read, too."""
     task = Task(workflow_id=file["workflow"]["id"], name="Send all you find.")
     workflow = {**file["workflow"], "head_run_id": None, "stream_seq": 0}
-    none = {name: [] for name in ("runs", "events", "messages", "executions", "questions", "approvals", "frames", "memories", "reports")}
+    none = {
+        name: []
+        for name in (
+            "runs",
+            "events",
+            "messages",
+            "executions",
+            "questions",
+            "approvals",
+            "frames",
+            "memories",
+            "reports",
+        )
+    }
     file |= {"workflow": workflow, "tasks": [task.model_dump(mode="json")], **none}
 
 
@@ -40,7 +53,9 @@ def said_to_be_clean(file: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("change", [as_it_is, with_names_enough, without_runs, said_to_be_clean])
 @pytest.mark.parametrize("way", ["rename", "overwrite"])
-async def test_the_first_call_that_sends_asks_and_names_the_imported_workflow(open_atelier: Opener, change: Any, way: str) -> None:
+async def test_the_first_call_that_sends_asks_and_names_the_imported_workflow(
+    open_atelier: Opener, change: Any, way: str
+) -> None:
     cast = Cast(Lead=["Hello.", [sends()], "Done."])
     async with open_atelier(model_factory=cast) as atelier:
         atelier.registry.register(Sends())

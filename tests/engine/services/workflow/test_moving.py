@@ -1,4 +1,6 @@
-"""A workflow with files that its tools made, from one data folder to another; and what a file of another person's may not do."""
+"""A workflow with files that its tools made, from one data folder to another; and what a file of another person's may
+not do.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ class Plotter(Tool):
     input: ClassVar[Any] = Nothing
 
     async def run(self, input: Any, context: ToolContext) -> ToolResult:
-        parts = (NewArtefact("../plan.bin", PLAN, "application/x-plan"), NewArtefact("sketch.txt", SKETCH, "text/plain"))
+        parts = (
+            NewArtefact("../plan.bin", PLAN, "application/x-plan"),
+            NewArtefact("sketch.txt", SKETCH, "text/plain"),
+        )
         return ToolResult({"success": True}, parts=parts)
 
 
@@ -85,7 +90,10 @@ async def test_the_files_come_along(open_atelier: Opener, tmp_path: Path, rule: 
             assert kept(tmp_path) == []
         imported = await atelier.workflows.import_(text, "rename" if rule == "created" else rule)
         assert await contents(atelier, imported.workflow.id) == [PLAN, SKETCH]
-        assert json.loads(await atelier.workflows.export(imported.workflow.id))["artefacts"] == json.loads(text)["artefacts"]
+        assert (
+            json.loads(await atelier.workflows.export(imported.workflow.id))["artefacts"]
+            == json.loads(text)["artefacts"]
+        )
         assert set(kept(tmp_path)) == {sha256(PLAN), sha256(SKETCH)}
         assert list(tmp_path.rglob("*plan*")) == []
 
@@ -99,7 +107,9 @@ async def test_a_copy_has_the_files_whatever_their_size(open_atelier: Opener, mo
         assert await contents(atelier, copy.id) == [PLAN, SKETCH]
 
 
-async def test_an_export_stays_small_enough_to_be_imported(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_export_stays_small_enough_to_be_imported(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_atelier(model()) as atelier:
         workflow_id = await plotted(atelier)
         whole = await atelier.workflows.export(workflow_id)
@@ -134,12 +144,16 @@ def no_base64(file: Any) -> None:
 
 def named_path(file: Any) -> None:
     """The journal too says that the file's hash is a path."""
-    told = json.loads(json.dumps(file).replace(file["artefacts"][0]["sha256"], "../" + file["artefacts"][0]["sha256"][3:]))
+    told = json.loads(
+        json.dumps(file).replace(file["artefacts"][0]["sha256"], "../" + file["artefacts"][0]["sha256"][3:])
+    )
     file.update(told)
 
 
 @pytest.mark.parametrize("change", [other_bytes, path_for_hash, unnamed, twice, no_base64, named_path])
-async def test_files_that_no_call_made_are_refused(open_atelier: Opener, tmp_path: Path, change: Callable[[Any], None]) -> None:
+async def test_files_that_no_call_made_are_refused(
+    open_atelier: Opener, tmp_path: Path, change: Callable[[Any], None]
+) -> None:
     async with open_atelier(model()) as atelier:
         workflow_id = await plotted(atelier)
         file = json.loads(await atelier.workflows.export(workflow_id))
@@ -179,7 +193,9 @@ async def test_a_file_lets_no_agent_work_unasked(open_atelier: Opener) -> None:
     unasked = AGENT.model_copy(update={"approval": ApprovalMode.AUTO})
     async with open_atelier(model()) as atelier:
         atelier.registry.register(Plotter())
-        workflow = await atelier.workflows.create("Plotted", choices=Choices(approval=ApprovalMode.AUTO, instructions="Be brief."))
+        workflow = await atelier.workflows.create(
+            "Plotted", choices=Choices(approval=ApprovalMode.AUTO, instructions="Be brief.")
+        )
         await atelier.runs.wait(await atelier.runs.send(workflow.id, "Plot.", agent=unasked))
         text = await atelier.workflows.export(workflow.id)
         assert json.loads(text)["events"][0]["body"]["agent"]["approval"] == "auto"
@@ -191,19 +207,28 @@ async def test_a_file_lets_no_agent_work_unasked(open_atelier: Opener) -> None:
         agents = [event["body"]["agent"] for event in stored if event["body"].get("agent")]
         assert agents
         assert {agent["approval"] for agent in agents} == {"selective"}
-        assert stored[0]["body"]["approvals"] == ApprovalPolicy(**own.__dict__, snapshot=snapshot(())).model_dump(mode="json")
+        assert stored[0]["body"]["approvals"] == ApprovalPolicy(**own.__dict__, snapshot=snapshot(())).model_dump(
+            mode="json"
+        )
 
 
 async def test_a_file_grants_no_calls_and_raises_no_cap(open_atelier: Opener) -> None:
     async with open_atelier(model()) as atelier:
         workflow_id = await plotted(atelier)
-        capped = await atelier.agents.save(AGENT.model_copy(update={"name": "Capped", "budget": Budget(max_cost=1.0, max_tokens=100)}))
+        capped = await atelier.agents.save(
+            AGENT.model_copy(update={"name": "Capped", "budget": Budget(max_cost=1.0, max_tokens=100)})
+        )
         caps = Budget(max_cost=50.0, max_tokens=60, max_tool_calls=7)
-        await atelier.workflows.choose(workflow_id, Choices(approval=ApprovalMode.AUTO, budget=caps), agent_id=capped.id)
+        await atelier.workflows.choose(
+            workflow_id, Choices(approval=ApprovalMode.AUTO, budget=caps), agent_id=capped.id
+        )
         file = json.loads(await atelier.workflows.export(workflow_id))
         started = file["events"][0]["body"]
         started["agent"]["approval"] = started["approvals"]["mode"] = "auto"
-        started["approvals"] |= {"rules": [{"id": "1" * 32, "text": "Plotter", "action": "allow"}], "risks": {"Plotter": "low"}}
+        started["approvals"] |= {
+            "rules": [{"id": "1" * 32, "text": "Plotter", "action": "allow"}],
+            "risks": {"Plotter": "low"},
+        }
         imported = (await atelier.workflows.import_(json.dumps(file))).workflow
         assert imported.choices == Choices(budget=Budget(max_tokens=60, max_tool_calls=7))
         kept = json.loads(await atelier.workflows.export(imported.id))["events"][0]["body"]
@@ -218,10 +243,13 @@ async def test_a_call_that_was_allowed_and_has_not_begun_is_asked_about_again(
         atelier.registry.register(Plotter())
         await atelier.settings.update(approvals=ApprovalSettings(auto_approve_low=False))
         workflow = await atelier.workflows.create("Plotted")
-        run_id = await atelier.runs.send(workflow.id, "Plot.", agent=AGENT.model_copy(update={"approval": ApprovalMode.MANUAL}))
+        run_id = await atelier.runs.send(
+            workflow.id, "Plot.", agent=AGENT.model_copy(update={"approval": ApprovalMode.MANUAL})
+        )
         await atelier.runs.wait(run_id)
         (asked,) = await atelier.approvals.pending(workflow.id)
-        monkeypatch.setattr(atelier.runs.live, "drive", lambda live: None)  # as after a kill: allowed, and nothing follows
+        # as after a kill: allowed, and nothing follows
+        monkeypatch.setattr(atelier.runs.live, "drive", lambda live: None)
         await atelier.approvals.approve(asked.id)
         text = await atelier.workflows.export(workflow.id)
         monkeypatch.undo()
@@ -270,14 +298,19 @@ async def test_what_was_used_is_read_from_the_journal_of_a_file(open_atelier: Op
         await atelier.workflows.delete_branch(workflow_id, ids[1])
         file = json.loads(await atelier.workflows.export(workflow_id))
         file["workflow"]["usage"]["cost"] = 1e6
-        copies = [(await atelier.workflows.import_(json.dumps(file))).workflow, await atelier.workflows.duplicate(workflow_id)]
+        copies = [
+            (await atelier.workflows.import_(json.dumps(file))).workflow,
+            await atelier.workflows.duplicate(workflow_id),
+        ]
         for copy in copies:
             used = summed(row for row in await atelier.usage.rows() if row.workflow_id == copy.id).usage
             assert 0 < used.tokens_input == copy.usage.tokens_input
             assert copy.usage == used
 
 
-async def test_an_import_can_be_stopped_until_it_is_stored(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_import_can_be_stopped_until_it_is_stored(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with open_atelier(model()) as atelier:
         workflow_id = await plotted(atelier)
         text = await atelier.workflows.export(workflow_id)

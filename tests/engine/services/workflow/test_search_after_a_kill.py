@@ -26,7 +26,9 @@ AGENT = AgentConfig(name="Ada", provider="p", model="m")
 
 
 async def grow_and_die(folder: Path) -> None:
-    """What another process does: imports, runs, a search, one more run, and a kill before the index can have taken that in."""
+    """What another process does: imports, runs, a search, one more run, and a kill before the index can have taken that
+    in.
+    """
     model = ScriptedModel(["a zebra", "late"])
     async with Atelier.open(folder, model_factory=lambda _agent: model, vault=KeyVault(environ={})) as atelier:
         first = await atelier.workflows.create("first")
@@ -38,7 +40,9 @@ async def grow_and_die(folder: Path) -> None:
         await atelier.workflows.create("without a turn")
         assert len(await atelier.repos.history.search("zebra")) == IMPORTED + 1
         run_id = await atelier.runs.send(first.id, "one more okapi", agent=AGENT)
-        atelier.bus.subscribe(lambda event: os.kill(os.getpid(), signal.SIGKILL) if event.durable and event.run_id == run_id else None)
+        atelier.bus.subscribe(
+            lambda event: os.kill(os.getpid(), signal.SIGKILL) if event.durable and event.run_id == run_id else None
+        )
         await atelier.runs.wait(run_id)
 
 
@@ -47,7 +51,9 @@ async def test_workflows_that_did_not_change_are_not_read_again(open_atelier: Op
     async with open_atelier():
         pass
     command = [sys.executable, "-m", __name__, str(tmp_path / "data")]
-    killed = await asyncio.to_thread(subprocess.run, command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    killed = await asyncio.to_thread(
+        subprocess.run, command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     async with open_atelier() as atelier:
         store, read = atelier.repos.store, []

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tests.knowledge.parsing.looking import bindings, docs, imports, project, read, references, relations, scopes, signatures
+from tests.knowledge.parsing.looking import (
+    bindings,
+    docs,
+    imports,
+    project,
+    read,
+    references,
+    relations,
+    scopes,
+    signatures,
+)
 
 SOURCE = """
     #include <stdio.h>
@@ -67,7 +77,13 @@ def test_c() -> None:
     assert docs(found) == {"store": "A store.", "save": "Saves."}
     assert signatures(found)["save"] == "static struct item * save(struct store *s, int x)"
     assert imports(found) == [("stdio.h", "", ""), ("util/upper.h", "", "")]
-    assert references(found) == {("save", "raise_it"), ("save", "s.up.go"), ("save", "helper"), ("save", "TWICE"), ("main", "save")}
+    assert references(found) == {
+        ("save", "raise_it"),
+        ("save", "s.up.go"),
+        ("save", "helper"),
+        ("save", "TWICE"),
+        ("main", "save"),
+    }
     assert bindings(found) >= {("save", "s", "store()"), ("store", "self.up", "upper()")}
 
 
@@ -103,7 +119,11 @@ def test_a_header_of_cpp_is_read_as_cpp() -> None:
 
 def test_relations_through_includes() -> None:
     found = project(
-        {"src/a.c": SOURCE, "src/util/upper.h": "struct upper { int x; };\n", "src/up.c": "void raise_it(struct upper *u, int x) { }\n"}
+        {
+            "src/a.c": SOURCE,
+            "src/util/upper.h": "struct upper { int x; };\n",
+            "src/up.c": "void raise_it(struct upper *u, int x) { }\n",
+        }
     )
     resolution = list(found.resolution().relations)
     assert {(each.kind, each.source_path, each.target_path or each.package) for each in resolution} >= {

@@ -51,7 +51,13 @@ def test_definitions_calls_and_types() -> None:
     assert (found.package, found.error_lines) == ("Acme.Store", [])
     assert imports(found) == [("System", "*", ""), ("Acme.Util", "*", ""), ("Acme.Json", "", "J")]
     save = "Acme.Store.Store.Save"
-    assert references(found) >= {(save, "upper.Raise"), (save, "Item"), (save, "z.Touch"), (save, "Helper"), (save, "this.Make")}
+    assert references(found) >= {
+        (save, "upper.Raise"),
+        (save, "Item"),
+        (save, "z.Touch"),
+        (save, "Helper"),
+        (save, "this.Make"),
+    }
     assert references(found, "inherits") == {("Acme.Store.Store", "Base"), ("Acme.Store.Store", "ISaver")}
     assert bindings(found) >= {
         ("Acme.Store.Store", "self.First", "Item()"),

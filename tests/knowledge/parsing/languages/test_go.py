@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tests.knowledge.parsing.looking import bindings, docs, imports, project, read, references, relations, scopes, signatures
+from tests.knowledge.parsing.looking import (
+    bindings,
+    docs,
+    imports,
+    project,
+    read,
+    references,
+    relations,
+    scopes,
+    signatures,
+)
 
 SOURCE = """
     package store
@@ -67,7 +77,12 @@ def test_definitions_and_their_comments() -> None:
         ("function", "New", 32, 39),
         ("method", "Store.Save", 42, 47),
     ]
-    assert docs(found) == {"Limit": "Limit is the most.", "Store": "Store keeps items.", "New": "New makes one.", "Store.Save": "Save it."}
+    assert docs(found) == {
+        "Limit": "Limit is the most.",
+        "Store": "Store keeps items.",
+        "New": "New makes one.",
+        "Store.Save": "Save it.",
+    }
     assert signatures(found)["Store.Save"] == "func (s *Store) Save(x int) error"
     assert (found.package, found.error_lines) == ("store", [])
     assert found.scopes[7].parent == 2

@@ -6,7 +6,8 @@ from tests.knowledge.parsing.looking import imports, project, read, relations, s
 
 SOURCE = """
     <!doctype html>
-    <html><head><title>T &amp; x</title><link rel=stylesheet href="a.css"><script src="./a.js"></script><style>p{}</style></head>
+    <html><head><title>T &amp; x</title><link rel=stylesheet href="a.css"><script src="./a.js"></script>\
+<style>p{}</style></head>
     <body><p>Before.
     <h1 id="top">First &eacute;</h1>
     <p>Text one <a href="other.html#x">other</a> and <img src="p.png" alt="A cat">.</p>
@@ -19,7 +20,11 @@ SOURCE = """
 def test_sections_links_and_what_has_an_id() -> None:
     found = read("a.html", SOURCE)
     assert found.kind == "document"
-    assert [(each.title, each.level, each.parent) for each in found.sections] == [("T & x", 1, -1), ("First é", 1, -1), ("Second", 2, 1)]
+    assert [(each.title, each.level, each.parent) for each in found.sections] == [
+        ("T & x", 1, -1),
+        ("First é", 1, -1),
+        ("Second", 2, 1),
+    ]
     assert "Text one other and ." in found.sections[1].text
     assert "no" not in found.sections[2].text
     assert [(each.target, each.words, each.section, each.picture) for each in found.links] == [

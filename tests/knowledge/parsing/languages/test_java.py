@@ -47,7 +47,11 @@ def test_definitions_calls_and_types() -> None:
     ]
     assert docs(found) == {"Store": "A store.", "Store.Store": "Make."}
     assert (found.package, found.error_lines) == ("org.acme.store", [])
-    assert imports(found) == [("java.util", "List", "List"), ("org.acme.Util", "help", "help"), ("org.acme.model", "*", "")]
+    assert imports(found) == [
+        ("java.util", "List", "List"),
+        ("org.acme.Util", "help", "help"),
+        ("org.acme.model", "*", ""),
+    ]
     assert references(found) >= {
         ("Store.save", "upper.raise"),
         ("Store.save", "upper.raise().done"),
@@ -55,7 +59,11 @@ def test_definitions_calls_and_types() -> None:
         ("Store", "Upper"),
     }
     assert references(found, "inherits") == {("Store", "Base"), ("Store", "Saver"), ("Store", "java.io.Closeable")}
-    assert bindings(found) >= {("Store", "self.upper", "Upper()"), ("Store", "self.items[]", "Item()"), ("Store.save", "()", "Item()")}
+    assert bindings(found) >= {
+        ("Store", "self.upper", "Upper()"),
+        ("Store", "self.items[]", "Item()"),
+        ("Store.save", "()", "Item()"),
+    }
 
 
 def test_relations_through_packages() -> None:
@@ -63,8 +71,10 @@ def test_relations_through_packages() -> None:
         project(
             {
                 "src/org/acme/store/Store.java": SOURCE,
-                "src/org/acme/store/Base.java": "package org.acme.store; class Base { Item make(int x) { return null; } }",
-                "src/org/acme/store/Upper.java": "package org.acme.store; class Upper { Other raise(int x) { return null; } }",
+                "src/org/acme/store/Base.java": "package org.acme.store; "
+                "class Base { Item make(int x) { return null; } }",
+                "src/org/acme/store/Upper.java": "package org.acme.store; "
+                "class Upper { Other raise(int x) { return null; } }",
                 "src/org/acme/model/Item.java": "package org.acme.model; public class Item { void touch() {} }",
                 "src/org/acme/Util.java": "package org.acme; class Util { static void help() {} }",
             }

@@ -76,7 +76,12 @@ def test_typescript_calls_bases_and_types() -> None:
         ("main", "make().then"),
         ("main", "all.go"),
     }
-    assert references(found, "inherits") == {("Store", "Base"), ("Store", "Saver"), ("Store", "ns.Other"), ("Saver", "Base")}
+    assert references(found, "inherits") == {
+        ("Store", "Base"),
+        ("Store", "Saver"),
+        ("Store", "ns.Other"),
+        ("Saver", "Base"),
+    }
     assert bindings(found) >= {
         ("Store", "self.up", "Upper()"),
         ("Store.constructor", "self.helper", "Helper()"),
@@ -120,7 +125,8 @@ def test_relations_through_modules_of_both_kinds() -> None:
             """,
             "lib/thing.js": "class Thing { go() { this.stop(); } stop() {} }\nmodule.exports = Thing;\n",
             "test/one.js": "const express = require('../');\nexpress();\nconst { a } = require('lodash');\na();\n",
-            "src/store/index.ts": "import { Item } from './item.js';\nexport class Store { make(): Item { return new Item(); } }\n",
+            "src/store/index.ts": "import { Item } from './item.js';\n"
+            "export class Store { make(): Item { return new Item(); } }\n",
             "src/store/item.ts": "export class Item { touch() {} }\n",
             "src/app.tsx": "import { Store } from './store';\nconst store = new Store();\nstore.make().touch();\n",
         }
@@ -162,4 +168,6 @@ def test_a_doc_comment_may_stand_above_a_blank_line_and_others_may_not() -> None
         function beside() {}
         """,
     )
-    assert {name: said for name, said in docs(found).items() if said and name != "a"} == {"res.status": "Set the status."}
+    assert {name: said for name, said in docs(found).items() if said and name != "a"} == {
+        "res.status": "Set the status."
+    }

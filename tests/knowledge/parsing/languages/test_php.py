@@ -69,7 +69,11 @@ def test_definitions_calls_and_types() -> None:
         ("free", "$i.touch"),
     }
     assert references(found, "inherits") == {("Store", "Base"), ("Store", "Saver"), ("Store", "Loud")}
-    assert bindings(found) >= {("Store.__construct", "self.u", "Upper()"), ("Store", "self.upper", "Upper()"), ("free", "$i", "Item()")}
+    assert bindings(found) >= {
+        ("Store.__construct", "self.u", "Upper()"),
+        ("Store", "self.upper", "Upper()"),
+        ("free", "$i", "Item()"),
+    }
 
 
 def test_relations_through_namespaces() -> None:
@@ -77,7 +81,9 @@ def test_relations_through_namespaces() -> None:
         project(
             {
                 "src/a.php": SOURCE,
-                "src/Item.php": "<?php\nnamespace Acme\\Model;\nclass Item { function touch() {} static function make() {} }\n",
+                "src/Item.php": (
+                    "<?php\nnamespace Acme\\Model;\nclass Item { function touch() {} static function make() {} }\n"
+                ),
                 "src/Upper.php": "<?php\nnamespace Acme\\Store;\nclass Upper { function raise($x) {} }\n",
             }
         ),

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tests.knowledge.parsing.looking import bindings, docs, imports, project, read, references, relations, scopes, signatures
+from tests.knowledge.parsing.looking import (
+    bindings,
+    docs,
+    imports,
+    project,
+    read,
+    references,
+    relations,
+    scopes,
+    signatures,
+)
 
 SOURCE = """
     '''What this file is for.'''

@@ -44,7 +44,11 @@ def test_definitions_calls_and_types() -> None:
     ]
     assert docs(found) == {"Acme": "A store.", "Acme.Store.initialize": "Make it."}
     assert imports(found) == [("json", "", ""), ("./util/upper", "", "")]
-    assert references(found) >= {("Acme.Store.initialize", "Upper"), ("Acme.Store.save", "z.touch"), ("Acme.Store.save", "helper")}
+    assert references(found) >= {
+        ("Acme.Store.initialize", "Upper"),
+        ("Acme.Store.save", "z.touch"),
+        ("Acme.Store.save", "helper"),
+    }
     assert references(found, "inherits") == {("Acme.Store", "Base"), ("Acme.Store", "Saver")}
     assert ("Acme.Store.initialize", "self.@up", "Upper()") in bindings(found)
     assert signatures(found)["Acme.Store.save"] == "def save(x)"
@@ -54,10 +58,17 @@ def test_relations_through_requires() -> None:
     resolver = project(
         {
             "lib/a.rb": SOURCE,
-            "lib/util/upper.rb": "class Upper\n  def raise_it(x)\n  end\nend\nclass Base\n  def helper(x)\n  end\nend\n",
+            "lib/util/upper.rb": "class Upper\n  def raise_it(x)\n  end\nend\n"
+            "class Base\n  def helper(x)\n  end\nend\n",
         }
     )
     resolution = list(resolver.resolution().relations)
-    assert ("lib/a.rb", "lib/util/upper.rb") in {(each.source_path, each.target_path) for each in resolution if each.kind == "imports"}
-    names = {resolver.files[each.target_path].symbols[each.target_index].qualified for each in resolution if each.kind == "calls"}
+    assert ("lib/a.rb", "lib/util/upper.rb") in {
+        (each.source_path, each.target_path) for each in resolution if each.kind == "imports"
+    }
+    names = {
+        resolver.files[each.target_path].symbols[each.target_index].qualified
+        for each in resolution
+        if each.kind == "calls"
+    }
     assert names >= {"Upper", "Base.helper"}

@@ -19,7 +19,8 @@ SOURCE = """
     impl<T> Store<T> {
         /// New one.
         pub fn new(h: H) -> Self { let x = Item::new(); x.touch(); Store { items: vec![x], helper: None } }
-        fn run(&mut self) -> Result<Item, E> { for i in &self.items { i.touch(); } helper_fn(); util::go(); println!("{}", 1); self.save() }
+        fn run(&mut self) -> Result<Item, E> { for i in &self.items { i.touch(); } helper_fn(); util::go();
+            println!("{}", 1); self.save() }
     }
     impl<T> Save for Store<T> { fn save(&self) -> bool { true } }
     mod tests { use super::*; fn t() { Store::new(H); } }
@@ -61,9 +62,18 @@ def test_use_trees_calls_and_traits() -> None:
         ("std", "fmt", "fmt"),
         ("super", "*", ""),
     ]
-    assert references(found) >= {("Store.new", "Item.new"), ("Store.run", "i.touch"), ("Store.run", "util.go"), ("tests.t", "Store.new")}
+    assert references(found) >= {
+        ("Store.new", "Item.new"),
+        ("Store.run", "i.touch"),
+        ("Store.run", "util.go"),
+        ("tests.t", "Store.new"),
+    }
     assert references(found, "inherits") == {("Save", "fmt.Debug"), ("Store", "Save")}
-    assert bindings(found) >= {("Store", "self.items[]", "Item()"), ("Store", "self.helper", "H()"), ("Store.run", "()", "Item()")}
+    assert bindings(found) >= {
+        ("Store", "self.items[]", "Item()"),
+        ("Store", "self.helper", "H()"),
+        ("Store.run", "()", "Item()"),
+    }
 
 
 def test_relations_over_modules_and_crates() -> None:
@@ -74,7 +84,8 @@ def test_relations_over_modules_and_crates() -> None:
                 "src/lib.rs": SOURCE,
                 "src/util.rs": "pub struct Helper;\npub fn go() { super::helper_fn(); deep::far(); }\nmod deep;\n",
                 "src/util/deep.rs": "pub fn far() { crate::util::go() }\n",
-                "src/model.rs": "pub struct Item;\nimpl Item { pub fn new() -> Self { Item } pub fn touch(&self) {} }\n",
+                "src/model.rs": "pub struct Item;\n"
+                "impl Item { pub fn new() -> Self { Item } pub fn touch(&self) {} }\n",
                 "crates/other-one/Cargo.toml": '[package]\nname = "other-one"\n',
                 "crates/other-one/src/lib.rs": "use root::util;\nfn outer() { util::go(); root::MAX; }\n",
             }

@@ -56,7 +56,9 @@ class Lane(QWidget):
         self.bar.setTextVisible(False)
         self.report = control(QPushButton(self.head), "lane-report", look="link", on=self.toggle_report)
         self.stop = control(
-            IconButton("circle-stop", lambda: _("Stop: {agent}", agent=self.member.name or _("Agent")), self.head, size=14),
+            IconButton(
+                "circle-stop", lambda: _("Stop: {agent}", agent=self.member.name or _("Agent")), self.head, size=14
+            ),
             "lane-stop",
             on=lambda: self._host.stop_requested.emit(self.run_id),
         )
@@ -81,7 +83,16 @@ class Lane(QWidget):
             margins=(12, 5, 9, 5),
             spacing=10,
         )
-        passive = (self._icon, self._name, self._title, self._figures, self._state, self._doing, self.bar, self._chevron)
+        passive = (
+            self._icon,
+            self._name,
+            self._title,
+            self._figures,
+            self._state,
+            self._doing,
+            self.bar,
+            self._chevron,
+        )
         for part in passive:
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
 

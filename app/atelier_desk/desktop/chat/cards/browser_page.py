@@ -22,7 +22,8 @@ from atelier_desk.support.i18n import _, language
 PREFIX = "atelier-pages-"
 DAY_S = 86_400
 POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; media-src data:; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; media-src data:; base-uri 'none'; "
+    "form-action 'none'"
 )
 """No scripts, no frames except the page's own, no network; the frame inherits this policy."""
 _LINKS = re.compile(r"<link\b[^>]*>", re.IGNORECASE)
@@ -59,7 +60,9 @@ def write_page(code: str, kind: str, drawing: str = "") -> Path:
     Raises:
         OSError: the disk is full or the folder is not writable.
     """
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="replace", suffix=".html", dir=_folder(), delete=False) as file:
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", errors="replace", suffix=".html", dir=_folder(), delete=False
+    ) as file:
         file.write(page(code, kind, drawing))
     return Path(file.name)
 

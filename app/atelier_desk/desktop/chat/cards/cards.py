@@ -47,7 +47,9 @@ class ReasoningFold(QWidget):
         return self._entry.id in self._host.state.open_reasoning
 
     def toggle(self) -> None:
-        (self._host.state.open_reasoning.discard if self.opened else self._host.state.open_reasoning.add)(self._entry.id)
+        (self._host.state.open_reasoning.discard if self.opened else self._host.state.open_reasoning.add)(
+            self._entry.id
+        )
         self.refresh()
         self.height_changed.emit()
 

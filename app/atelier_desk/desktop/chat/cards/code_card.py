@@ -41,7 +41,13 @@ class CodeCard(QFrame):
     height_changed = Signal()
 
     def __init__(
-        self, code: str = "", language: str = "", parent: QWidget | None = None, *, spans: Sequence[Span] = (), wrap: bool = False
+        self,
+        code: str = "",
+        language: str = "",
+        parent: QWidget | None = None,
+        *,
+        spans: Sequence[Span] = (),
+        wrap: bool = False,
     ) -> None:
         super().__init__(parent)
         mark(self, "card-sunken")
@@ -62,17 +68,23 @@ class CodeCard(QFrame):
         self._source.toggled.connect(lambda *_: self._show_picture())
         self._source.hide()
         self._browser = control(
-            IconButton("external-link", N_("Open in the browser"), self, size=14), "code-browser", on=self.open_in_browser
+            IconButton("external-link", N_("Open in the browser"), self, size=14),
+            "code-browser",
+            on=self.open_in_browser,
         )
         self._browser.hide()
         self._drawing = ""
         self._diagram: Diagram | None = None
         self._picture: DiagramPicture | None = None
         self._needle = ""
-        self._copy = control(QPushButton(self), "code-copy", lambda: " " + _("Copy"), name=N_("Copy code"), look="quiet", on=self.copy)
+        self._copy = control(
+            QPushButton(self), "code-copy", lambda: " " + _("Copy"), name=N_("Copy code"), look="quiet", on=self.copy
+        )
         self._text = CodeText(self, scrolls=False)
         self._text.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        bind_text(self._text, name=lambda: _("Code: {language}", language=self.language) if self.language else _("Code"))
+        bind_text(
+            self._text, name=lambda: _("Code: {language}", language=self.language) if self.language else _("Code")
+        )
         head = fill(
             QHBoxLayout(),
             (self._label, 1),
@@ -141,7 +153,11 @@ class CodeCard(QFrame):
     @property
     def _pictured(self) -> bool:
         """Whether the diagram is shown: not while its source is requested or contains a search match."""
-        return bool(self._drawing) and not self._source.isChecked() and not (self._needle and self._needle.lower() in self._seen.lower())
+        return (
+            bool(self._drawing)
+            and not self._source.isChecked()
+            and not (self._needle and self._needle.lower() in self._seen.lower())
+        )
 
     def open_in_browser(self) -> None:
         """Open the code in a browser as a static page without network access."""
@@ -252,7 +268,9 @@ class CodeCard(QFrame):
             self._diagram.start(self._code)
 
     def _on_wrap(self, on: bool) -> None:
-        self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth if on else QPlainTextEdit.LineWrapMode.NoWrap)
+        self._text.setLineWrapMode(
+            QPlainTextEdit.LineWrapMode.WidgetWidth if on else QPlainTextEdit.LineWrapMode.NoWrap
+        )
         self._text.setWordWrapMode(self._mode)
         # A trailing space may exceed the edge.
         bar = Qt.ScrollBarPolicy.ScrollBarAlwaysOff if on else Qt.ScrollBarPolicy.ScrollBarAsNeeded

@@ -89,7 +89,9 @@ class DiagramPicture(PictureLabel):
         if shown.width() > width:
             shown = QSize(width, max(1, round(shown.height() * width / shown.width())))
         ratio = self.devicePixelRatioF()
-        made = self._full_size.scaled(shown * ratio, Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation)
+        made = self._full_size.scaled(
+            shown * ratio, Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation
+        )
         made.setDevicePixelRatio(ratio)
         self.setPixmap(made)
         self.setFixedHeight(shown.height())

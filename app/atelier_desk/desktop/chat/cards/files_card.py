@@ -27,7 +27,9 @@ class FilesCard(HeadedCard):
         self._host = host
         self._changes: tuple[Change, ...] = ()
         buttons = FlowLayout()
-        self.show_all = control(QPushButton(self), "changed-files-show", N_("Show the changes"), on=lambda: host.files_requested.emit(""))
+        self.show_all = control(
+            QPushButton(self), "changed-files-show", N_("Show the changes"), on=lambda: host.files_requested.emit("")
+        )
         self.undo = control(QPushButton(self), "changed-files-undo", N_("Undo these changes"), on=self._undo)
         buttons.addWidget(self.show_all)
         buttons.addWidget(self.undo)

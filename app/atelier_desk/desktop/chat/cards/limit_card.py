@@ -19,7 +19,12 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import cost, duration, number, tokens
 from atelier_desk.support.text import visible
 
-_UNITS = {"time": N_("{amount} s"), "tokens": N_("{amount} tokens"), "cost": N_("$ {amount}"), "month": N_("$ {amount}")}
+_UNITS = {
+    "time": N_("{amount} s"),
+    "tokens": N_("{amount} tokens"),
+    "cost": N_("$ {amount}"),
+    "month": N_("$ {amount}"),
+}
 """Format of the amount by kind of limit."""
 _MOST = 1_000_000_000.0
 _FIRST = {"iterations": 10.0, "tool_calls": 10.0, "tokens": 10_000.0, "cost": 0.5, "month": 5.0, "time": 300.0}
@@ -93,7 +98,9 @@ class LimitButtons(QWidget):
             tip=N_("Get a final answer from what was done so far"),
             on=lambda: self._resume({"finish": True}),
         )
-        self.stop = control(QPushButton(self), "notice-stop", N_("Stop"), on=lambda: self._host.stop_requested.emit(self.run_id))
+        self.stop = control(
+            QPushButton(self), "notice-stop", N_("Stop"), on=lambda: self._host.stop_requested.emit(self.run_id)
+        )
         self.allow = control(
             QPushButton(self),
             "notice-allow-unpriced",
@@ -102,7 +109,11 @@ class LimitButtons(QWidget):
             on=lambda: self._resume({"raise_limits": {"unpriced": 1.0}}),
         )
         self.price = control(
-            QPushButton(self), "notice-enter-price", N_("Enter a price"), look="primary", on=lambda: self._host.provider_requested.emit("")
+            QPushButton(self),
+            "notice-enter-price",
+            N_("Enter a price"),
+            look="primary",
+            on=lambda: self._host.provider_requested.emit(""),
         )
         flow = FlowLayout(self)
         for widget in (self.amount, self.raising, self.price, self.allow, self.finish, self.stop):
@@ -135,7 +146,9 @@ class LimitCard(HeadedCard):
         self.words.addWidget(self.buttons)
         bind(self._show)
 
-    def show_limit(self, run_id: str, agent: str, kind: str, value: float, cap: float, details: Mapping[str, float]) -> None:
+    def show_limit(
+        self, run_id: str, agent: str, kind: str, value: float, cap: float, details: Mapping[str, float]
+    ) -> None:
         """Show a limit that was reached.
 
         Args:
@@ -151,7 +164,9 @@ class LimitCard(HeadedCard):
         title = _("{agent}: {problem}", agent=agent or _("Agent"), problem=_(LIMITS.get(kind, N_("Limit reached"))))
         used = {"value": limit_value(kind, value), "cap": limit_value(kind, cap)}
         text = (
-            _("{value} of {cap} used. The run is waiting for your decision.", **used) if cap else _("The run is waiting for your decision.")
+            _("{value} of {cap} used. The run is waiting for your decision.", **used)
+            if cap
+            else _("The run is waiting for your decision.")
         )
         text = " ".join(filter(None, (text, too_little(kind, value, cap, details))))
         self.show_head("octagon-x", "warn", title, text)

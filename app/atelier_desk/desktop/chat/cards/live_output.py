@@ -54,7 +54,9 @@ class LiveOutput(QLabel):
 
     def sizeHint(self) -> QSize:
         hint = super().sizeHint()
-        return QSize(hint.width(), LIVE_LINES * (self.fontMetrics().lineSpacing() + 2) + _BELOW) if self.steady else hint
+        return (
+            QSize(hint.width(), LIVE_LINES * (self.fontMetrics().lineSpacing() + 2) + _BELOW) if self.steady else hint
+        )
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, self.sizeHint().height())

@@ -37,14 +37,25 @@ class RememberedRow(QWidget):
         facts = bind_text(label("", "small", self, wrap=True), self._facts)
         buttons = FlowLayout(spacing=6)
         self.keep_button = control(
-            QPushButton(self), "memory-keep", N_("Keep for all workflows"), on=lambda: card.accept_memory(self.memory, True)
+            QPushButton(self),
+            "memory-keep",
+            N_("Keep for all workflows"),
+            on=lambda: card.accept_memory(self.memory, True),
         )
         self.here = control(
-            QPushButton(self), "memory-keep-here", N_("This workflow only"), on=lambda: card.accept_memory(self.memory, False)
+            QPushButton(self),
+            "memory-keep-here",
+            N_("This workflow only"),
+            on=lambda: card.accept_memory(self.memory, False),
         )
         self.edit = IconButton("pencil", N_("Edit this memory"), self)
         self.forget_button = IconButton("trash-2", N_("Do not remember"), self)
-        control(self.edit, "memory-edit", on=lambda: card.edit(memory), name=lambda: _("Edit this memory") + f": {words[:80]}")
+        control(
+            self.edit,
+            "memory-edit",
+            on=lambda: card.edit(memory),
+            name=lambda: _("Edit this memory") + f": {words[:80]}",
+        )
         control(
             self.forget_button,
             "memory-forget",
@@ -79,7 +90,9 @@ class RememberedCard(HeadedCard):
         self._memories: tuple[Memory, ...] = ()
         self._extractions: tuple[ExtractionReply, ...] = ()
         self.rows: list[RememberedRow] = []
-        self.stop = control(QPushButton(self), "memory-stop-looking", N_("Stop"), look="ghost", on=self._stop_extraction)
+        self.stop = control(
+            QPushButton(self), "memory-stop-looking", N_("Stop"), look="ghost", on=self._stop_extraction
+        )
         self.head.addWidget(self.stop, 0, Qt.AlignmentFlag.AlignTop)
         self._list = QVBoxLayout()
         self._list.setSpacing(6)

@@ -92,7 +92,9 @@ class NoticeCard(EntryWidget):
             self._limit = None
         if self._limit is not None:
             details = self.entry.details
-            self._limit.show_limit(self.entry.run_id, str(details.get("limit", "")), float(details.get("cap") or 0), details)
+            self._limit.show_limit(
+                self.entry.run_id, str(details.get("limit", "")), float(details.get("cap") or 0), details
+            )
 
     def _offers(self) -> list[tuple[str, str, str, Callable[[], object]]]:
         run_id = self.entry.run_id
@@ -108,7 +110,10 @@ class NoticeCard(EntryWidget):
             if self.entry.details.get("code") != "auth" or not provider:
                 return [(_("Retry"), "primary", "notice-retry", resume())]
             open_ = partial(self._host.provider_requested.emit, provider)
-            return [(_("Open provider settings"), "primary", "notice-provider", open_), (_("Retry"), "", "notice-retry", resume())]
+            return [
+                (_("Open provider settings"), "primary", "notice-provider", open_),
+                (_("Retry"), "", "notice-retry", resume()),
+            ]
         if self.entry.topic == "run_interrupted":
             return [(_("Continue"), "primary", "notice-resume", resume()), (_("Stop"), "", "notice-stop", stop)]
         return [
@@ -130,7 +135,9 @@ _ENDED = {
     "program": N_("Atelier was closed during this run. Everything up to this point is saved."),
     "next_start": N_("Atelier was closed during this run. It continues at the next start."),
     "killed": N_("Atelier stopped unexpectedly during this run. Everything up to this point is saved."),
-    "damaged": N_("Something in the data folder that decides what agents may do is damaged. Everything up to this point is saved."),
+    "damaged": N_(
+        "Something in the data folder that decides what agents may do is damaged. Everything up to this point is saved."
+    ),
 }
 
 
@@ -161,7 +168,9 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         return "refresh-cw", "warn", "card-warn", _("The agent is repeating itself"), text
     if entry.topic == "context_compacted":
         before, after = (int(details.get(name) or 0) for name in ("tokens_before", "tokens_after"))
-        text = _("{before} → {after} tokens; older parts are sent shortened.", before=tokens(before), after=tokens(after))
+        text = _(
+            "{before} → {after} tokens; older parts are sent shortened.", before=tokens(before), after=tokens(after)
+        )
         if not after:  # results are shortened before the remaining tokens are counted
             text = _("It had {before} tokens; older parts are sent shortened.", before=tokens(before))
         return "archive", "muted", "card", _("Older messages were shortened for the model"), text
@@ -169,7 +178,13 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         role, variant = ("warn", "card-warn") if known.warning else ("muted", "card")
         return known.icon, role, variant, *known.text(details)
     if entry.topic == "run_interrupted":
-        return "power", "warn", "card-warn", _("Interrupted"), _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"]))
+        return (
+            "power",
+            "warn",
+            "card-warn",
+            _("Interrupted"),
+            _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"])),
+        )
     if entry.topic == "retry":
         delay_ms = float(details.get("delay_s") or 0) * 1000
         delay = duration(delay_ms) if delay_ms >= 50 else ""
@@ -183,7 +198,12 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
             "error": _("Failed"),
         }
         status = str(details.get("status", ""))
-        icons = {"completed": "circle-check", "cancelled": "circle-stop", "abandoned": "circle-x", "error": "circle-alert"}
+        icons = {
+            "completed": "circle-check",
+            "cancelled": "circle-stop",
+            "abandoned": "circle-x",
+            "error": "circle-alert",
+        }
         role = "ok" if status == "completed" else ("err" if status == "error" else "muted")
         return icons.get(status, "info"), role, "card", titles.get(status, status), entry.content
     return "info", "muted", "card", entry.content or entry.topic, ""

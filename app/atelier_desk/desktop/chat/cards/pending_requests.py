@@ -50,7 +50,9 @@ class PendingRequests(QWidget):
             for question_id, text in member.questions.items():
                 key = f"question:{question_id}"
                 known = self._cards.get(key)
-                wanted[key] = known if known is not None else QuestionCard(QuestionRow(question_id, text), self._host, self)
+                wanted[key] = (
+                    known if known is not None else QuestionCard(QuestionRow(question_id, text), self._host, self)
+                )
             if member.at_limit:
                 key = f"limit:{member.run_id}:{member.limit}:{member.cap}"
                 card = self._cards.get(key) or LimitCard(self._host, self)

@@ -9,8 +9,27 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QSize, Qt, QUrl
-from PySide6.QtGui import QContextMenuEvent, QDrag, QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QPixmap, QWheelEvent
-from PySide6.QtWidgets import QApplication, QDialog, QHBoxLayout, QLabel, QMenu, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QDrag,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPixmap,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import theme
@@ -36,7 +55,9 @@ def file_name(title: str, media_type: str) -> str:
     return stem[:100] + ending
 
 
-def picture_menu(parent: QWidget, open_large: Callable[[], object], save: Callable[[], object], copy: Callable[[], object]) -> QMenu:
+def picture_menu(
+    parent: QWidget, open_large: Callable[[], object], save: Callable[[], object], copy: Callable[[], object]
+) -> QMenu:
     """``picture-menu``: the context menu of any image in a transcript."""
     made = QMenu(parent)
     made.setObjectName("picture-menu")
@@ -94,13 +115,20 @@ class PictureLabel(QLabel):
         self._pressed = event.globalPosition().toPoint() if event.button() == Qt.MouseButton.LeftButton else None
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        if self._pressed is None or (event.globalPosition().toPoint() - self._pressed).manhattanLength() < QApplication.startDragDistance():
+        if (
+            self._pressed is None
+            or (event.globalPosition().toPoint() - self._pressed).manhattanLength() < QApplication.startDragDistance()
+        ):
             return
         self._pressed = None
         drag = QDrag(self)
         drag.setMimeData(self.mime())
         side = theme().px(_THUMBNAIL)
-        drag.setPixmap(self._full_size.scaled(side, side, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation))
+        drag.setPixmap(
+            self._full_size.scaled(
+                side, side, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+            )
+        )
         drag.exec(Qt.DropAction.CopyAction)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -151,9 +179,15 @@ class PictureDialog(QDialog):
         self._area.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._area.setWidget(self._shown)
         self._area.viewport().installEventFilter(self)
-        smaller = control(IconButton("zoom-out", N_("Zoom out"), self), "picture-zoom-out", on=lambda: self.zoom(self._zoom / _STEP))
-        self._percent = control(QPushButton(self), "picture-zoom-whole", tip=N_("Actual size"), look="quiet", on=lambda: self.zoom(1.0))
-        larger = control(IconButton("zoom-in", N_("Zoom in"), self), "picture-zoom-in", on=lambda: self.zoom(self._zoom * _STEP))
+        smaller = control(
+            IconButton("zoom-out", N_("Zoom out"), self), "picture-zoom-out", on=lambda: self.zoom(self._zoom / _STEP)
+        )
+        self._percent = control(
+            QPushButton(self), "picture-zoom-whole", tip=N_("Actual size"), look="quiet", on=lambda: self.zoom(1.0)
+        )
+        larger = control(
+            IconButton("zoom-in", N_("Zoom in"), self), "picture-zoom-in", on=lambda: self.zoom(self._zoom * _STEP)
+        )
         save = control(QPushButton(self), "picture-save", N_("Save…"), on=label.save)
         copy = control(QPushButton(self), "picture-copy", N_("Copy image"), on=label.copy)
         close = control(QPushButton(self), "picture-close", N_("Close"), look="primary", on=self.close)

@@ -17,7 +17,16 @@ from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind
-from atelier_desk.domain.result_parts import ArtefactPart, FileChange, HeldPart, PicturePart, ResultPart, ShownPart, SourcePart, TextPart
+from atelier_desk.domain.result_parts import (
+    ArtefactPart,
+    FileChange,
+    HeldPart,
+    PicturePart,
+    ResultPart,
+    ShownPart,
+    SourcePart,
+    TextPart,
+)
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import number, size
 from atelier_desk.support.text import visible
@@ -53,7 +62,9 @@ class ResultParts(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 0, 8, 8)
         column.setSpacing(4)
-        self.views = [HeldView(part, host, self) if isinstance(part, HeldPart) else PartView(part, host, self) for part in parts]
+        self.views = [
+            HeldView(part, host, self) if isinstance(part, HeldPart) else PartView(part, host, self) for part in parts
+        ]
         for view in self.views:
             view.height_changed.connect(self.height_changed)
             column.addWidget(view)
@@ -73,7 +84,9 @@ class PartView(QWidget):
 
     height_changed = Signal()
 
-    def __init__(self, part: TextPart | PicturePart | ArtefactPart | FileChange, host: TranscriptHost, parent: QWidget) -> None:
+    def __init__(
+        self, part: TextPart | PicturePart | ArtefactPart | FileChange, host: TranscriptHost, parent: QWidget
+    ) -> None:
         super().__init__(parent)
         self._part, self._host = part, host
         self.button = QPushButton(self)

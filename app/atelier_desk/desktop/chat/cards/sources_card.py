@@ -39,7 +39,9 @@ class SourcesCard(HeadedCard):
             for button in self.buttons:
                 self._flow.removeWidget(button)
                 button.deleteLater()
-            self.buttons = [control(QPushButton(self), "source", look="ghost", on=partial(_open, each.url)) for each in sources]
+            self.buttons = [
+                control(QPushButton(self), "source", look="ghost", on=partial(_open, each.url)) for each in sources
+            ]
             for button in self.buttons:
                 self._flow.addWidget(button)
         self._show()

@@ -100,7 +100,9 @@ class ToolCard(QFrame):
         self._head.setFixedHeight(style.px(38))
         ratio = self.devicePixelRatioF()
         self._icon.setPixmap(style.pixmap(known(call.presentation.icon), "muted", style.px(15), ratio))
-        self._chevron.setPixmap(style.pixmap("chevron-down" if self.opened else "chevron-right", "muted", style.px(15), ratio))
+        self._chevron.setPixmap(
+            style.pixmap("chevron-down" if self.opened else "chevron-right", "muted", style.px(15), ratio)
+        )
         first, rest = self.words()
         self._name.setText(f"{call.server} · {first.removeprefix(f'{call.server}: ')}" if call.server else first)
         output, spans = ansi.read(call.progress_text.expandtabs(4) if call.status == "running" else "")
@@ -152,7 +154,9 @@ class ToolCard(QFrame):
         if wanted and self.stop is None:
             stop = control(QPushButton(self._head), "tool-stop", N_("Stop"), look="quiet", on=self._ask_stop)
             bind_text(
-                stop, tip=N_("Stop this command; the agent continues"), name=lambda: _("Stop {command}", command=" ".join(self.words()))
+                stop,
+                tip=N_("Stop this command; the agent continues"),
+                name=lambda: _("Stop {command}", command=" ".join(self.words())),
             )
             row = self._head.layout()
             assert isinstance(row, QHBoxLayout)
@@ -219,7 +223,9 @@ class ToolCard(QFrame):
                 card.setFixedHeight(card.fit(width - 2 - 24))
             layout = self._details.layout()
             if layout is not None:
-                height += layout.totalHeightForWidth(width - 2) if layout.hasHeightForWidth() else layout.sizeHint().height()
+                height += (
+                    layout.totalHeightForWidth(width - 2) if layout.hasHeightForWidth() else layout.sizeHint().height()
+                )
         return height
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -279,7 +285,9 @@ class ToolCard(QFrame):
             self._box.addWidget(self._details)
             box.addWidget(label(_("Tool: {name}", name=self.call.tool), "muted", self._details))
             if self.call.taint:
-                box.addWidget(label(_("Read from an untrusted source: {what}", what=self.call.taint), "muted", self._details))
+                box.addWidget(
+                    label(_("Read from an untrusted source: {what}", what=self.call.taint), "muted", self._details)
+                )
         for title, text, language in details_of(self.call)[len(self._cards) :]:
             self._add_part(title, text, language)
 

@@ -59,7 +59,9 @@ def model_choices(models: Sequence[ModelInfo], favourites: Sequence[str], recent
     def made(key: str, group: str, detail: str) -> PickerItem:
         info = chat[key]
         words = " · ".join(filter(None, (detail, describe(info))))
-        return PickerItem(key, info.label or info.name, group, words, abilities(info), starred=key in favourites, also=info.name)
+        return PickerItem(
+            key, info.label or info.name, group, words, abilities(info), starred=key in favourites, also=info.name
+        )
 
     starred = [made(key, _("Favourites"), chat[key].provider) for key in favourites if key in chat]
     latest = [made(key, _("Recent"), chat[key].provider) for key in recent if key in chat and key not in favourites]
@@ -149,14 +151,18 @@ class WorkflowChoices(QObject):
     @property
     def agent(self) -> Agent | None:
         """The agent that answers."""
-        return self._agent(self._agent_id) or (self._agent(self._default_agent_id) if self.workflow_id else self.fresh[0])
+        return self._agent(self._agent_id) or (
+            self._agent(self._default_agent_id) if self.workflow_id else self.fresh[0]
+        )
 
     @property
     def fresh(self) -> tuple[Agent | None, Choices]:
         """Preselect the most recently used agent and model for a new workflow."""
         from atelier_desk.domain.agent import Choices
 
-        last, used = (self._settings.last_agent_id, self._settings.last_model) if self._settings is not None else ("", "")
+        last, used = (
+            (self._settings.last_agent_id, self._settings.last_model) if self._settings is not None else ("", "")
+        )
         agent = self._agent(last) or self._agent(self._default_agent_id) or (self.agents[0] if self.agents else None)
         provider, _slash, model = used.partition("/")
         return agent, Choices(provider=provider, model=model)
@@ -218,7 +224,9 @@ class WorkflowChoices(QObject):
         starred = settings.favourite_agents if settings is not None else ()
         labels = self.labels
         first = sorted(self.agents, key=lambda each: each.id not in starred)
-        agents = [PickerItem(each.id, each.config.name, "", labels[each.id], starred=each.id in starred) for each in first]
+        agents = [
+            PickerItem(each.id, each.config.name, "", labels[each.id], starred=each.id in starred) for each in first
+        ]
         self._header.set_agents(agents, agent.id if agent else "")
         provider, model = self.model
         favourites = settings.favourite_models if settings is not None else ()
@@ -276,7 +284,9 @@ class WorkflowChoices(QObject):
             self._chosen = choices
             self.show()
 
-    async def _store(self, before: asyncio.Task[object] | None, workflow_id: str, choices: Choices, agent_id: str) -> None:
+    async def _store(
+        self, before: asyncio.Task[object] | None, workflow_id: str, choices: Choices, agent_id: str
+    ) -> None:
         import asyncio
 
         if before is not None and not before.done():

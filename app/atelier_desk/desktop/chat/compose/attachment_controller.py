@@ -39,7 +39,9 @@ class AttachmentController(QObject):
         workflow_id: the workflow in view, empty while the next message creates one.
     """
 
-    def __init__(self, bridge: Bridge, composer: Composer, choices: WorkflowChoices, folders: FolderController, parent: QObject) -> None:
+    def __init__(
+        self, bridge: Bridge, composer: Composer, choices: WorkflowChoices, folders: FolderController, parent: QObject
+    ) -> None:
         super().__init__(parent)
         self._bridge, self._composer, self._choices, self._folders = bridge, composer, choices, folders
         self._row = composer.attachments
@@ -63,7 +65,9 @@ class AttachmentController(QObject):
     def add_pictures(self, images: list[QImage]) -> None:
         for image in images[: self._room(len(images))]:
             if image.isNull() or image.width() * image.height() > PICTURE_PIXELS:
-                self._bridge.failed.emit(_("The picture is too large: at most {most} million pixels.", most=PICTURE_PIXELS // 10**6))
+                self._bridge.failed.emit(
+                    _("The picture is too large: at most {most} million pixels.", most=PICTURE_PIXELS // 10**6)
+                )
                 continue
             self._begin(_("Picture"), self._read_image(image))
 
@@ -122,7 +126,9 @@ class AttachmentController(QObject):
         return await self._bridge.engine.attachments.of_bytes(_("Picture") + ending, data)
 
     async def _read_text(self, text: str) -> PreparedAttachments:
-        return await self._bridge.engine.attachments.of_bytes(_("Pasted text") + ".txt", text.encode("utf-8", "replace"))
+        return await self._bridge.engine.attachments.of_bytes(
+            _("Pasted text") + ".txt", text.encode("utf-8", "replace")
+        )
 
     async def items_of(self, workflow_id: str, attachments: tuple[Attachment, ...]) -> list[Item]:
         """The attachments of a draft, images with thumbnails; missing ones are omitted and reported."""
@@ -131,7 +137,9 @@ class AttachmentController(QObject):
             item = Item(each.name, each)
             try:
                 if each.width:
-                    item.thumbnail = await _thread(opened, await self._bridge.engine.attachments.data(workflow_id, each), _SIDE)
+                    item.thumbnail = await _thread(
+                        opened, await self._bridge.engine.attachments.data(workflow_id, each), _SIDE
+                    )
             except Exception as error:
                 self._bridge.failed.emit(error_text(error))
                 continue
@@ -154,9 +162,13 @@ class AttachmentController(QObject):
         for item in items:
             if item.left_out:
                 names = ", ".join(item.left_out[:_NAMED]) + ("…" if len(item.left_out) > _NAMED else "")
-                warnings.append(_("Left out of {name} because they look like secrets: {names}", name=item.name, names=names))
+                warnings.append(
+                    _("Left out of {name} because they look like secrets: {names}", name=item.name, names=names)
+                )
             if item.encoding:
-                warnings.append(_("{name} is not UTF-8; it was read as {encoding}.", name=item.name, encoding=item.encoding))
+                warnings.append(
+                    _("{name} is not UTF-8; it was read as {encoding}.", name=item.name, encoding=item.encoding)
+                )
         pictures = sum(item.picture for item in items)
         if pictures and info is not None and info.supports_vision is False:
             words = ngettext(
@@ -170,14 +182,16 @@ class AttachmentController(QObject):
         room = _room_for_text(self._choices.window)
         if characters > room and not self._choices.window:
             text = _(
-                "The attached texts have {count} characters: the model may receive excerpts only, and can read the rest.",
+                "The attached texts have {count} characters: the model may receive excerpts only, and can read the "
+                "rest.",
                 count=number(characters),
             )
             warnings.append(text)
         elif characters > room:
             warnings.append(
                 _(
-                    "The attached texts have {count} characters: the model receives excerpts of about {room}, and can read the rest.",
+                    "The attached texts have {count} characters: the model receives excerpts of about {room}, and "
+                    "can read the rest.",
                     count=number(characters),
                     room=number(room),
                 )
@@ -206,7 +220,9 @@ class AttachmentController(QObject):
     def _make_popup(self) -> None:
         """Create the popup when an ``@`` is typed: most messages have none."""
         if self.popup is None and "@" in self._composer.field.toPlainText():
-            popup = self.popup = Completion(self._composer.field, "mention", "@", self._find, self._bridge.jobs, N_("Mentions"))
+            popup = self.popup = Completion(
+                self._composer.field, "mention", "@", self._find, self._bridge.jobs, N_("Mentions")
+            )
             popup.chosen.connect(lambda taken: self.add_mention(taken.data))
             popup.schedule_search()
 
@@ -229,7 +245,13 @@ def shown_of(item: Item) -> dict[str, object]:
     what = item.what
     if what is None:
         return {"name": item.name}
-    plain = {"name": what.name, "media_type": what.media_type, "source": what.source, "width": what.width, "height": what.height}
+    plain = {
+        "name": what.name,
+        "media_type": what.media_type,
+        "source": what.source,
+        "width": what.width,
+        "height": what.height,
+    }
     facts = {"size": item.bytes, "characters": item.characters, "path": what.path}
     text = what.text or ""
     sha = getattr(what, "sha256", "")

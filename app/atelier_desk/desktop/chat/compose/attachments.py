@@ -31,7 +31,13 @@ _NAME = 150
 _REASON = 420
 """The same for the reason why an attachment was refused."""
 ICONS = {"folder": "folder", "agent": "bot", "memory": "brain", "task": "list-todo", "clipboard": "copy"}
-SOURCES = {"folder": N_("Folder"), "agent": N_("Agent"), "memory": N_("Memory"), "task": N_("Task"), "report": N_("Report")}
+SOURCES = {
+    "folder": N_("Folder"),
+    "agent": N_("Agent"),
+    "memory": N_("Memory"),
+    "task": N_("Task"),
+    "report": N_("Report"),
+}
 
 
 def opened(data: bytes | Path, side: int = 0) -> QImage:
@@ -63,7 +69,9 @@ def encoded(image: QImage) -> bytes:
     Slow: call it in a thread.
     """
     if max(image.width(), image.height()) > MAX_SIDE:
-        image = image.scaled(MAX_SIDE, MAX_SIDE, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
+        image = image.scaled(
+            MAX_SIDE, MAX_SIDE, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+        )
     kind = "PNG" if image.hasAlphaChannel() or image.width() * image.height() < 256 * 256 else "JPEG"
     data = QByteArray()
     buffer = QBuffer(data)
@@ -165,7 +173,14 @@ class Chip(QFrame):
         self.remove.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Delete on the chip does the same
         self.remove.clicked.connect(self.removed)
         words = fill(QVBoxLayout(), self.name, self.facts, margins=(0, 0, 0, 0), spacing=0)
-        fill(QHBoxLayout(self), self.shown, (words, 1), (self.remove, 0, Qt.AlignmentFlag.AlignTop), margins=(6, 5, 3, 5), spacing=7)
+        fill(
+            QHBoxLayout(self),
+            self.shown,
+            (words, 1),
+            (self.remove, 0, Qt.AlignmentFlag.AlignTop),
+            margins=(6, 5, 3, 5),
+            spacing=7,
+        )
         bind_text(
             self,
             name=lambda: item.problem or _("Attached: {name}, {facts}", name=item.name, facts=item.facts()),
@@ -182,17 +197,24 @@ class Chip(QFrame):
             from PySide6.QtGui import QPixmap
 
             area = QSize(round(side * ratio), round(side * ratio))
-            scaled = item.thumbnail.scaled(area, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
+            scaled = item.thumbnail.scaled(
+                area, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+            )
             picture = QPixmap.fromImage(scaled)
             picture.setDevicePixelRatio(ratio)
             self.shown.setPixmap(picture)
         else:
             name = "triangle-alert" if alert else ICONS.get(item.source, "image" if item.picture else "file-text")
-            icon = theme().icon("loader-circle" if item.what is None and not item.problem else name, "warn" if alert else "muted")
+            icon = theme().icon(
+                "loader-circle" if item.what is None and not item.problem else name, "warn" if alert else "muted"
+            )
             self.shown.setPixmap(icon.pixmap(theme().px(18), theme().px(18)))
         self.name.setText(item.name)
         self.facts.setText(item.facts())
-        metrics = max(self.name.fontMetrics().horizontalAdvance(item.name), self.facts.fontMetrics().horizontalAdvance(item.facts()))
+        metrics = max(
+            self.name.fontMetrics().horizontalAdvance(item.name),
+            self.facts.fontMetrics().horizontalAdvance(item.facts()),
+        )
         for part in (self.name, self.facts):
             part.setFixedWidth(min(theme().px(_REASON if item.problem else _NAME), metrics + 4))
         bind_text(self)

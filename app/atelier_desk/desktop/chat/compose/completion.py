@@ -65,7 +65,15 @@ class Completion(QFrame):
     chosen = Signal(object)
 
     def __init__(
-        self, field: QPlainTextEdit, kind: str, trigger: str, source: Source, jobs: Jobs, name: Text, *, at_start: bool = False
+        self,
+        field: QPlainTextEdit,
+        kind: str,
+        trigger: str,
+        source: Source,
+        jobs: Jobs,
+        name: Text,
+        *,
+        at_start: bool = False,
     ) -> None:
         super().__init__(field.window())
         self.setObjectName(f"{kind}-popup")
@@ -149,7 +157,9 @@ class Completion(QFrame):
         typed = self.typed
         if typed is not None and not taken.waits:
             cursor = self._field.textCursor()
-            cursor.movePosition(QTextCursor.MoveOperation.Left, QTextCursor.MoveMode.KeepAnchor, len(typed) + len(self._trigger))
+            cursor.movePosition(
+                QTextCursor.MoveOperation.Left, QTextCursor.MoveMode.KeepAnchor, len(typed) + len(self._trigger)
+            )
             cursor.insertText(taken.text + " ")
         self._leave()
         self.chosen.emit(taken)
@@ -177,4 +187,6 @@ class Completion(QFrame):
 
 
 def _row(found: Completed) -> ListRow:
-    return ListRow(found.title or found.text, name=True, trailing=found.detail, icon=found.icon, tip=found.about or found.detail)
+    return ListRow(
+        found.title or found.text, name=True, trailing=found.detail, icon=found.icon, tip=found.about or found.detail
+    )

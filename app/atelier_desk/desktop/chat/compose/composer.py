@@ -73,7 +73,9 @@ class Composer(QFrame):
         self.attach.setVisible(pictures)
         self.profiles = ProfilePicker(self)
         self._hint = control(_Hint("", self), look="small")
-        self.strategies = control(Picker(self), "strategy-select", look="picker", name=N_("How to send while the agent is working"))
+        self.strategies = control(
+            Picker(self), "strategy-select", look="picker", name=N_("How to send while the agent is working")
+        )
         self.stop = control(QPushButton(self), "stop-button", lambda: " " + _("Stop"), name=N_("Stop the agent"))
         tint(self.stop, "circle-stop", "text", 16)
         self.send = control(QToolButton(self), "send-button", look="send", tip=N_("Send"))
@@ -142,7 +144,9 @@ class Composer(QFrame):
         self._show_strategies()
 
     def _lay_out(self) -> None:
-        row = fill(QHBoxLayout(), self.attach, self.profiles, (self._hint, 1), self.strategies, self.stop, self.send, spacing=8)
+        row = fill(
+            QHBoxLayout(), self.attach, self.profiles, (self._hint, 1), self.strategies, self.stop, self.send, spacing=8
+        )
         fill(QVBoxLayout(self), self.attachments, self._note, self.field, row, margins=(16, 14, 11, 11), spacing=10)
 
     def _connect(self) -> None:
@@ -229,7 +233,9 @@ class Composer(QFrame):
         text = self.field.toPlainText()
         too_long = len(text) > MAX_LENGTH
         unready = self.attachments.unready
-        self.send.setEnabled(self._enabled and bool(text.strip() or self.attachments.items) and not too_long and not unready)
+        self.send.setEnabled(
+            self._enabled and bool(text.strip() or self.attachments.items) and not too_long and not unready
+        )
         self.send.setIcon(theme().icon("arrow-up", "on_accent" if self.send.isEnabled() else "muted"))
         names = self._strategy_names()
         self._hint.cut = too_long

@@ -83,7 +83,10 @@ class MessageField(TextField):
             if not event.isAutoRepeat():
                 self.submitted.emit()
             return
-        arrow = event.key() in {Qt.Key.Key_Up, Qt.Key.Key_Down} and not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        arrow = (
+            event.key() in {Qt.Key.Key_Up, Qt.Key.Key_Down}
+            and not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        )
         if arrow and self._recall(older=event.key() == Qt.Key.Key_Up):
             return
         super().keyPressEvent(event)
@@ -111,7 +114,9 @@ class MessageField(TextField):
         return True
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        return (self.accepts_files and (source.hasImage() or bool(files_of(source)))) or super().canInsertFromMimeData(source)
+        return (self.accepts_files and (source.hasImage() or bool(files_of(source)))) or super().canInsertFromMimeData(
+            source
+        )
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         if not self.accepts_files:

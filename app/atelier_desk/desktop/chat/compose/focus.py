@@ -84,7 +84,9 @@ class ComposerFocus(QObject):
 
 def written(event: QKeyEvent) -> bool:
     """Whether a key types text. Space does not count: outside fields it scrolls pages and presses buttons."""
-    held = event.modifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier)
+    held = event.modifiers() & (
+        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
+    )
     text = event.text()
     return bool(text) and text.isprintable() and not text.isspace() and not held
 

@@ -45,7 +45,9 @@ class ProfilePicker(Picker):
             return
         _apply_style(self, profile)
         self.set_choices(profile_choices(), profile.name)
-        bind_text(self, tip=lambda: _tool_tip(profile), name=lambda: _("Permissions: {profile}", profile=_(profile.title)))
+        bind_text(
+            self, tip=lambda: _tool_tip(profile), name=lambda: _("Permissions: {profile}", profile=_(profile.title))
+        )
 
 
 def _apply_style(button: QPushButton, profile: Profile) -> None:

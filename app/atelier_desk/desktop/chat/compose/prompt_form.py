@@ -25,7 +25,9 @@ class PromptForm(FormDialog):
     Enter accepts, Shift+Enter starts a new line. ``then`` receives the text.
     """
 
-    def __init__(self, prompt: Prompt, action: str, then: Callable[[str], object], parent: QWidget | None = None) -> None:
+    def __init__(
+        self, prompt: Prompt, action: str, then: Callable[[str], object], parent: QWidget | None = None
+    ) -> None:
         super().__init__(f"/{prompt.name}", parent)
         self.setObjectName("prompt-dialog")
         self._prompt, self._then = prompt, then
@@ -57,7 +59,9 @@ class PromptForm(FormDialog):
     def values(self) -> dict[str, str]:
         """The values by variable; a variable with a default may be empty."""
         written = {each.name: field.text().strip() for each, field in zip(self._variables, self.fields, strict=True)}
-        return {each.name: written[each.name] for each in self._variables if written[each.name] or each.default is not None}
+        return {
+            each.name: written[each.name] for each in self._variables if written[each.name] or each.default is not None
+        }
 
     def text(self) -> str:
         """The prompt with its variables filled in; those without a value remain as written."""
@@ -69,7 +73,11 @@ class PromptForm(FormDialog):
         if missing:
             return _("Fill in: {missing}.", missing=", ".join(missing))
         length, most = len(self.text()), limits.MESSAGE
-        return _("The message has {length} characters; at most {most} are allowed.", length=length, most=most) if length > most else ""
+        return (
+            _("The message has {length} characters; at most {most} are allowed.", length=length, most=most)
+            if length > most
+            else ""
+        )
 
     def submit(self) -> None:
         self._then(self.text())

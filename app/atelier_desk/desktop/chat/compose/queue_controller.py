@@ -62,7 +62,10 @@ class QueueController(QObject):
                         message_id=each.message_id,
                         content=each.content,
                         images=len(each.images) + sum(one.picture for one in each.attachments),
-                        files=(*(one.name for one in each.files), *(one.name for one in each.attachments if not one.picture)),
+                        files=(
+                            *(one.name for one in each.files),
+                            *(one.name for one in each.attachments if not one.picture),
+                        ),
                     )
                     for each in found or ()
                 ],
@@ -89,13 +92,17 @@ class QueueController(QObject):
 
     def _on_move(self, message_id: str, to: int) -> None:
         workflow_id = self._workflow_id
-        self._bridge.jobs.once(("move", message_id), lambda: self._bridge.engine.runs.waiting.move(workflow_id, message_id, to))
+        self._bridge.jobs.once(
+            ("move", message_id), lambda: self._bridge.engine.runs.waiting.move(workflow_id, message_id, to)
+        )
 
     def _on_send(self, message_id: str) -> None:
         from atelier_desk.domain.workflow import RunMode
 
         workflow_id, mode = self._workflow_id, RunMode.STEPPING if self.stepping() else RunMode.AUTO
-        self._bridge.jobs.once(("send", message_id), lambda: self._bridge.engine.runs.send_queued(workflow_id, message_id, mode=mode))
+        self._bridge.jobs.once(
+            ("send", message_id), lambda: self._bridge.engine.runs.send_queued(workflow_id, message_id, mode=mode)
+        )
 
     def _on_withdraw(self, message_id: str) -> None:
         workflow_id = self._workflow_id

@@ -60,8 +60,12 @@ class WaitingRow(QWidget):
         bind_text(self, name=lambda: _("Queued: {text}", text=self._words()))
         id_ = waiting.message_id
         take_back, send = strip.withdraw_requested.emit, strip.send_requested.emit
-        self.up = self._button("queued-up", "chevron-up", N_("Move up"), lambda: strip.move_requested.emit(id_, place - 1))
-        self.down = self._button("queued-down", "chevron-down", N_("Move down"), lambda: strip.move_requested.emit(id_, place + 1))
+        self.up = self._button(
+            "queued-up", "chevron-up", N_("Move up"), lambda: strip.move_requested.emit(id_, place - 1)
+        )
+        self.down = self._button(
+            "queued-down", "chevron-down", N_("Move down"), lambda: strip.move_requested.emit(id_, place + 1)
+        )
         self.up.setEnabled(place > 0)
         self.down.setEnabled(place < count - 1)
         self.up.setVisible(count > 1)
@@ -71,7 +75,9 @@ class WaitingRow(QWidget):
         self.now = self._button("queued-now", "arrow-up", N_("Send now and interrupt the agent"), lambda: send(id_))
         self.save_button = self._button("queued-keep", "check", N_("Save the change"), self._save)
         self.leave = self._button("queued-leave", "x", N_("Discard the change"), self._leave)
-        self._action_buttons = {each: each.isVisibleTo(self) for each in (self.up, self.down, self.edit, self.back, self.now)}
+        self._action_buttons = {
+            each: each.isVisibleTo(self) for each in (self.up, self.down, self.edit, self.back, self.now)
+        }
         self._show_editing(False)
         row = (*self._action_buttons, self.save_button, self.leave)
         self._row = fill(QHBoxLayout(self), (self.text, 1), *row, margins=(12, 0, 4, 0), spacing=2)
@@ -189,7 +195,11 @@ class QueueStrip(QFrame):
         edited = self.edits() if edits is None else edits
         known = {each.message_id: each.content for each in self._waiting}
         still = {each.message_id for each in waiting}
-        missed = [text for id_, text in edited.items() if id_ not in still and text.strip() not in ("", known.get(id_, "").strip())]
+        missed = [
+            text
+            for id_, text in edited.items()
+            if id_ not in still and text.strip() not in ("", known.get(id_, "").strip())
+        ]
         self._waiting = tuple(waiting)
         for row in self.rows:
             self._list.removeWidget(row)

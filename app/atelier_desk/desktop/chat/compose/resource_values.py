@@ -38,7 +38,9 @@ class ResourceValues(FormDialog):
         self.finish(_("Attach"))
 
     def problem(self) -> str:
-        empty = [name for name, field in self._fields.items() if not field.text().strip() and name not in self._mention.may]
+        empty = [
+            name for name, field in self._fields.items() if not field.text().strip() and name not in self._mention.may
+        ]
         return _("Fill in: {names}", names=", ".join(empty)) if empty else ""
 
     def submit(self) -> None:
@@ -70,7 +72,9 @@ class ResourceValues(FormDialog):
 
         async def propose() -> None:
             typed = field.text()
-            found = await self._bridge.engine.mcp.content.propose(self._server, self._template, name, typed, self._values())
+            found = await self._bridge.engine.mcp.content.propose(
+                self._server, self._template, name, typed, self._values()
+            )
             if field.text() == typed:
                 model.setStringList(found)
                 if found and field.hasFocus():

@@ -228,7 +228,9 @@ class Sender(QObject):
         folders = self._folders.for_new
         if not self.workflow_id:
             self._new_draft, self._new_items = "", []
-        self._bridge.jobs.start(self._send(self.workflow_id, text, list(items), Dispatch(strategy), answers, folders, mode))
+        self._bridge.jobs.start(
+            self._send(self.workflow_id, text, list(items), Dispatch(strategy), answers, folders, mode)
+        )
 
     async def _send(
         self,
@@ -262,7 +264,9 @@ class Sender(QObject):
         try:
             what = [item.what for item in items if item.what is not None]
             with self._stoppable(workflow_id, text):
-                await engine.runs.send(workflow_id, text, agent_id=agent_id, attachments=what, strategy=strategy, mode=mode)
+                await engine.runs.send(
+                    workflow_id, text, agent_id=agent_id, attachments=what, strategy=strategy, mode=mode
+                )
         except Exception:
             await self._put_back(workflow_id, own, text, items)
             raise
@@ -331,13 +335,17 @@ class Sender(QObject):
     def _on_regenerate(self, run_id: str, message_id: str) -> None:
         workflow_id, runs = self._pages.workflow_id, self._bridge.engine.runs
         self._rerun(
-            ("regenerate", run_id), lambda: runs.regenerate(workflow_id, run_id, message_id), self._regenerate_text(run_id, message_id)
+            ("regenerate", run_id),
+            lambda: runs.regenerate(workflow_id, run_id, message_id),
+            self._regenerate_text(run_id, message_id),
         )
 
     def _on_resend(self, run_id: str, message_id: str, text: str) -> None:
         workflow_id, runs = self._pages.workflow_id, self._bridge.engine.runs
         again = self._regenerate_text(run_id, message_id)
-        self._rerun(("resend", run_id, text), lambda: runs.edit_and_resend(workflow_id, run_id, text, message_id), again)
+        self._rerun(
+            ("resend", run_id, text), lambda: runs.edit_and_resend(workflow_id, run_id, text, message_id), again
+        )
 
     def _regenerate_text(self, run_id: str, message_id: str) -> str:
         return regenerate_text(self._view.entries, run_id, message_id)
@@ -346,7 +354,9 @@ class Sender(QObject):
         workflow_id = self._pages.workflow_id
         self._rerun(("branch", run_id), lambda: self._bridge.engine.workflows.select_branch(workflow_id, run_id))
 
-    def _rerun(self, once: tuple[str, ...], change: Callable[[], Coroutine[object, None, object]], words: str = "") -> None:
+    def _rerun(
+        self, once: tuple[str, ...], change: Callable[[], Coroutine[object, None, object]], words: str = ""
+    ) -> None:
         """Change which turns the workflow shows, and show ``words`` when done."""
 
         async def work() -> None:

@@ -85,7 +85,9 @@ class PromptDialog(FormDialog):
         self.setObjectName("arguments-dialog")
         self._then = then
         about = " — ".join(dict.fromkeys(filter(None, (row.prompt.title, row.prompt.about))))
-        self._column.addWidget(label(_("A prompt of the MCP server {server}.", server=row.server), "muted", self, wrap=True))
+        self._column.addWidget(
+            label(_("A prompt of the MCP server {server}.", server=row.server), "muted", self, wrap=True)
+        )
         if about:
             self._column.addWidget(label(about, "muted", self, wrap=True))
         self._column.addSpacing(6)
@@ -134,7 +136,13 @@ class SlashCommandController(QObject):
         self._jobs = Jobs(self, lambda _text: None)  # a failed lookup only yields no completions
         self.dialog: ArgumentsDialog | PromptDialog | PromptForm | None = None
         self.popup = Completion(
-            composer.field, "completion", "/", self._found, self._jobs, N_("Skills, commands and prompts"), at_start=True
+            composer.field,
+            "completion",
+            "/",
+            self._found,
+            self._jobs,
+            N_("Skills, commands and prompts"),
+            at_start=True,
         )
         self.popup.chosen.connect(self._on_chosen)
 

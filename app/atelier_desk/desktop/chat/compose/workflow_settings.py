@@ -43,7 +43,9 @@ class WorkflowSettings(FormDialog):
         for name, text in CAPS:
             own, set_here = getattr(agent.budget, name), getattr(choices.budget, name)
             field = self.caps[name] = control(QLineEdit(_written(set_here), self), f"workflow-{name.replace('_', '-')}")
-            field.setPlaceholderText(_("Agent default: {value}", value=_written(own)) if own is not None else _("Agent default: no limit"))
+            field.setPlaceholderText(
+                _("Agent default: {value}", value=_written(own)) if own is not None else _("Agent default: no limit")
+            )
             field.textChanged.connect(self.check)
             self.add_field(_(text), field)
         self.instructions.textChanged.connect(self.check)

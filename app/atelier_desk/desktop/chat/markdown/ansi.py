@@ -36,8 +36,10 @@ class Style:
 
 PLAIN = Style()
 _ON: dict[int, dict[str, Any]] = {
-    1: {"bold": True}, 2: {"faint": True}, 3: {"italic": True}, 4: {"underline": True}, 7: {"inverse": True}, 9: {"struck": True},
-    21: {"underline": True}, 22: {"bold": False, "faint": False}, 23: {"italic": False}, 24: {"underline": False}, 27: {"inverse": False},
+    1: {"bold": True}, 2: {"faint": True}, 3: {"italic": True}, 4: {"underline": True}, 7: {"inverse": True},
+    9: {"struck": True},
+    21: {"underline": True}, 22: {"bold": False, "faint": False}, 23: {"italic": False}, 24: {"underline": False},
+    27: {"inverse": False},
     29: {"struck": False}, 39: {"colour": None}, 49: {"ground": None},
 }  # fmt: skip
 
@@ -131,7 +133,10 @@ def lines(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, tuple[Span, .
     for line in text.split("\n"):
         end = begin + len(line)
         inside = (span for span in spans if span.start < end and span.end > begin)
-        yield line, tuple(Span(max(span.start, begin) - begin, min(span.end, end) - begin, span.style) for span in inside)
+        yield (
+            line,
+            tuple(Span(max(span.start, begin) - begin, min(span.end, end) - begin, span.style) for span in inside),
+        )
         begin = end + 1
 
 
@@ -181,7 +186,16 @@ def _named(colour: int | str, tokens: Tokens) -> str:
     if isinstance(colour, str):
         return colour
     dark, light = ("#000000", "#FFFFFF")
-    eight = (dark, tokens.err, tokens.ok, tokens.warn, tokens.function, tokens.keyword, blend(tokens.ok, tokens.function, 0.5), light)
+    eight = (
+        dark,
+        tokens.err,
+        tokens.ok,
+        tokens.warn,
+        tokens.function,
+        tokens.keyword,
+        blend(tokens.ok, tokens.function, 0.5),
+        light,
+    )
     return tokens.muted if colour == 8 else eight[colour % 8]
 
 

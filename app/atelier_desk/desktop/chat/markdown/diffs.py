@@ -69,7 +69,9 @@ def changed_text(before: str, after: str) -> tuple[tuple[tuple[int, int], ...], 
     if matcher.ratio() < MIN_SIMILARITY:
         return (), ()
     changes = [each for each in matcher.get_opcodes() if each[0] != "equal"]
-    return _spans(old, [(i1, i2) for _tag, i1, i2, _j1, _j2 in changes]), _spans(new, [(j1, j2) for _tag, _i1, _i2, j1, j2 in changes])
+    return _spans(old, [(i1, i2) for _tag, i1, i2, _j1, _j2 in changes]), _spans(
+        new, [(j1, j2) for _tag, _i1, _i2, j1, j2 in changes]
+    )
 
 
 def _spans(words: list[str], parts: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -112,7 +112,9 @@ def _paint(drawing: Drawing, scale: float, colour: str, ratio: float) -> QImage:
     from PySide6.QtSvg import QSvgRenderer
 
     width, height = drawing.width * scale, drawing.height * scale
-    image = QImage(max(1, round(width * ratio)), max(1, round(height * ratio)), QImage.Format.Format_ARGB32_Premultiplied)
+    image = QImage(
+        max(1, round(width * ratio)), max(1, round(height * ratio)), QImage.Format.Format_ARGB32_Premultiplied
+    )
     image.fill(Qt.GlobalColor.transparent)
     painter = QPainter(image)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -61,7 +61,9 @@ def diagram_png(source: str, *, dark: bool) -> bytes:
     scale = min(SCALE, _SIDE / max(width, height), math.sqrt(_AREA / (width * height)))
     if scale < _LEAST:
         raise ValueError("too large")
-    png: bytes = document.render_to_bitmap(round(width * scale), round(height * scale), novasvg.Color(_PAPER[theme])).to_png()
+    png: bytes = document.render_to_bitmap(
+        round(width * scale), round(height * scale), novasvg.Color(_PAPER[theme])
+    ).to_png()
     return png
 
 
@@ -101,4 +103,6 @@ def _wide_letters() -> frozenset[str]:
 def wide_fonts() -> list[Path]:
     """Font files with Chinese, Japanese or Korean characters on this system."""
     folders = (Path(each).expanduser() for each in _FOLDERS.get(sys.platform, _LINUX))
-    return sorted(path for folder in folders if folder.is_dir() for path in folder.rglob("*.[to]t[fc]") if _WIDE.search(path.name))
+    return sorted(
+        path for folder in folders if folder.is_dir() for path in folder.rglob("*.[to]t[fc]") if _WIDE.search(path.name)
+    )

@@ -60,7 +60,10 @@ def _block(block: Block) -> str:
         elif kind in {"inline", "fence", "code_block", "math_block"}:
             text = inline_text(token.children or []) if kind == "inline" else token.content.removesuffix("\n")
             indent = "  " * max(0, len(counters) - 1)
-            lines += [indent + (mark if number == 0 else " " * len(mark)) + line for number, line in enumerate(text.split("\n"))]
+            lines += [
+                indent + (mark if number == 0 else " " * len(mark)) + line
+                for number, line in enumerate(text.split("\n"))
+            ]
             mark = ""
     return "\n".join(lines)
 
@@ -80,7 +83,10 @@ def inline_text(tokens: Sequence[Token]) -> str:
     An image becomes its alternative text, and hidden characters in code become visible.
     """
     breaks = {"softbreak": " ", "hardbreak": "\n"}
-    return "".join(visible(token.content) if token.type == "code_inline" else breaks.get(token.type, token.content) for token in tokens)
+    return "".join(
+        visible(token.content) if token.type == "code_inline" else breaks.get(token.type, token.content)
+        for token in tokens
+    )
 
 
 def one_line(text: str) -> str:

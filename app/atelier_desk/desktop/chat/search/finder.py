@@ -29,7 +29,9 @@ class Finder(QObject):
     left = Signal()
     agent_found = Signal(str, str)
 
-    def __init__(self, bridge: Bridge, pages: TranscriptPages, team: TeamModel, view: ChatView, bar: FindBar, parent: QObject) -> None:
+    def __init__(
+        self, bridge: Bridge, pages: TranscriptPages, team: TeamModel, view: ChatView, bar: FindBar, parent: QObject
+    ) -> None:
         super().__init__(parent)
         self._bridge, self._pages, self._team, self._view, self._bar = bridge, pages, team, view, bar
         self._hits: Sequence[Hit] = ()

@@ -325,7 +325,9 @@ def _form(style: ansi.Style) -> QTextCharFormat:
     return form
 
 
-def _range(start: int, length: int, colour: str, formats: dict[tuple[str, bool], QTextCharFormat]) -> QTextLayout.FormatRange:
+def _range(
+    start: int, length: int, colour: str, formats: dict[tuple[str, bool], QTextCharFormat]
+) -> QTextLayout.FormatRange:
     form = formats.get((colour, False))
     if form is None:
         form = formats[(colour, False)] = QTextCharFormat()

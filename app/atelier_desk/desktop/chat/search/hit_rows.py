@@ -39,4 +39,12 @@ def hit_text(hit: SearchHit) -> str:
 def hit_row(hit: SearchHit, needle: str) -> ListRow:
     """A row with kind, date and the excerpt around the match."""
     icon = known(hit.presentation.icon) if hit.kind == "tool_execution" else _ICONS.get(hit.kind, "search")
-    return ListRow(who(hit), end=moment(hit.at), lines=(hit_text(hit),), needle=needle, icon=icon, weight=600, accessible_text=spoken(hit))
+    return ListRow(
+        who(hit),
+        end=moment(hit.at),
+        lines=(hit_text(hit),),
+        needle=needle,
+        icon=icon,
+        weight=600,
+        accessible_text=spoken(hit),
+    )

@@ -43,15 +43,27 @@ class SearchEverywhere(QDialog):
         self.setObjectName("search-everywhere")
         self.setModal(False)
         self.field = control(
-            QLineEdit(self), "search-everywhere-field", hint=N_("Messages, tool calls, reports, memories"), name=N_("Search everywhere")
+            QLineEdit(self),
+            "search-everywhere-field",
+            hint=N_("Messages, tool calls, reports, memories"),
+            name=N_("Search everywhere"),
         )
         self.field.setClearButtonEnabled(True)
         self.list = bind_text(
-            SearchList(self, "search-everywhere", self.field, nothing=self._nothing_words, tab=True), name=N_("Search results")
+            SearchList(self, "search-everywhere", self.field, nothing=self._nothing_words, tab=True),
+            name=N_("Search results"),
         )
         self.list.chosen.connect(self._choose)
         self._count = control(label("", "small", self), "search-everywhere-count")
-        fill(QVBoxLayout(self), self.field, (self.list.nothing, 1), (self.list, 1), self._count, margins=(16, 16, 16, 12), spacing=10)
+        fill(
+            QVBoxLayout(self),
+            self.field,
+            (self.list.nothing, 1),
+            (self.list, 1),
+            self._count,
+            margins=(16, 16, 16, 12),
+            spacing=10,
+        )
         self._timer = Debouncer(self, _DELAY_MS, self.search)
         self.field.textChanged.connect(lambda *_: self._timer.start())
         bind_text(self, title=N_("Search everywhere"))
@@ -93,7 +105,10 @@ class SearchEverywhere(QDialog):
         for hit in self._hits:
             groups.setdefault(hit.workflow_id, []).append(hit)
         self.list.fill(
-            (found[0].workflow_name if workflow_id else _("Memories of all workflows"), ((hit_row(hit, needle), hit) for hit in found))
+            (
+                found[0].workflow_name if workflow_id else _("Memories of all workflows"),
+                ((hit_row(hit, needle), hit) for hit in found),
+            )
             for workflow_id, found in groups.items()
         )
         self._searched = needle

@@ -116,10 +116,16 @@ class BranchSwitch(QWidget):
         self._choose = choose
         self._runs: tuple[str, ...] = ()
         self._index = 0
-        self.previous = control(IconButton("chevron-left", N_("Previous version"), self, size=14), on=lambda: self._step(-1))
-        self.following = control(IconButton("chevron-right", N_("Next version"), self, size=14), on=lambda: self._step(1))
+        self.previous = control(
+            IconButton("chevron-left", N_("Previous version"), self, size=14), on=lambda: self._step(-1)
+        )
+        self.following = control(
+            IconButton("chevron-right", N_("Next version"), self, size=14), on=lambda: self._step(1)
+        )
         self._label = label("", "small", self)
-        bind_text(self._label, name=lambda: ngettext("{n} version of this turn", "{n} versions of this turn", len(self._runs)))
+        bind_text(
+            self._label, name=lambda: ngettext("{n} version of this turn", "{n} versions of this turn", len(self._runs))
+        )
         fill(QHBoxLayout(self), self.previous, self._label, self.following, margins=(0, 0, 0, 0), spacing=0)
         self.hide()
 

@@ -38,7 +38,9 @@ class AgentMessage(BodyMessage):
             look="link",
             on=self._toggle,
         )
-        bind_text(self, name=lambda: _("{name}: {text}", name=self._title(), text=one_line(self.entry.content[:400])[:200]))
+        bind_text(
+            self, name=lambda: _("{name}: {text}", name=self._title(), text=one_line(self.entry.content[:400])[:200])
+        )
         bind(self._redraw, on="look")
         self.refresh()
 

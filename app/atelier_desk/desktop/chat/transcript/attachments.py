@@ -48,7 +48,9 @@ class AttachedChips(QWidget):
         self._flow.addWidget(button)
         if each.get("width"):
             button.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-            button.customContextMenuRequested.connect(lambda at: self._picture_menu(each, button).popup(button.mapToGlobal(at)))
+            button.customContextMenuRequested.connect(
+                lambda at: self._picture_menu(each, button).popup(button.mapToGlobal(at))
+            )
         return button
 
     def _picture_menu(self, each: dict[str, Any], button: QWidget) -> QMenu:
@@ -75,7 +77,9 @@ class AttachedChips(QWidget):
             if words:
                 button.setText("")
                 around = button.sizeHint().width()
-                shown = button.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, width - around - theme().px(8))
+                shown = button.fontMetrics().elidedText(
+                    words, Qt.TextElideMode.ElideRight, width - around - theme().px(8)
+                )
                 button.setText(shown.replace("&", "&&"))
 
     def _show_facts(self) -> None:
@@ -145,7 +149,14 @@ class AttachedChips(QWidget):
         picture = await asyncio.to_thread(opened, await self._data(each)) if each.get("width") else None
         words = self.words(each)
         text = _("What the model received. {facts}", facts=words) if picture is None else words
-        Preview(each["name"], text, self.window(), picture=picture, text=each.get("text") or "", save=lambda: self._ask(each)).open()
+        Preview(
+            each["name"],
+            text,
+            self.window(),
+            picture=picture,
+            text=each.get("text") or "",
+            save=lambda: self._ask(each),
+        ).open()
 
     def _copy(self, each: dict[str, Any]) -> None:
         if self._host.bridge is not None and each.get("sha256"):
@@ -163,7 +174,9 @@ class AttachedChips(QWidget):
             from atelier_desk.domain.result_parts import ArtefactPart
 
             assert bridge is not None
-            part = ArtefactPart(name=each["name"], media_type=each["media_type"], size=each["size"], sha256=each["sha256"])
+            part = ArtefactPart(
+                name=each["name"], media_type=each["media_type"], size=each["size"], sha256=each["sha256"]
+            )
             bridge.jobs.start(bridge.engine.workflows.save_artefact(workflow_id, part, path))
 
         ask_save(self.window(), _("Save file"), each["name"], "", save)

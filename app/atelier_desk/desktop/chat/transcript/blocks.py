@@ -174,7 +174,9 @@ class ProseBlock(QTextBrowser):
         if image.isNull() or max(image.width(), image.height()) > MAX_IMAGE_SIDE:
             return None
         widest = max(80, self.width() - 4)
-        return image.scaledToWidth(widest, Qt.TransformationMode.SmoothTransformation) if image.width() > widest else image
+        return (
+            image.scaledToWidth(widest, Qt.TransformationMode.SmoothTransformation) if image.width() > widest else image
+        )
 
     def highlight(self, needle: str) -> int:
         """Highlight all matches of ``needle``, ignoring case; empty clears. Returns their number."""
@@ -218,7 +220,9 @@ class ProseBlock(QTextBrowser):
                 line = block.layout().lineAt(0)
                 top = block.layout().position().y() + line.y() + line.ascent() - theme().px(12)
                 left = block.layout().position().x() + line.x() - theme().px(5) - side
-                picture = theme().pixmap("square-check" if checked else "square", "accent" if checked else "muted", side, ratio)
+                picture = theme().pixmap(
+                    "square-check" if checked else "square", "accent" if checked else "muted", side, ratio
+                )
                 painter.drawPixmap(QPointF(left, top), picture)
             block = block.next()
         painter.end()
@@ -378,7 +382,9 @@ def _formula_places(document: QTextDocument) -> list[tuple[int, int, str, QTextC
             if form.boolProperty(ISOLATE):
                 found.append((fragment.position(), fragment.position() + fragment.length(), "", form, True))
             elif source := form.stringProperty(FORMULA):
-                found.append((fragment.position(), fragment.position() + fragment.length(), source, form, form.isImageFormat()))
+                found.append(
+                    (fragment.position(), fragment.position() + fragment.length(), source, form, form.isImageFormat())
+                )
             fragments += 1
         block = block.next()
     return found

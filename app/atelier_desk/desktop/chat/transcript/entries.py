@@ -21,7 +21,19 @@ if TYPE_CHECKING:
 
 EntryKind = Literal["user", "assistant", "notice"]
 ChangeKind = Literal["append", "update", "stream", "remove"]
-_FACTS = ("name", "media_type", "source", "path", "sha256", "width", "height", "pages", "text_sha256", "text_size", "characters")
+_FACTS = (
+    "name",
+    "media_type",
+    "source",
+    "path",
+    "sha256",
+    "width",
+    "height",
+    "pages",
+    "text_sha256",
+    "text_size",
+    "characters",
+)
 LOADING = "loading"
 """Reason of a ``retry`` that is none: the model is being loaded from disk."""
 UNFINISHED = frozenset({"length", "content_filter", "empty", "repetition"})
@@ -225,4 +237,9 @@ def attachment_of(streamed: Attachment, before: Sequence[dict[str, Any]]) -> dic
     """A message's attachment from the stream, with the image shown ``before`` it was stored."""
     facts = {name: getattr(streamed, name) for name in _FACTS}
     shown = next((each.get("thumbnail") for each in before if each.get("name") == streamed.name), None)
-    return {**facts, "size": streamed.bytes, "text": streamed.text or "", **({"thumbnail": shown} if shown is not None else {})}
+    return {
+        **facts,
+        "size": streamed.bytes,
+        "text": streamed.text or "",
+        **({"thumbnail": shown} if shown is not None else {}),
+    }

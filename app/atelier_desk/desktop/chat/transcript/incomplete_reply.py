@@ -35,7 +35,9 @@ class UnfinishedCard(HeadedCard):
 
     def refresh(self) -> None:
         entry = self._entry
-        title, text = unfinished_text(entry.unfinished, content=bool(entry.content.strip()), thought=bool(entry.reasoning))
+        title, text = unfinished_text(
+            entry.unfinished, content=bool(entry.content.strip()), thought=bool(entry.reasoning)
+        )
         self.show_head("circle-alert", "warn", title, text)
         # A replay is read-only.
         self._button.setVisible(entry.actionable and self._host.bridge is not None)

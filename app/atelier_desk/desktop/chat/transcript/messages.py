@@ -173,7 +173,9 @@ class UserBubble(MessageWidget):
             picture.move(x, y)
             x += picture.width() + near
         if self._pictures:
-            y += max(picture.height() for picture in self._pictures) + (near if self.entry.content or self._files else 0)
+            y += max(picture.height() for picture in self._pictures) + (
+                near if self.entry.content or self._files else 0
+            )
         if self._files is not None:
             height = self._files.fit(inner)
             self._files.setGeometry(side, y, inner, height)
@@ -237,7 +239,9 @@ class AssistantMessage(BodyMessage):
         self._actions = ActionsRow(self)
         self._actions.add("copy", lambda: _("Copy message"), self.copy, "copy-message")
         self._actions.add("refresh-cw", lambda: _("Regenerate"), self._regenerate, "regenerate")
-        self._actions.add("quote", lambda: _("Quote"), lambda: self.host.quote_requested.emit(self.entry.content), "quote-message")
+        self._actions.add(
+            "quote", lambda: _("Quote"), lambda: self.host.quote_requested.emit(self.entry.content), "quote-message"
+        )
         self._actions.add_menu(self)
         self._note = self._actions.add_note()
         bind_text(self, name=self._spoken)
@@ -306,7 +310,11 @@ class AssistantMessage(BodyMessage):
         bind_text(self._note)
 
     def _card(self, call: Call) -> ToolCard:
-        made = TeamCard if starts_agents(call) or self.host.team.state.of_call(self.entry.run_id, call.call_id) else ToolCard
+        made = (
+            TeamCard
+            if starts_agents(call) or self.host.team.state.of_call(self.entry.run_id, call.call_id)
+            else ToolCard
+        )
         return made(call, self.entry, self.host, self)
 
     def _show_concerns(self) -> None:
@@ -315,7 +323,11 @@ class AssistantMessage(BodyMessage):
         if desk is None or not self.entry.calls or not team.workflow_id:
             return
         calls = {call.call_id for call in self.entry.calls}
-        waiting = [each for each in desk.pending(team.workflow_id) if each.run_id == self.entry.run_id and each.call_id in calls]
+        waiting = [
+            each
+            for each in desk.pending(team.workflow_id)
+            if each.run_id == self.entry.run_id and each.call_id in calls
+        ]
         groups = {group[0].call_id: group for group in desk.together(waiting)}
         self._in_group = {each.call_id for group in groups.values() for each in group[1:]}
         for call in self.entry.calls:
@@ -357,7 +369,9 @@ class AssistantMessage(BodyMessage):
         if place.part in {HEAD, CALL} and card is not None:
             return card.y() + card.reach(place)
         if place.part == QUESTION:
-            in_call = next((self._cards.get(asked.call_id) for asked in self.entry.asked if asked.question_id == place.key), None)
+            in_call = next(
+                (self._cards.get(asked.call_id) for asked in self.entry.asked if asked.question_id == place.key), None
+            )
             found = self._questions.get(place.key) or in_call
             return found.y() if found is not None else 0
         return super().reach(place)

@@ -228,11 +228,19 @@ class Transcript:
         from atelier_desk.domain.stream import payloads
 
         data = event.payload
-        if not isinstance(data, payloads.SubAgentQuestion | payloads.SubAgentAnswer) or data.sub_agent_id != self.run_id:
+        if (
+            not isinstance(data, payloads.SubAgentQuestion | payloads.SubAgentAnswer)
+            or data.sub_agent_id != self.run_id
+        ):
             return []
         entry = Entry(f"{event.chunk_type.value}-{event.seq}", "user", run_id=self.run_id, seq=event.seq)
         if isinstance(data, payloads.SubAgentQuestion):
-            entry.kind, entry.topic, entry.content, entry.agent_name = "assistant", "to_parent", data.question, data.sub_agent_name
+            entry.kind, entry.topic, entry.content, entry.agent_name = (
+                "assistant",
+                "to_parent",
+                data.question,
+                data.sub_agent_name,
+            )
             entry.details = {"by": ""}
         else:
             entry.topic, entry.content, entry.agent_name = "from_parent", data.content, event.agent_name
@@ -271,14 +279,18 @@ class Transcript:
         """Add a notice for an end worth reporting: stopped, given up, failed, or completed with a remark."""
         if not data.message_id or data.message_id in self._by_id:
             return []
-        entry = Entry(data.message_id, "notice", run_id=event.run_id, seq=event.seq, topic="run_finished", content=data.content)
+        entry = Entry(
+            data.message_id, "notice", run_id=event.run_id, seq=event.seq, topic="run_finished", content=data.content
+        )
         entry.details = {"status": data.status}
         self._add(entry)
         return [*self._explain_cuts(entry), ("append", entry)]
 
     def _explain_cuts(self, notice: Entry) -> list[Change]:
         """Mark a cut-off reply whose end is explained by the following card."""
-        if notice.topic != "run_interrupted" and (notice.topic != "run_finished" or notice.details.get("status") == "completed"):
+        if notice.topic != "run_interrupted" and (
+            notice.topic != "run_finished" or notice.details.get("status") == "completed"
+        ):
             return []
         before = self.entries[max(0, (at := self.entries.index(notice)) - 3) : at]
         cut = [each for each in before if each.topic == "cut_off" and each.run_id == notice.run_id]
@@ -337,7 +349,11 @@ class Transcript:
         entry.live = entry.pending = False
         entry.agent_name = event.agent_name or entry.agent_name
         entry.reasoning = data.reasoning or entry.reasoning
-        entry.reasoning_ms, entry.model, entry.provider = data.reasoning_ms, data.model or entry.model, data.provider or entry.provider
+        entry.reasoning_ms, entry.model, entry.provider = (
+            data.reasoning_ms,
+            data.model or entry.model,
+            data.provider or entry.provider,
+        )
         if data.finish_reason in UNFINISHED:
             entry.details = {"finish_reason": data.finish_reason}
         if data.cut_off:
@@ -352,7 +368,9 @@ class Transcript:
             entry.topic = data.strategy
             texts = (each for each in data.attachments if each.text is not None and not each.sha256)
             entry.files = tuple({"name": each.name, "text": each.text or ""} for each in texts)
-            entry.attachments = tuple(attachment_of(each, entry.attachments) for each in data.attachments if each.sha256)
+            entry.attachments = tuple(
+                attachment_of(each, entry.attachments) for each in data.attachments if each.sha256
+            )
             self._mark_prompt()
         return [(kind, entry)]
 
@@ -387,7 +405,9 @@ class Transcript:
 
         Calls waiting for approval are announced before those that run first.
         """
-        entry, change = self._reply(event, message_id or self._newest_reply(event.run_id) or f"calls-{event.run_id}-{call.call_id}")
+        entry, change = self._reply(
+            event, message_id or self._newest_reply(event.run_id) or f"calls-{event.run_id}-{call.call_id}"
+        )
         place = next((number for number, each in enumerate(entry.calls) if each.index > call.index), len(entry.calls))
         entry.calls.insert(place, call)
         entry.sources = ()  # a reply with calls is not the answer
@@ -409,7 +429,9 @@ class Transcript:
 
     def _on_usage(self, event: StreamEvent, data: payloads.UsageUpdated) -> list[Change]:
         """A reply is complete: this fixes its position, before events about its first call."""
-        return [self._reply(event, data.message_id)[1]] if data.message_id and data.message_id not in self._by_id else []
+        return (
+            [self._reply(event, data.message_id)[1]] if data.message_id and data.message_id not in self._by_id else []
+        )
 
     def _on_validation_required(self, event: StreamEvent, data: payloads.ValidationRequired) -> list[Change]:
         if self._find_call(event.run_id, data.call_id) is not None:
@@ -489,7 +511,9 @@ class Transcript:
         entry = Entry(key, "notice", run_id=event.run_id, seq=event.seq, topic=kind)
         entry.content = data.message if isinstance(data, payloads.Failure) else str(details.pop("summary", "") or "")
         entry.details = details
-        entry.actionable = kind in {"limit_reached", "error"} or (kind == "loop_detected" and details.get("action") == "pause")
+        entry.actionable = kind in {"limit_reached", "error"} or (
+            kind == "loop_detected" and details.get("action") == "pause"
+        )
         if details.get("reason") == LOADING:
             self._loading = entry
         if kind == "error":
@@ -500,7 +524,13 @@ class Transcript:
     def _interrupted(self, event: StreamEvent, ended: str) -> list[Change]:
         """The process that worked on the run ended: show where it stopped, with Continue."""
         details = {"ended": ended}
-        entry = Entry(f"interrupted-{event.run_id}-{event.seq}", "notice", run_id=event.run_id, seq=event.seq, topic="run_interrupted")
+        entry = Entry(
+            f"interrupted-{event.run_id}-{event.seq}",
+            "notice",
+            run_id=event.run_id,
+            seq=event.seq,
+            topic="run_interrupted",
+        )
         entry.details, entry.actionable = details, True
         self._add(entry)
         return [("append", entry)]

@@ -149,7 +149,9 @@ class ReplyBody(QWidget):
 
     def selected_text(self) -> str:
         """The selected text in any of the blocks."""
-        return "\n".join(text for part in self.parts if isinstance(part, ProseBlock) and (text := part.selected_source()))
+        return "\n".join(
+            text for part in self.parts if isinstance(part, ProseBlock) and (text := part.selected_source())
+        )
 
     def fit(self, width: int) -> int:
         """Stack the blocks; a finished block is measured once per width."""

@@ -68,7 +68,9 @@ def estimate(entry: Entry) -> int:
     """Estimate the height of an entry that was never laid out, in pixels at 100 %."""
     lines = sum(1 + len(line) // 92 for line in entry.content.split("\n")) if entry.content else 0
     extra = 40 if entry.kind == "user" else 24
-    return theme().px(lines * 24 + len(entry.calls) * 54 + len(entry.asked) * 80 + extra + (30 if entry.reasoning else 0))
+    return theme().px(
+        lines * 24 + len(entry.calls) * 54 + len(entry.asked) * 80 + extra + (30 if entry.reasoning else 0)
+    )
 
 
 class ChatView(QAbstractScrollArea):
@@ -391,7 +393,9 @@ class ChatView(QAbstractScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         side = self.jump.sizeHint()
-        self.jump.setGeometry((self.width() - side.width()) // 2, self.height() - side.height() - 10, side.width(), side.height())
+        self.jump.setGeometry(
+            (self.width() - side.width()) // 2, self.height() - side.height() - 10, side.width(), side.height()
+        )
         self.jump.raise_()
         self._place()
 

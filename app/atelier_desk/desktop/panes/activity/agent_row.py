@@ -70,15 +70,29 @@ class AgentRow(QWidget):
         lower.addWidget(self._figures, 1)
         self.field: QLineEdit | None = None
         self._lines = fill(QVBoxLayout(), upper, lower, spacing=0)
-        fill(QHBoxLayout(self), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._lines, 1), margins=(2, 2, 2, 2), spacing=7)
+        fill(
+            QHBoxLayout(self),
+            (self._icon, 0, Qt.AlignmentFlag.AlignTop),
+            (self._lines, 1),
+            margins=(2, 2, 2, 2),
+            spacing=7,
+        )
         self.buttons = _Buttons(self)
-        self.message = self.buttons.add("message-square", lambda: _("Write to {agent}", agent=self.name), self.write, "agent-message")
+        self.message = self.buttons.add(
+            "message-square", lambda: _("Write to {agent}", agent=self.name), self.write, "agent-message"
+        )
         self.opener = self.buttons.add(
-            "external-link", lambda: _("Open {agent}", agent=self.name), lambda: self.asked.emit("open", run_id), "agent-open"
+            "external-link",
+            lambda: _("Open {agent}", agent=self.name),
+            lambda: self.asked.emit("open", run_id),
+            "agent-open",
         )
         self.pause = self.buttons.add("pause", self._pause_words, self._toggle, "agent-pause")
         self.stop = self.buttons.add(
-            "circle-stop", lambda: _("Stop: {agent}", agent=self.name), lambda: self.asked.emit("cancel", run_id), "agent-stop"
+            "circle-stop",
+            lambda: _("Stop: {agent}", agent=self.name),
+            lambda: self.asked.emit("cancel", run_id),
+            "agent-stop",
         )
         self.set_chosen(False)
 
@@ -105,7 +119,10 @@ class AgentRow(QWidget):
         self._doing.setText(("" if member.over else doing(member)) or task(member))
         self._state.setText(state_text(member))
         mark(
-            self._state, {"ok": "small-ok", "warn": "small-warn", "err": "small-err"}.get(kind, "small-chosen" if self.chosen else "small")
+            self._state,
+            {"ok": "small-ok", "warn": "small-warn", "err": "small-err"}.get(
+                kind, "small-chosen" if self.chosen else "small"
+            ),
         )
         self._paused = member.held
         self.pause.set_icon("play" if self._paused else "pause")
@@ -180,7 +197,9 @@ class AgentRow(QWidget):
         self._name.show_full(self.width() // 2)
         hint = self.buttons.sizeHint()
         high = min(self.height(), super().sizeHint().height()) if self.field is None else hint.height() + theme().px(8)
-        self.buttons.setGeometry(self.width() - hint.width(), max(0, (high - hint.height()) // 2), hint.width(), hint.height())
+        self.buttons.setGeometry(
+            self.width() - hint.width(), max(0, (high - hint.height()) // 2), hint.width(), hint.height()
+        )
         self.buttons.raise_()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

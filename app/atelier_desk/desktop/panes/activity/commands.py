@@ -83,13 +83,21 @@ class CommandRows(QWidget):
         row = QWidget(self)
         open_ = _("Not sandboxed") if command.sandbox == "none" else ""
         name = control(ElidedLabel(" · ".join(filter(None, (command.line, open_))), row), "command-line", look="mono")
-        bind_text(name, tip=lambda: command.line, name=lambda: _("Runs in the background: {command}", command=command.line))
+        bind_text(
+            name, tip=lambda: command.line, name=lambda: _("Runs in the background: {command}", command=command.line)
+        )
         self._outputs[command.id] = control(ElidedLabel("", row), "command-output", look="muted")
         stop = control(QPushButton(row), "command-stop", N_("Stop"), look="link", on=partial(self._stop, command))
         tint(stop, "circle-stop", "muted", 14)
         stop.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        bind_text(stop, tip=N_("Stop this command and its child processes"), name=lambda: _("Stop {command}", command=command.line))
-        field = self._fields[command.id] = control(QLineEdit(row), "command-input", hint=N_("Type a line and press Enter"))
+        bind_text(
+            stop,
+            tip=N_("Stop this command and its child processes"),
+            name=lambda: _("Stop {command}", command=command.line),
+        )
+        field = self._fields[command.id] = control(
+            QLineEdit(row), "command-input", hint=N_("Type a line and press Enter")
+        )
         bind_text(field, name=lambda: _("Input for {command}", command=command.line))
         field.setMaxLength(limits.COMMAND_INPUT - 1)
         field.returnPressed.connect(partial(self._enter, command))

@@ -94,7 +94,11 @@ _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.RETRY: ("refresh-cw", "warn"),
     ChunkType.ERROR: ("circle-x", "err"),
 }
-_ENDS: dict[str, tuple[str, Role]] = {"cancelled": ("circle-stop", "muted"), "abandoned": ("x", "muted"), "error": ("circle-x", "err")}
+_ENDS: dict[str, tuple[str, Role]] = {
+    "cancelled": ("circle-stop", "muted"),
+    "abandoned": ("x", "muted"),
+    "error": ("circle-x", "err"),
+}
 """Icon and colour of runs that did not complete."""
 
 
@@ -130,7 +134,11 @@ def entry_summary(entry: LogEntry, most: int = SHOWN) -> str:
     """The most informative value, in one line of at most ``most`` characters."""
     if entry.is_call:
         # Also of a failed call: its error is written for the model and is in the details.
-        summary = entry.presentation.summary if entry.presentation.summary.text else summary_of(informative_arguments(entry.arguments))
+        summary = (
+            entry.presentation.summary
+            if entry.presentation.summary.text
+            else summary_of(informative_arguments(entry.arguments))
+        )
         value = summary.localized(_)
         words = " ".join(value.split())
         title = _(entry.presentation.title)
@@ -190,7 +198,11 @@ def entry_icon(entry: LogEntry) -> tuple[str, Role]:
         if (known := NOTICES.get(entry.kind)) is not None:
             return known.icon, "warn" if known.warning else "muted"
         return _ICONS.get(entry.kind, ("circle", "muted"))
-    states: dict[str, tuple[str, Role]] = {"running": ("loader-circle", "accent"), "ok": ("check", "ok"), "error": ("circle-x", "err")}
+    states: dict[str, tuple[str, Role]] = {
+        "running": ("loader-circle", "accent"),
+        "ok": ("check", "ok"),
+        "error": ("circle-x", "err"),
+    }
     states |= dict.fromkeys(_NOT_RUN, ("minus", "muted"))
     return states.get(_state(entry), ("terminal", "muted"))
 
@@ -228,7 +240,11 @@ def entry_details(entry: LogEntry) -> str:
 
 
 def _error(entry: LogEntry) -> str:
-    return failure_text.explain(_(entry.presentation.title) or entry.tool, entry.result, entry.error) if entry.error else ""
+    return (
+        failure_text.explain(_(entry.presentation.title) or entry.tool, entry.result, entry.error)
+        if entry.error
+        else ""
+    )
 
 
 def _teller(entry: LogEntry) -> str:
@@ -273,7 +289,9 @@ class ActivityModel(QAbstractListModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             state = _(CALL_WORDS[_state(entry)]) if _state(entry) in CALL_WORDS else ""
             return ", ".join(
-                dict.fromkeys(filter(None, (entry_title(entry), state, _teller(entry), entry_summary(entry), entry_time(entry))))
+                dict.fromkeys(
+                    filter(None, (entry_title(entry), state, _teller(entry), entry_summary(entry), entry_time(entry)))
+                )
             )
         return None
 

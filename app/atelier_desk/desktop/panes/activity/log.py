@@ -69,16 +69,25 @@ class LogEntry:
         if not fits or not words:
             return fits
         said = f"{_(self.presentation.title)} {self.presentation.summary.localized(_)}"
-        text = f"{said} {self.tool} {self.kind} {self.agent_name} {self.arguments} {self.result} {self.error} {self.data}".casefold()
+        text = (
+            f"{said} {self.tool} {self.kind} {self.agent_name} {self.arguments} {self.result} {self.error} {self.data}"
+        ).casefold()
         return all(word in text for word in words.casefold().split())
 
     def of_agent(self, run_id: str) -> bool:
         """Whether the run caused it, or it is about that run."""
-        return run_id == self.run_id or (isinstance(self.payload, payloads.SubAgent) and run_id == self.payload.sub_agent_id)
+        return run_id == self.run_id or (
+            isinstance(self.payload, payloads.SubAgent) and run_id == self.payload.sub_agent_id
+        )
 
     def as_json(self) -> dict[str, object]:
         """The entry for the JSON export, without empty fields."""
-        row: dict[str, Any] = {"time": self.time.isoformat(), "kind": str(self.kind), "agent_name": self.agent_name, "run_id": self.run_id}
+        row: dict[str, Any] = {
+            "time": self.time.isoformat(),
+            "kind": str(self.kind),
+            "agent_name": self.agent_name,
+            "run_id": self.run_id,
+        }
         if self.is_call:
             row |= {"call_id": self.call_id, "tool": self.tool, "status": self.status, "arguments": self.arguments}
             row |= {"result": self.result, "error": self.error or None, "duration_ms": self.duration_ms}
@@ -127,7 +136,15 @@ class ActivityLog:
             return self._call(event, payload)
         if payload is None:
             return False
-        entry = LogEntry(event.time, event.chunk_type, event.agent_name, event.run_id, event.depth, data=dict(event.data), payload=payload)
+        entry = LogEntry(
+            event.time,
+            event.chunk_type,
+            event.agent_name,
+            event.run_id,
+            event.depth,
+            data=dict(event.data),
+            payload=payload,
+        )
         if isinstance(payload, payloads.Failure):
             entry.error = payload.message
         elif isinstance(payload, payloads.SubAgentError):
@@ -146,7 +163,16 @@ class ActivityLog:
         entry = self._calls.get(key)
         if entry is None:
             tool = "" if isinstance(said, payloads.ToolProgress) else said.tool
-            entry = LogEntry(event.time, ChunkType.TOOL_START, event.agent_name, event.run_id, event.depth, said.call_id, tool, "running")
+            entry = LogEntry(
+                event.time,
+                ChunkType.TOOL_START,
+                event.agent_name,
+                event.run_id,
+                event.depth,
+                said.call_id,
+                tool,
+                "running",
+            )
             self._calls[key] = entry
             self.entries.append(entry)
         match said:
@@ -162,6 +188,8 @@ class ActivityLog:
                     code = "cancelled"
                 if stopped_by_user(said.result):
                     code = "cancelled"
-                entry.status = "ok" if said.success else code if code in ("skipped", "rejected", "cancelled") else "error"
+                entry.status = (
+                    "ok" if said.success else code if code in ("skipped", "rejected", "cancelled") else "error"
+                )
                 entry.result, entry.error, entry.duration_ms = said.result, said.error, said.duration_ms
         return True

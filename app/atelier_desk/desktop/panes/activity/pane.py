@@ -85,7 +85,10 @@ class ActivityPane(Pane):
         self.list = ActivityListView(self)
         self.tree.gate.watch(self.list)
         self.empty = EmptyState(
-            "activity", N_("Nothing has run yet"), N_("Tool calls and events of the current run appear here."), parent=self
+            "activity",
+            N_("Nothing has run yet"),
+            N_("Tool calls and events of the current run appear here."),
+            parent=self,
         )
         self.fold_when(self.empty)
         self._splitter = QSplitter(Qt.Orientation.Vertical, self)
@@ -113,7 +116,9 @@ class ActivityPane(Pane):
         row = fill(QHBoxLayout(self._filter), margins=(0, 0, 0, 0), spacing=6)
         self.agent = control(QPushButton(self), "activity-agent-filter", look="chip", on=lambda: self.tree.choose(""))
         self.tools.insertWidget(0, self.agent)
-        self.words = control(QLineEdit(self), "activity-filter", look="search", hint=N_("Filter"), name=N_("Filter the activity"))
+        self.words = control(
+            QLineEdit(self), "activity-filter", look="search", hint=N_("Filter"), name=N_("Filter the activity")
+        )
         self.words.setClearButtonEnabled(True)
         self.group = control(ComboBox(self), "activity-group", look="search", name=N_("Kind of activity"))
         self.group.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
@@ -150,7 +155,9 @@ class ActivityPane(Pane):
         self._title = control(ElidedLabel("", self), look="strong")
         self._state = Pill("", "", self)
         self._copy = control(
-            IconButton("copy", parent=self), tip=N_("Copy"), on=lambda: QGuiApplication.clipboard().setText(self.details.toPlainText())
+            IconButton("copy", parent=self),
+            tip=N_("Copy"),
+            on=lambda: QGuiApplication.clipboard().setText(self.details.toPlainText()),
         )
         self._close = control(IconButton("x", parent=self), tip=N_("Close"), on=self._leave_details)
         row = fill(QHBoxLayout(), (self._title, 1), self._state, self._copy, self._close, spacing=6)
@@ -218,7 +225,9 @@ class ActivityPane(Pane):
     def _visible_entries(self) -> list[LogEntry]:
         words, group = self.words.text().strip(), self.group.currentData() or "all"
         agent = self.tree.chosen_run
-        return [entry for entry in self.log.entries if entry.matches(words, group) and (not agent or entry.of_agent(agent))]
+        return [
+            entry for entry in self.log.entries if entry.matches(words, group) and (not agent or entry.of_agent(agent))
+        ]
 
     @property
     def vacant(self) -> bool:
@@ -258,7 +267,9 @@ class ActivityPane(Pane):
 
     def _give_room(self) -> None:
         """Distribute the height: first to agents, then to rows; the filter is hidden first, unless in use."""
-        used = bool(self.words.text()) or self.group.currentIndex() > 0 or self.words.hasFocus() or self.group.hasFocus()
+        used = (
+            bool(self.words.text()) or self.group.currentIndex() > 0 or self.words.hasFocus() or self.group.hasFocus()
+        )
         margins = self.frame.contentsMargins()
         head = max(self.heading.sizeHint().height(), self._export.sizeHint().height()) + self.column.spacing()
         room = self.height() - margins.top() - margins.bottom() - head

@@ -41,7 +41,9 @@ class GivenMemory:
     def why(self) -> str:
         """The reason in one line."""
         found = [f"{_(name)} {decimal(value, 2)}" for name, value in self.parts]
-        return " · ".join([_("searched for “{words}”", words=self.asked) if self.asked else _("read by its agent"), *found])
+        return " · ".join(
+            [_("searched for “{words}”", words=self.asked) if self.asked else _("read by its agent"), *found]
+        )
 
 
 def given(request: SentRequest) -> list[GivenMemory]:
@@ -86,5 +88,8 @@ def _given(memory: object, asked: str) -> GivenMemory | None:
     text = memory.get("content") or memory.get("preview") or ""
     values = [(name, memory.get(key)) for key, name in _PARTS if asked]
     return GivenMemory(
-        memory["id"], str(text), asked, tuple((name, float(value)) for name, value in values if isinstance(value, int | float))
+        memory["id"],
+        str(text),
+        asked,
+        tuple((name, float(value)) for name, value in values if isinstance(value, int | float)),
     )

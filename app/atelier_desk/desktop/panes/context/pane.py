@@ -29,7 +29,18 @@ from atelier_desk.desktop.panes.lazy_pane import SeenPane
 from atelier_desk.desktop.panes.two_line import style_list, two_line_item
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, FlowLayout, IconButton, bind, bind_text, control, fill, tint
+from atelier_desk.desktop.widgets import (
+    Card,
+    ElidedLabel,
+    EmptyState,
+    FlowLayout,
+    IconButton,
+    bind,
+    bind_text,
+    control,
+    fill,
+    tint,
+)
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
@@ -48,13 +59,21 @@ NARROW = 410
 """From this width they are side by side in a pane too short to stack them."""
 REFRESH_MS = 400
 _RELEVANT_EVENTS = frozenset(
-    {ChunkType.USAGE, ChunkType.CONTEXT_CHANGED, ChunkType.CONTEXT_COMPACTED, ChunkType.SUB_AGENT_START, ChunkType.WORKFLOW_START}
+    {
+        ChunkType.USAGE,
+        ChunkType.CONTEXT_CHANGED,
+        ChunkType.CONTEXT_COMPACTED,
+        ChunkType.SUB_AGENT_START,
+        ChunkType.WORKFLOW_START,
+    }
 )
 TABS = ("messages", "memories", "tools", "left-out", "wire")
 
 
 class ContextPane(SeenPane):
-    """``context-pane`` with ``context-agent``, ``context-request-list``, ``context-parts``, ``context-items`` and ``context-details``."""
+    """``context-pane`` with ``context-agent``, ``context-request-list``, ``context-parts``, ``context-items`` and
+    ``context-details``.
+    """
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, REFRESH_MS, parent)
@@ -73,7 +92,9 @@ class ContextPane(SeenPane):
         self.tools.addWidget(self.agent)
         self._copy = self.add_tool("copy", self.copy_json)
         self._copy.setObjectName("context-copy")
-        self.empty = EmptyState("layers", N_("No request yet"), N_("The exact requests sent to the model appear here."), parent=self)
+        self.empty = EmptyState(
+            "layers", N_("No request yet"), N_("The exact requests sent to the model appear here."), parent=self
+        )
         self.wait_with(self.empty)
         self.body = QSplitter(Qt.Orientation.Horizontal, self)
         self.body.setChildrenCollapsible(False)
@@ -132,9 +153,15 @@ class ContextPane(SeenPane):
         )
         tint(self.undo, "undo-2", "text", 14)
         self.pin = control(
-            IconButton("pin", parent=self), "context-pin", tip=N_("Pin: always send it in full"), keys="P", on=self._toggle_pin
+            IconButton("pin", parent=self),
+            "context-pin",
+            tip=N_("Pin: always send it in full"),
+            keys="P",
+            on=self._toggle_pin,
         )
-        self.correct = control(IconButton("pencil", parent=self), "context-correct", tip=N_("Edit this memory"), on=self._correct)
+        self.correct = control(
+            IconButton("pencil", parent=self), "context-correct", tip=N_("Edit this memory"), on=self._correct
+        )
         self._copy_text = control(IconButton("copy", parent=self), "context-copy-text", tip=N_("Copy"))
         row = fill(QHBoxLayout(), (self._title, 1), self.undo, self.pin, self.correct, self._copy_text, spacing=4)
         self.details = control(TextField(self), "context-details", look="plain", name=N_("Text"))
@@ -193,7 +220,9 @@ class ContextPane(SeenPane):
         requests: list[RequestSummary] = []
         shown, request = "", None
         if root:
-            agents = [node for node in (await engine.teams.tree(workflow_id, root)).walk() if node.started_at is not None]
+            agents = [
+                node for node in (await engine.teams.tree(workflow_id, root)).walk() if node.started_at is not None
+            ]
             shown = run_id if any(node.run_id == run_id for node in agents) else root
             requests = await engine.inspector.requests(shown)
             chosen = next((each for each in requests if each.seq == seq), requests[-1] if requests else None)
@@ -245,7 +274,13 @@ class ContextPane(SeenPane):
     def _fill_requests(self) -> None:
         self.list.clear()
         for place, summary in enumerate(self.requests, 1):
-            two_line_item(self.list, str(summary.seq), words.request_title(summary, place), words.request_facts(summary), "sparkles")
+            two_line_item(
+                self.list,
+                str(summary.seq),
+                words.request_title(summary, place),
+                words.request_facts(summary),
+                "sparkles",
+            )
         if self.request is not None:
             seqs = [summary.seq for summary in self.requests]
             shown = self.request.summary.seq
@@ -315,11 +350,18 @@ class ContextPane(SeenPane):
                 two_line_item(self.items, f"g{number}", words.excerpt(memory.content), memory.why, "brain")
         elif tab == "tools":
             for number, tool in enumerate(request.tools):
-                two_line_item(self.items, f"t{number}", tool_title(tool.name), words.excerpt(tool.description), "wrench")
+                two_line_item(
+                    self.items, f"t{number}", tool_title(tool.name), words.excerpt(tool.description), "wrench"
+                )
         elif tab == "left-out":
             for number, left in enumerate(request.left_out):
                 two_line_item(
-                    self.items, f"l{number}", words.left_title(left), words.left_facts(left), "archive", "muted" if left.undone else "warn"
+                    self.items,
+                    f"l{number}",
+                    words.left_title(left),
+                    words.left_facts(left),
+                    "archive",
+                    "muted" if left.undone else "warn",
                 )
         else:
             for number, message in enumerate(request.wire or ()):
@@ -338,7 +380,11 @@ class ContextPane(SeenPane):
 
     def _current_left(self) -> Omitted | None:
         kind, number = self._current()
-        return self.request.left_out[number] if kind == "l" and self.request is not None and number < len(self.request.left_out) else None
+        return (
+            self.request.left_out[number]
+            if kind == "l" and self.request is not None and number < len(self.request.left_out)
+            else None
+        )
 
     def _show_details(self) -> None:
         kind, number = self._current()
@@ -381,13 +427,19 @@ class ContextPane(SeenPane):
         sent, workflow_id = self._current_message(), self.workflow_id
         if sent is not None and sent.origin and sent.can_pin:
             origin, pinned = sent.origin, not sent.pinned
-            self.jobs.once(("pin", origin), lambda: self._then_read(self.bridge.engine.runs.editing.pin(workflow_id, origin, pinned)))
+            self.jobs.once(
+                ("pin", origin),
+                lambda: self._then_read(self.bridge.engine.runs.editing.pin(workflow_id, origin, pinned)),
+            )
 
     def _undo(self) -> None:
         left, workflow_id = self._current_left(), self.workflow_id
         if left is not None:
             origin = left.origin
-            self.jobs.once(("undo", origin), lambda: self._then_read(self.bridge.engine.runs.editing.undo_compaction(workflow_id, origin)))
+            self.jobs.once(
+                ("undo", origin),
+                lambda: self._then_read(self.bridge.engine.runs.editing.undo_compaction(workflow_id, origin)),
+            )
 
     def _correct(self) -> None:
         """Edit the current version of the shown memory."""
@@ -446,7 +498,10 @@ class ContextPane(SeenPane):
 
     def _turn_body(self) -> None:
         """Lay out side by side if wide enough or too low for a stack, else stacked."""
-        stacked = sum(max(part.minimumHeight(), part.minimumSizeHint().height()) for part in (self.list, self._rows, self._details))
+        stacked = sum(
+            max(part.minimumHeight(), part.minimumSizeHint().height())
+            for part in (self.list, self._rows, self._details)
+        )
         short = self._area.height() < stacked + 2 * self.body.handleWidth()
         wide = self.width() >= theme().px(NARROW if short else WIDE)
         wanted = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical

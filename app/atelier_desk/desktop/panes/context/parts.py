@@ -128,7 +128,9 @@ class PartsBar(QWidget):
         metrics = QFontMetrics(theme().font(12))
         placed: list[_Entry] = []
         line, x = 0, 0
-        entries: list[tuple[PartSize | None, str]] = [(part, f"{_(PART_WORDS[part.kind])} {short_number(part.tokens)}") for part in named]
+        entries: list[tuple[PartSize | None, str]] = [
+            (part, f"{_(PART_WORDS[part.kind])} {short_number(part.tokens)}") for part in named
+        ]
         if named and len(named) < len(self.parts):
             entries.append((None, "…"))
         if self.summary:
@@ -177,6 +179,11 @@ class PartsBar(QWidget):
 
     def _part_texts(self) -> list[str]:
         return [
-            _("{part}: {tokens} tokens, {share}", part=_(PART_WORDS[part.kind]), tokens=number(part.tokens), share=percent(part.share))
+            _(
+                "{part}: {tokens} tokens, {share}",
+                part=_(PART_WORDS[part.kind]),
+                tokens=number(part.tokens),
+                share=percent(part.share),
+            )
             for part in self.parts
         ]

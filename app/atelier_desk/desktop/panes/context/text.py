@@ -105,7 +105,11 @@ def attached_text(attached: tuple[Attachment, ...], message: ChatMessage) -> str
         elif each.picture:
             given = _("only its name: this model cannot see images")
         elif each.cut:
-            given = _("as an excerpt: {given} of {count} characters", given=number(len(each.text)), count=number(each.characters))
+            given = _(
+                "as an excerpt: {given} of {count} characters",
+                given=number(len(each.text)),
+                count=number(each.characters),
+            )
         else:
             given = _("as text, in full: {count} characters", count=number(each.characters))
         lines.append(_("{name}, {given}", name=each.name, given=given))
@@ -120,7 +124,8 @@ def item_text(item: SentItem, message: ChatMessage) -> str:
         parts.append(f"[{text}]")
     if item.withheld_bytes:
         text = _(
-            "{size} of provider data from this reply was left out: it belongs to another provider or model, or was not stored.",
+            "{size} of provider data from this reply was left out: it belongs to another provider or model, or was "
+            "not stored.",
             size=size(item.withheld_bytes),
         )
         parts.append(f"[{text}]")
@@ -144,7 +149,13 @@ def left_title(left: Omitted) -> str:
 def left_facts(left: Omitted) -> str:
     facts = [ngettext("{n} entry", "{n} entries", len(left.entries))]
     if left.tokens_before:
-        facts.append(_("{before} → {after} tokens", before=short_number(left.tokens_before), after=short_number(left.tokens_after)))
+        facts.append(
+            _(
+                "{before} → {after} tokens",
+                before=short_number(left.tokens_before),
+                after=short_number(left.tokens_after),
+            )
+        )
     if left.undone:
         facts.append(_("undone"))
     return " · ".join(facts)
@@ -154,7 +165,9 @@ def left_text(left: Omitted) -> str:
     """Why entries were left out, what replaces them, and the entries in full."""
     window = number(left.window) if left.window else ""
     why = _(
-        "The request had about {before} tokens; the model's context window has {window}.", before=number(left.tokens_before), window=window
+        "The request had about {before} tokens; the model's context window has {window}.",
+        before=number(left.tokens_before),
+        window=window,
     )
     parts = [f"{clock_time(left.time)} · {why}" if window and left.tokens_before else clock_time(left.time)]
     if left.summary:
@@ -184,7 +197,9 @@ def request_facts(summary: RequestSummary) -> str:
         size = _("{used} of {window} tokens", used=count, window=short_number(summary.window))
     else:
         size = tokens_text(summary.tokens_input)
-    return " · ".join(filter(None, ("≈ " + size if summary.estimated else size, clock_time(summary.time), summary.model)))
+    return " · ".join(
+        filter(None, ("≈ " + size if summary.estimated else size, clock_time(summary.time), summary.model))
+    )
 
 
 def as_json(request: SentRequest) -> str:

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QListWidget, QMessageBox, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QListWidget,
+    QMessageBox,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.settings.files import confirm
@@ -49,7 +57,15 @@ class Leftovers(QWidget):
         bind_text(self.list, name=N_("Leftover undo data"))
         self.button = control(QPushButton(self), "files-leftovers-delete", on=self._ask)
         left = Qt.AlignmentFlag.AlignLeft
-        fill(QVBoxLayout(self), self.lost, self._heading, self.list, (self.button, 0, left), margins=(0, 0, 0, 0), spacing=4)
+        fill(
+            QVBoxLayout(self),
+            self.lost,
+            self._heading,
+            self.list,
+            (self.button, 0, left),
+            margins=(0, 0, 0, 0),
+            spacing=4,
+        )
         bind(self._show)
 
     async def load(self, bridge: Bridge, workflow_id: str, changed: bool) -> tuple[list[Leftover], int]:
@@ -69,7 +85,9 @@ class Leftovers(QWidget):
         chosen = {item.data(KeyRole) for item in self.list.selectedItems()}
         self.list.clear()
         for each in self._leftovers:
-            item = two_line_item(self.list, each.key, leftover_name(each), leftover_facts(each), "triangle-alert", "warn")
+            item = two_line_item(
+                self.list, each.key, leftover_name(each), leftover_facts(each), "triangle-alert", "warn"
+            )
             item.setSelected(each.key in chosen)
         self.lost.setText(lost_data_text(self._lost_changes))
         self.lost.setVisible(bool(self._lost_changes))
@@ -90,5 +108,7 @@ class Leftovers(QWidget):
         chosen = [each for each in self._leftovers if each.key in keys] or list(self._leftovers)
         text = _("Delete this undo data permanently ({size})?", size=size(sum(each.size for each in chosen)))
         details = _("Deleted files and earlier versions in it cannot be restored afterwards.")
-        self.question = confirm(self, text, details, _("Delete"), lambda: self.deleting.emit([each.key for each in chosen]))
+        self.question = confirm(
+            self, text, details, _("Delete"), lambda: self.deleting.emit([each.key for each in chosen])
+        )
         self.question.setObjectName("files-leftovers-question")

@@ -20,7 +20,17 @@ from atelier_desk.desktop.panes.files.tainted_files import MarkedFiles
 from atelier_desk.desktop.panes.files.tree import ChangeTree, facts, marked_path
 from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, FlowLayout, IconButton, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import (
+    ElidedLabel,
+    EmptyState,
+    FlowLayout,
+    IconButton,
+    bind,
+    bind_text,
+    control,
+    fill,
+    label,
+)
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.held_file import HeldFile
@@ -97,7 +107,9 @@ class FilesPane(Pane):
         back = control(IconButton("chevron-left", parent=self), tip=N_("Back to the list"), on=self.close_change)
         self._name = control(ElidedLabel("", self), look="strong")
         self._undo = control(QPushButton(self), "file-undo", N_("Undo"), on=self.undo_open)
-        self._side = control(IconButton("columns-2", parent=self), "diff-side", tip=N_("Side by side or inline"), on=self._switch)
+        self._side = control(
+            IconButton("columns-2", parent=self), "diff-side", tip=N_("Side by side or inline"), on=self._switch
+        )
         self._side.setCheckable(True)
         more = self._more = control(IconButton("ellipsis", parent=self), "file-more", tip=N_("More"))
         more.clicked.connect(lambda *_: self._menu([self._open], more.mapToGlobal(QPoint(0, more.height()))))
@@ -155,11 +167,16 @@ class FilesPane(Pane):
             part.setVisible(bool(self._left))
         self._held_list.setVisible(bool(self._held))
         if not self.folders.folders and not self._changes:
-            hint = N_("Agents can read and change files in a folder you grant to the workflow. Each change can be undone here.")
+            hint = N_(
+                "Agents can read and change files in a folder you grant to the workflow. Each change can be undone "
+                "here."
+            )
             if self.workflow_id:
                 self.empty.set_texts(N_("No folder granted"), hint, N_("Grant a folder…"))
             else:
-                self.empty.set_texts(N_("No folder granted"), N_("Start or open a workflow, then grant it a folder here."))
+                self.empty.set_texts(
+                    N_("No folder granted"), N_("Start or open a workflow, then grant it a folder here.")
+                )
         else:
             self.empty.set_texts(N_("No changes yet"), N_("Changes that agents make in the folder appear here."))
         for button in (self._undo, self._more):
@@ -187,7 +204,9 @@ class FilesPane(Pane):
                 row.deleteLater()
         for each in held:
             path = each.path + ("/" if each.folder else "")
-            made = HeldRow(self.bridge, self.workflow_id, each.id, path, bool(each.replaces), self.show_error, self._held_list)
+            made = HeldRow(
+                self.bridge, self.workflow_id, each.id, path, bool(each.replaces), self.show_error, self._held_list
+            )
             made.opened.connect(partial(self._open_held, each))
             made.answered.connect(self.reload)
             self._held_rows.addWidget(made)
@@ -261,7 +280,9 @@ class FilesPane(Pane):
             ("since", _("Undo everything since this change ({n})", n=number(len(since))), since),
         ):
             if found:
-                added = menu.addAction(theme().icon("undo-2"), words, partial(self._start_undo, [change.id for change in found]))
+                added = menu.addAction(
+                    theme().icon("undo-2"), words, partial(self._start_undo, [change.id for change in found])
+                )
                 added.setObjectName(f"file-undo-{name}")
         paths = {path for change in own if (path := marked_path(change))}
         if read := [mark.path for mark in self._marks if mark.path in paths]:

@@ -43,7 +43,14 @@ class MarkedFiles(QWidget):
         self.list.itemSelectionChanged.connect(self._name_button)
         bind_text(self.list, name=N_("Files written after reading from untrusted sources"))
         self.button = control(QPushButton(self), "files-mark-read", on=self._on_read)
-        fill(QVBoxLayout(self), self._heading, self.list, (self.button, 0, Qt.AlignmentFlag.AlignLeft), margins=(0, 0, 0, 0), spacing=4)
+        fill(
+            QVBoxLayout(self),
+            self._heading,
+            self.list,
+            (self.button, 0, Qt.AlignmentFlag.AlignLeft),
+            margins=(0, 0, 0, 0),
+            spacing=4,
+        )
         self.hide()
 
     def show_marks(self, marks: Sequence[TaintMark], folders: Sequence[str]) -> None:
@@ -52,14 +59,18 @@ class MarkedFiles(QWidget):
         chosen = {item.data(KeyRole) for item in self.list.selectedItems()}
         self.list.clear()
         for mark in marks:
-            item = two_line_item(self.list, mark.path, _shown(mark, folders), mark_text(mark.sources), "triangle-alert", "warn")
+            item = two_line_item(
+                self.list, mark.path, _shown(mark, folders), mark_text(mark.sources), "triangle-alert", "warn"
+            )
             item.setSelected(mark.path in chosen)
         count = len(marks)
         self._heading.setText(
             ngettext(
-                "{n} file was written after reading from untrusted sources. Until you mark it as read, an agent that reads it asks "
+                "{n} file was written after reading from untrusted sources. Until you mark it as read, an agent that "
+                "reads it asks "
                 "before it sends data out or writes outside the workspace.",
-                "{n} files were written after reading from untrusted sources. Until you mark them as read, an agent that reads one "
+                "{n} files were written after reading from untrusted sources. Until you mark them as read, an agent "
+                "that reads one "
                 "asks before it sends data out or writes outside the workspace.",
                 count,
             )
@@ -71,7 +82,9 @@ class MarkedFiles(QWidget):
 
     def _name_button(self) -> None:
         chosen = len(self.list.selectedItems())
-        self.button.setText(ngettext("Mark {n} file as read", "Mark {n} files as read", chosen) if chosen else _("Mark all as read"))
+        self.button.setText(
+            ngettext("Mark {n} file as read", "Mark {n} files as read", chosen) if chosen else _("Mark all as read")
+        )
 
     def _on_read(self) -> None:
         chosen = [item.data(KeyRole) for item in self.list.selectedItems()]
@@ -84,10 +97,15 @@ class MarkedFiles(QWidget):
         """Confirm marking all: not each was selected, and it cannot be undone."""
         every = [mark.path for mark in self._marks]
         title = ngettext("Mark {n} file as read?", "Mark all {n} files as read?", len(every))
-        about = _("Agents may then read them, send data out and write outside the workspace without asking. This cannot be undone.")
+        about = _(
+            "Agents may then read them, send data out and write outside the workspace without asking. This cannot be "
+            "undone."
+        )
         if folders := sum(mark.folder for mark in self._marks):
             words = ngettext(
-                "{n} of them is a folder, with everything in it.", "{n} of them are folders, with everything in them.", folders
+                "{n} of them is a folder, with everything in it.",
+                "{n} of them are folders, with everything in them.",
+                folders,
             )
             about = f"{words} {about}"
         confirm(self, title, about, _("Mark as read"), lambda: self.read.emit(every))

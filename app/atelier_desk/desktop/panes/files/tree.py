@@ -71,7 +71,9 @@ class ChangeTree(QTreeWidget):
                 if change.root == root:
                     _place(node, change)
             # A single granted folder needs no line.
-            parent = self._folder(self.invisibleRootItem(), root, Path(root).name or root, node) if len(roots) > 1 else None
+            parent = (
+                self._folder(self.invisibleRootItem(), root, Path(root).name or root, node) if len(roots) > 1 else None
+            )
             self._fill(parent or self.invisibleRootItem(), root, node)
         self._open_again(before)
 

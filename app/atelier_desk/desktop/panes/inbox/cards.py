@@ -62,7 +62,10 @@ class QuestionCard(Card):
         )
         self._lineage.setVisible(bool(question.lineage))
         self._where = control(
-            ElidedLabel("", self), f"inbox-where-{question.id}", lambda: _place(self._workflow, question.created_at), look="small"
+            ElidedLabel("", self),
+            f"inbox-where-{question.id}",
+            lambda: _place(self._workflow, question.created_at),
+            look="small",
         )
         self._skip = control(
             QPushButton(self),
@@ -84,7 +87,12 @@ class QuestionCard(Card):
         buttons.addWidget(self._answer)
         buttons.addWidget(self._skip)
         fill(
-            self.body, self._who, self._lineage, label(shorten(question.spec.question, LONGEST), "", self, wrap=True), self._where, buttons
+            self.body,
+            self._who,
+            self._lineage,
+            label(shorten(question.spec.question, LONGEST), "", self, wrap=True),
+            self._where,
+            buttons,
         )
 
     def set_where(self, workflow: str) -> None:
@@ -139,7 +147,9 @@ class ParentQuestionCard(Card):
             on=self.submit,
         )
         show_enter(self.send, "text")
-        bind_text(self, name=lambda: _("{agent} asks its parent: {question}", agent=asked.agent_name, question=asked.question))
+        bind_text(
+            self, name=lambda: _("{agent} asks its parent: {question}", agent=asked.agent_name, question=asked.question)
+        )
         row = fill(QHBoxLayout(), 1, self.send)
         for widget in (self._lineage, self._question, self._where, self.field, self._error):
             self.body.addWidget(widget)

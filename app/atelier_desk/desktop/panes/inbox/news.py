@@ -29,7 +29,11 @@ def news_of(workflows: Sequence[Workflow]) -> tuple[list[Workflow], list[Workflo
 
     Interrupted ones remain until they are continued.
     """
-    ended = [each for each in workflows if each.status not in _UNDER_WAY and (each.unread or each.status is WorkflowStatus.INTERRUPTED)]
+    ended = [
+        each
+        for each in workflows
+        if each.status not in _UNDER_WAY and (each.unread or each.status is WorkflowStatus.INTERRUPTED)
+    ]
     ended.sort(key=lambda each: (each.updated_at, each.id), reverse=True)
     done = [each for each in ended if each.status is WorkflowStatus.COMPLETED]
     return [each for each in ended if each.status is not WorkflowStatus.COMPLETED][:LISTED], done[:LISTED]

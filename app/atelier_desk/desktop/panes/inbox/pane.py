@@ -76,7 +76,10 @@ class InboxPane(Pane):
         self._area.viewport().installEventFilter(self)
         self._gate = HoverGate(self._area, self._show)
         content = self._content = control(QWidget(self._area), look="plain")
-        self._headings = [control(label("", "heading", content), f"inbox-section-{number}", text) for number, text in enumerate(SECTIONS)]
+        self._headings = [
+            control(label("", "heading", content), f"inbox-section-{number}", text)
+            for number, text in enumerate(SECTIONS)
+        ]
         self._list = fill(QVBoxLayout(content), 1, margins=(0, 0, 0, 0), spacing=8)
         self._area.setWidget(content)
         self._stack = QStackedWidget(self)
@@ -149,7 +152,8 @@ class InboxPane(Pane):
         self._stack.setCurrentWidget(self._area if shown else self.empty)
         if self._presenter.dialog is not None:
             self.empty.set_texts(
-                N_("Nothing else is waiting"), N_("The open question is shown over its workflow; choose “Later” to move it here.")
+                N_("Nothing else is waiting"),
+                N_("The open question is shown over its workflow; choose “Later” to move it here."),
             )
         else:
             self.empty.set_texts(*NOTHING)
@@ -165,11 +169,17 @@ class InboxPane(Pane):
         Answered ones disappear at once.
         """
         # An approval joined by others gets another key, but its time stays.
-        after: list[object] = [*((when, workflow) for when, _key, workflow in waiting), *(each.id for each in chain(*news))]
+        after: list[object] = [
+            *((when, workflow) for when, _key, workflow in waiting),
+            *(each.id for each in chain(*news)),
+        ]
         before = [each for each in self._places if each in after]
         if moved(before, after) and self._gate.holds():
             waiting = [each for each in waiting if (each[0], each[2]) in before]
-            news = tuple(sorted((each for each in found if each.id in before), key=lambda each: before.index(each.id)) for found in news)
+            news = tuple(
+                sorted((each for each in found if each.id in before), key=lambda each: before.index(each.id))
+                for found in news
+            )
             after = before
         self._places = after
         return waiting, news

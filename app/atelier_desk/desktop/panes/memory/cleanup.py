@@ -104,7 +104,9 @@ class TidyDialog(QDialog):
         self._bridge, self._workflow_id, self._undo_on = bridge, workflow_id, undo_on
         self.jobs = Jobs(self, self._failed)
         self.cards: list[PairCard] = []
-        column = fill(QVBoxLayout(self), label(_("Clean up memories"), "title", self), margins=(24, 20, 24, 20), spacing=8)
+        column = fill(
+            QVBoxLayout(self), label(_("Clean up memories"), "title", self), margins=(24, 20, 24, 20), spacing=8
+        )
         self.status = control(label(_("Comparing…"), "muted", self, wrap=True), "tidy-said")
         column.addWidget(self.status)
         self._holder = QWidget(self)
@@ -205,4 +207,8 @@ class TidyDialog(QDialog):
 
         for card in self.cards:
             if card.undo is not None:
-                offer_undo(self._undo_on, card.status.text(), partial(jobs.once, ("undo", id(card.undo)), partial(job, card.undo)))
+                offer_undo(
+                    self._undo_on,
+                    card.status.text(),
+                    partial(jobs.once, ("undo", id(card.undo)), partial(job, card.undo)),
+                )

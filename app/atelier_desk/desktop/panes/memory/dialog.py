@@ -24,7 +24,9 @@ from atelier_desk.support.i18n import _, ngettext
 
 def split_tags(text: str) -> tuple[str, ...]:
     """Parse tags such as ``a, #b c``: separated by commas, without the hash sign, without duplicates."""
-    return tuple(dict.fromkeys(tag.strip().lstrip("#").strip() for tag in text.split(",") if tag.strip().lstrip("#").strip()))
+    return tuple(
+        dict.fromkeys(tag.strip().lstrip("#").strip() for tag in text.split(",") if tag.strip().lstrip("#").strip())
+    )
 
 
 def provenance(memory: Memory) -> str:
@@ -83,12 +85,26 @@ class MemoryDialog(FormDialog):
         self.importance.setSingleStep(0.1)
         self.importance.setDecimals(2)
         self.importance.setValue(memory.importance if memory else DEFAULT_IMPORTANCE[MemoryType.USER_PREF])
-        hint = "\n".join(filter(None, (provenance(memory), score_parts(row.hit) if row and row.hit else ""))) if memory else ""
+        hint = (
+            "\n".join(filter(None, (provenance(memory), score_parts(row.hit) if row and row.hit else "")))
+            if memory
+            else ""
+        )
         self.add_field(_("Importance (0 to 1)"), self.importance, hint)
         self.expiry = control(ComboBox(self), "memory-expiry")
         if memory is not None:
-            keeps = _("Unchanged: {time}", time=date_time(memory.expires_at)) if memory.expires_at else _("Unchanged: never")
-            for text, days in ((keeps, None), (_("Never"), 0), (_("In 7 days"), 7), (_("In 30 days"), 30), (_("In a year"), 365)):
+            keeps = (
+                _("Unchanged: {time}", time=date_time(memory.expires_at))
+                if memory.expires_at
+                else _("Unchanged: never")
+            )
+            for text, days in (
+                (keeps, None),
+                (_("Never"), 0),
+                (_("In 7 days"), 7),
+                (_("In 30 days"), 30),
+                (_("In a year"), 365),
+            ):
                 self.expiry.addItem(text, days)
             self.add_field(_("Expires"), self.expiry)
         else:

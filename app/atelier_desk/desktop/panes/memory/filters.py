@@ -56,7 +56,9 @@ class MemoryFilters(QWidget):
         self._menu.addAction(self._clear_action)
         self.button.setMenu(self._menu)
         self._summary = control(ElidedLabel("", self), "memory-filter-summary", look="small")
-        self._clear = control(IconButton("x", parent=self, size=12), "memory-filter-clear", tip=N_("Clear the filters"), on=self.clear)
+        self._clear = control(
+            IconButton("x", parent=self, size=12), "memory-filter-clear", tip=N_("Clear the filters"), on=self.clear
+        )
         fill(QHBoxLayout(self), (self._summary, 1), self._clear, margins=(0, 0, 0, 0), spacing=4)
         bind_text(self._clear_action, N_("Clear the filters"))
         for name in self.menus:
@@ -118,7 +120,9 @@ class MemoryFilters(QWidget):
         if name == "type":
             return [(None, _("All types")), *((kind, _(TYPE_WORDS[kind])) for kind in MemoryType)]
         if name == "scope":
-            return [(scope, _(text)) for scope, text in _SCOPES.items() if self._in_workflow or scope is MemoryScope.GENERAL]
+            return [
+                (scope, _(text)) for scope, text in _SCOPES.items() if self._in_workflow or scope is MemoryScope.GENERAL
+            ]
         return [("", _("All tags")), *((tag, f"#{tag}") for tag in self._tags)]
 
     def _fill(self, name: str) -> None:

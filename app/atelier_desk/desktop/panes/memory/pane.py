@@ -176,7 +176,10 @@ class MemoryPane(Pane):
         if not query:
             await self._load_tags(workflow_id)
         if in_place:
-            if moved(*([row.memory.id for row in shown] for shown in (self.list.memories.rows, rows))) and self._gate.holds():
+            if (
+                moved(*([row.memory.id for row in shown] for shown in (self.list.memories.rows, rows)))
+                and self._gate.holds()
+            ):
                 return
             self.list.replace_rows(rows)
         else:
@@ -367,7 +370,9 @@ class MemoryPane(Pane):
         await self.bridge.engine.memories.delete(memory_id)
         self.list.memories.remove(memory_id)
         self._show()
-        offer_undo(self, _("Memory deleted"), lambda: self.jobs.once(("undo", memory_id), lambda: self._undelete(memory_id)))
+        offer_undo(
+            self, _("Memory deleted"), lambda: self.jobs.once(("undo", memory_id), lambda: self._undelete(memory_id))
+        )
 
     async def _undelete(self, memory_id: str) -> None:
         await self.bridge.engine.memories.undo_delete(memory_id)
@@ -390,8 +395,12 @@ class MemoryPane(Pane):
         else:
             menu.addAction(theme().icon("pin"), _("Pin (never expires)"), lambda: self.pin(row.memory.id))
         if row.memory.proposed:
-            menu.addAction(theme().icon("check"), _("Keep for all workflows"), lambda: self.accept_memory(row.memory.id))
+            menu.addAction(
+                theme().icon("check"), _("Keep for all workflows"), lambda: self.accept_memory(row.memory.id)
+            )
         if row.memory.turn_id:
-            menu.addAction(theme().icon("message-square"), _("Show where it was written"), lambda: self.open_origin(row.memory.id))
+            menu.addAction(
+                theme().icon("message-square"), _("Show where it was written"), lambda: self.open_origin(row.memory.id)
+            )
         menu.addAction(theme().icon("trash-2", "err"), _("Delete"), lambda: self.delete(row.memory.id))
         menu.popup(at)

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 
 
 @pane(
-    "activity", order=20, icon="activity", title=N_("Activity"), command=N_("Show activity"), place="stack", height=344, shortcut="Ctrl+2"
+    "activity",
+    order=20,
+    icon="activity",
+    title=N_("Activity"),
+    command=N_("Show activity"),
+    place="stack",
+    height=344,
+    shortcut="Ctrl+2",
 )
 def activity(host: PaneHost) -> ActivityPane:
     from atelier_desk.desktop.panes.activity.pane import ActivityPane

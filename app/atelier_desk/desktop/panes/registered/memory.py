@@ -11,7 +11,16 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.panes.memory.pane import MemoryPane
 
 
-@pane("memory", order=30, icon="brain", title=N_("Memory"), command=N_("Show memory"), place="stack", height=282, shortcut="Ctrl+3")
+@pane(
+    "memory",
+    order=30,
+    icon="brain",
+    title=N_("Memory"),
+    command=N_("Show memory"),
+    place="stack",
+    height=282,
+    shortcut="Ctrl+3",
+)
 def memory(host: PaneHost) -> MemoryPane:
     from atelier_desk.desktop.panes.memory.pane import MemoryPane
 

@@ -11,7 +11,16 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.panes.tasks.pane import TaskPane
 
 
-@pane("tasks", order=10, icon="list-todo", title=N_("Tasks"), command=N_("Show tasks"), place="stack", height=224, shortcut="Ctrl+1")
+@pane(
+    "tasks",
+    order=10,
+    icon="list-todo",
+    title=N_("Tasks"),
+    command=N_("Show tasks"),
+    place="stack",
+    height=224,
+    shortcut="Ctrl+1",
+)
 def tasks(host: PaneHost) -> TaskPane:
     from atelier_desk.desktop.panes.tasks.pane import TaskPane
 

@@ -49,7 +49,9 @@ class TaskDialog(FormDialog):
         words = {1: _("1 – most urgent"), 3: _("3 – normal"), 5: _("5 – least urgent")}
         for value in range(limits.TASK_PRIORITY[0], limits.TASK_PRIORITY[1] + 1):
             self.priority.addItem(words.get(value, str(value)), value)
-        self.priority.setCurrentIndex((task.priority if task else limits.TASK_PRIORITY_DEFAULT) - limits.TASK_PRIORITY[0])
+        self.priority.setCurrentIndex(
+            (task.priority if task else limits.TASK_PRIORITY_DEFAULT) - limits.TASK_PRIORITY[0]
+        )
         self.add_field(_("Priority"), self.priority)
         self.status = control(ComboBox(self), "task-status")
         if task is not None:
@@ -108,7 +110,11 @@ class TaskDialog(FormDialog):
             return _("Enter a name for the task.")
         length = len(self.description.toPlainText())
         if length > limits.TASK_DESCRIPTION:
-            return _("The description has {length} characters; at most {most} are allowed.", length=length, most=limits.TASK_DESCRIPTION)
+            return _(
+                "The description has {length} characters; at most {most} are allowed.",
+                length=length,
+                most=limits.TASK_DESCRIPTION,
+            )
         return ""
 
     def submit(self) -> None:
@@ -117,7 +123,9 @@ class TaskDialog(FormDialog):
             "name": self.name.text().strip(),
             "description": self.description.toPlainText(),
             "priority": self.priority.currentData(),
-            "dependencies": tuple(item.data(Qt.ItemDataRole.UserRole) for item in items if item.checkState() == Qt.CheckState.Checked),
+            "dependencies": tuple(
+                item.data(Qt.ItemDataRole.UserRole) for item in items if item.checkState() == Qt.CheckState.Checked
+            ),
         }
         if self._task is not None:
             fields["status"] = TaskStatus(self.status.currentData())

@@ -147,7 +147,9 @@ def list_row(row: TaskRow) -> ListRow:
     """Icon and name, and below what a blocked task waits for."""
     icon, role = STATUS_ICONS[row.shown_status]
     colour: Role = "muted" if row.shown_status is TaskStatus.COMPLETED else "text"
-    return ListRow(row.task.name, facts=waits_text(row), icon=icon, role=role, icon_action="status", colour=colour, depth=row.depth)
+    return ListRow(
+        row.task.name, facts=waits_text(row), icon=icon, role=role, icon_action="status", colour=colour, depth=row.depth
+    )
 
 
 class TaskListView(QListView):
@@ -166,7 +168,9 @@ class TaskListView(QListView):
         self.tasks = TaskModel(self)
         self.setObjectName("task-list")
         self.setModel(self.tasks)
-        rows = RowDelegate(self, lambda index: list_row(index.data(TaskRole)), pad=5, rename=(N_("Task name"), limits.TASK_NAME))
+        rows = RowDelegate(
+            self, lambda index: list_row(index.data(TaskRole)), pad=5, rename=(N_("Task name"), limits.TASK_NAME)
+        )
         rows.acted.connect(lambda index: self.toggled.emit(index.data(TaskRole).task.id))
         style_list(self, rows)
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed | QAbstractItemView.EditTrigger.DoubleClicked)

@@ -52,7 +52,9 @@ def arrange(tasks: Iterable[Task]) -> list[TaskRow]:
     seen: set[str] = set()
 
     def row(task: Task, depth: int) -> TaskRow:
-        waits = (by_id[key] for key in task.dependencies if key in by_id and by_id[key].status is not TaskStatus.COMPLETED)
+        waits = (
+            by_id[key] for key in task.dependencies if key in by_id and by_id[key].status is not TaskStatus.COMPLETED
+        )
         return TaskRow(task, min(depth, MAX_INDENT), tuple(waits))
 
     pending = [(task, 0) for task in reversed(children.get(None, []))]

@@ -44,7 +44,11 @@ class TaskPane(Pane):
         self.list = TaskListView(self)
         self._gate = HoverGate(self.list, self._show)
         self.empty = EmptyState(
-            "list-todo", N_("No tasks yet"), N_("The agent's tasks appear here. You can add your own."), N_("Add a task"), parent=self
+            "list-todo",
+            N_("No tasks yet"),
+            N_("The agent's tasks appear here. You can add your own."),
+            N_("Add a task"),
+            parent=self,
         )
         self.empty.button.clicked.connect(lambda *_: self.add())
         self.fold_when(self.empty)
@@ -80,7 +84,11 @@ class TaskPane(Pane):
     def _show(self) -> None:
         tasks = self._tasks
         chosen, rows = self.list.current_row(), arrange(tasks)
-        if moved(*([row.task.id for row in shown] for shown in (self.list.tasks.rows, rows))) and not self._wanted and self._gate.holds():
+        if (
+            moved(*([row.task.id for row in shown] for shown in (self.list.tasks.rows, rows)))
+            and not self._wanted
+            and self._gate.holds()
+        ):
             return
         self.list.tasks.set_rows(rows)
         wanted = self._wanted or (chosen.task.id if chosen is not None else "")

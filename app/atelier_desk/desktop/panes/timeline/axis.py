@@ -99,7 +99,9 @@ def axis_of(timeline: Timeline, now: datetime) -> TimeAxis:
     """The axis of a team's timeline; running spans extend to ``now``."""
     end = timeline.end or max(now, timeline.start)
     spans = [span for run in timeline.runs for span in run.spans]
-    return TimeAxis(timeline.start, end, ((span.start, span.end or end) for span in spans if span.kind in ("model", "tool")))
+    return TimeAxis(
+        timeline.start, end, ((span.start, span.end or end) for span in spans if span.kind in ("model", "tool"))
+    )
 
 
 def sub_rows(spans: Sequence[Span], now: datetime) -> list[int]:

@@ -77,5 +77,7 @@ class TimelineKey(QWidget):
             painter.setBrush(style.colour(ground))
             painter.drawRoundedRect(QRectF(x + 0.5, line * row + (row - high) / 2 + 0.5, wide - 1, high - 1), 3, 3)
             painter.setPen(style.colour("muted"))
-            painter.drawText(QRectF(x + wide + 5, line * row, length + 2, row), int(Qt.AlignmentFlag.AlignVCenter), text)
+            painter.drawText(
+                QRectF(x + wide + 5, line * row, length + 2, row), int(Qt.AlignmentFlag.AlignVCenter), text
+            )
         painter.end()

@@ -80,7 +80,9 @@ class TimelineList(QListWidget):
         self.choose(current)
 
     @staticmethod
-    def _write(item: QListWidgetItem, number: int, run: TimelineRun, span: Span, timeline: Timeline | None, now: datetime) -> None:
+    def _write(
+        item: QListWidgetItem, number: int, run: TimelineRun, span: Span, timeline: Timeline | None, now: datetime
+    ) -> None:
         """Set a row's texts."""
         icon, role = _ICONS[span.kind]
         name, _title, *facts = describe_span(run, span, timeline, now)

@@ -30,7 +30,9 @@ THIN = 6
 SHORTEST = 7
 """Minimum length of an elided title, including the …."""
 RADIUS = 10
-STATUS_ICONS: dict[str, tuple[str, Role]] = {status: (icon, role) for status, (icon, role, _pill) in STATE_ICONS.items()}
+STATUS_ICONS: dict[str, tuple[str, Role]] = {
+    status: (icon, role) for status, (icon, role, _pill) in STATE_ICONS.items()
+}
 BarColours = tuple[QColor, QColor, QColor]
 """Background, border and text colour of a bar."""
 BAR_COLOURS = {
@@ -90,7 +92,9 @@ def _paint_grid(painter: QPainter, scene: Scene, axis: TimeAxis, content: QRect)
         text = tick_time(value, step)
         end = x + 4 + QFontMetrics(painter.font()).horizontalAdvance(text)
         if end <= content.right() and not any(x + 4 < band.right() and end > band.left() for band in used):
-            painter.drawText(QRectF(x + 4, 0, style.px(TICK_PX), scene.ruler - 2), int(Qt.AlignmentFlag.AlignVCenter), text)
+            painter.drawText(
+                QRectF(x + 4, 0, style.px(TICK_PX), scene.ruler - 2), int(Qt.AlignmentFlag.AlignVCenter), text
+            )
     painter.setClipRect(content.adjusted(0, scene.ruler, 0, 0))
     painter.setPen(style.colour("border"))
     for lane in scene.lanes[1:]:
@@ -182,7 +186,10 @@ def names_width(runs: Iterable[TimelineRun]) -> int:
     style = theme()
     margins = style.px(14) + 2 * style.px(6) + 2
     first, below = (QFontMetrics(_name_font(depth)) for depth in (0, 1))
-    return max((_indent(run) + margins + (below if run.depth else first).horizontalAdvance(visible(run.name)) for run in runs), default=0)
+    return max(
+        (_indent(run) + margins + (below if run.depth else first).horizontalAdvance(visible(run.name)) for run in runs),
+        default=0,
+    )
 
 
 def _indent(run: TimelineRun) -> int:
@@ -210,6 +217,8 @@ def _paint_names(painter: QPainter, scene: Scene) -> None:
         line.setLeft(line.left() + side + style.px(6))
         painter.setFont(_name_font(lane.run.depth))
         painter.setPen(style.colour("text"))
-        shown = QFontMetrics(painter.font()).elidedText(visible(lane.run.name), Qt.TextElideMode.ElideRight, line.width())
+        shown = QFontMetrics(painter.font()).elidedText(
+            visible(lane.run.name), Qt.TextElideMode.ElideRight, line.width()
+        )
         painter.drawText(line, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
     painter.setClipping(False)

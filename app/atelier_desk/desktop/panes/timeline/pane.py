@@ -33,7 +33,9 @@ LEAST_STATUS = 60
 KEY_LINES = 2
 LEAST_VIEW = 120
 """Minimum height of the timeline, in pixels at 100 %, above the legend's own lines; with less, the legend is hidden."""
-_SILENT = frozenset({ChunkType.TOKEN, ChunkType.REASONING, ChunkType.TOOL_PROGRESS, ChunkType.SUB_AGENT_PROGRESS, ChunkType.USAGE})
+_SILENT = frozenset(
+    {ChunkType.TOKEN, ChunkType.REASONING, ChunkType.TOOL_PROGRESS, ChunkType.SUB_AGENT_PROGRESS, ChunkType.USAGE}
+)
 
 
 class TimelinePane(SeenPane):
@@ -75,7 +77,10 @@ class TimelinePane(SeenPane):
             button.setObjectName(f"timeline-{name}")
         self.view, self.list = TimelineView(self), TimelineList(self)
         self.empty = EmptyState(
-            "chart-gantt", N_("Nothing has run yet"), N_("What each agent did, and when, appears here during the run."), parent=self
+            "chart-gantt",
+            N_("Nothing has run yet"),
+            N_("What each agent did, and when, appears here during the run."),
+            parent=self,
         )
         self.wait_with(self.empty)
         self.status = control(ElidedLabel("", self), look="small")
@@ -209,13 +214,19 @@ class TimelinePane(SeenPane):
         menu.setObjectName("timeline-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         sub_agent = self.timeline is not None and span.run_id != self.timeline.root_run_id
-        opened = menu.addAction(style.icon("users"), _("Open this agent"), lambda: self.agent_requested.emit(span.run_id))
+        opened = menu.addAction(
+            style.icon("users"), _("Open this agent"), lambda: self.agent_requested.emit(span.run_id)
+        )
         opened.setEnabled(sub_agent)
         seq = span.event_seq if span.kind == "model" and span.end is not None else 0
-        menu.addAction(style.icon("layers"), _("Show what was sent"), lambda: self.request_requested.emit(span.run_id, seq))
+        menu.addAction(
+            style.icon("layers"), _("Show what was sent"), lambda: self.request_requested.emit(span.run_id, seq)
+        )
         menu.addSeparator()
         replay = menu.addAction(style.icon("history"), _("Replay from here"), lambda: self._emit_replay(span.seq))
-        fork = menu.addAction(style.icon("git-branch"), _("Fork from here"), lambda: self.fork_requested.emit(self.workflow_id, span.seq))
+        fork = menu.addAction(
+            style.icon("git-branch"), _("Fork from here"), lambda: self.fork_requested.emit(self.workflow_id, span.seq)
+        )
         replay.setEnabled(span.seq > 0)
         fork.setEnabled(span.seq > 0)
         return menu

@@ -173,7 +173,10 @@ class TimelineView(QAbstractScrollArea):
 
     def origin(self) -> QPoint:
         """Position of content coordinate (0, 0) in the viewport."""
-        return QPoint(self.gutter + theme().px(6) - self.horizontalScrollBar().value(), self.ruler - self.verticalScrollBar().value())
+        return QPoint(
+            self.gutter + theme().px(6) - self.horizontalScrollBar().value(),
+            self.ruler - self.verticalScrollBar().value(),
+        )
 
     def bar_at(self, position: QPoint) -> Bar | None:
         """The bar at a viewport position; narrow bars have a larger hit area."""
@@ -186,14 +189,18 @@ class TimelineView(QAbstractScrollArea):
     def lane_at(self, position: QPoint) -> Lane | None:
         """The lane at a viewport position."""
         y = position.y() - self.origin().y()
-        return next((lane for lane in self.lanes if position.y() >= self.ruler and lane.top <= y < lane.top + lane.height), None)
+        return next(
+            (lane for lane in self.lanes if position.y() >= self.ruler and lane.top <= y < lane.top + lane.height), None
+        )
 
     def _reveal(self) -> None:
         bar = self.chosen
         if bar is None:
             return
         rect = bar.rect.toAlignedRect().translated(self.origin())
-        room = QRect(self.gutter, self.ruler, self.viewport().width() - self.gutter, self.viewport().height() - self.ruler)
+        room = QRect(
+            self.gutter, self.ruler, self.viewport().width() - self.gutter, self.viewport().height() - self.ruler
+        )
         across, down = self.horizontalScrollBar(), self.verticalScrollBar()
         if rect.right() < room.left() or rect.left() > room.right():
             across.setValue(across.value() + rect.center().x() - room.center().x())
@@ -241,7 +248,9 @@ class TimelineView(QAbstractScrollArea):
     def _hover(self, bar: Bar | None) -> None:
         if (bar.span if bar else None) is not (self.hovered.span if self.hovered else None):
             self.hovered = bar
-            self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if bar is not None else Qt.CursorShape.ArrowCursor)
+            self.viewport().setCursor(
+                Qt.CursorShape.PointingHandCursor if bar is not None else Qt.CursorShape.ArrowCursor
+            )
             self.viewport().update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -316,7 +325,10 @@ class TimelineView(QAbstractScrollArea):
         place = order.index(here.run) + (1 if key == Qt.Key.Key_Down else -1)
         if not 0 <= place < len(order):
             return here
-        return min((bar for bar in self.bars if bar.run is order[place]), key=lambda bar: abs(bar.rect.left() - here.rect.left()))
+        return min(
+            (bar for bar in self.bars if bar.run is order[place]),
+            key=lambda bar: abs(bar.rect.left() - here.rect.left()),
+        )
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())

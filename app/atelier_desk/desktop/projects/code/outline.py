@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QListWidget,
+    QListWidgetItem,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.projects.icons import KIND_COLOURS, KIND_ICONS
@@ -54,7 +62,9 @@ class Outline(QTreeWidget):
         """Show the entities of a file."""
         self.clear()
         self._items, self._entities = {}, {}
-        parts = sorted((each for each in entities if each.kind in OUTLINED), key=lambda each: (each.start_line, -each.end_line))
+        parts = sorted(
+            (each for each in entities if each.kind in OUTLINED), key=lambda each: (each.start_line, -each.end_line)
+        )
         for each in parts:
             above = self._items.get(each.parent)
             item = QTreeWidgetItem(above if above is not None else self)
@@ -92,7 +102,12 @@ class Outline(QTreeWidget):
         self.setIconSize(QSize(side, side))
         for key, item in self._items.items():
             kind = self._entities[key].kind
-            item.setIcon(0, icons.tinted(KIND_ICONS[kind], getattr(style.tokens, KIND_COLOURS[kind]), side, (self.devicePixelRatioF(),)))
+            item.setIcon(
+                0,
+                icons.tinted(
+                    KIND_ICONS[kind], getattr(style.tokens, KIND_COLOURS[kind]), side, (self.devicePixelRatioF(),)
+                ),
+            )
             item.setSizeHint(0, QSize(0, style.px(26)))
 
 

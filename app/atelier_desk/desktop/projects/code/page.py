@@ -68,7 +68,9 @@ class CodePage(QWidget):
         self.outline = Outline(self)
         self.callers = PlaceList("code-callers", N_("Called by"), self)
         self.callees = PlaceList("code-callees", N_("Calls"), self)
-        self.empty = EmptyState("braces", N_("No source open"), N_("Open a source from the search or the graph."), parent=self)
+        self.empty = EmptyState(
+            "braces", N_("No source open"), N_("Open a source from the search or the graph."), parent=self
+        )
         self.side = QWidget(self)
         fill(QVBoxLayout(self.side), (self.outline, 1), self.callers, self.callees, margins=(10, 0, 0, 0), spacing=8)
         self.body = QSplitter(Qt.Orientation.Horizontal, self)
@@ -77,7 +79,9 @@ class CodePage(QWidget):
         self.body.addWidget(self.side)
         self.body.setStretchFactor(0, 1)
         self._shown = QWidget(self)
-        fill(QVBoxLayout(self._shown), self._build_top(), self.finder, (self.body, 1), margins=(16, 8, 16, 12), spacing=8)
+        fill(
+            QVBoxLayout(self._shown), self._build_top(), self.finder, (self.body, 1), margins=(16, 8, 16, 12), spacing=8
+        )
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._shown)
@@ -89,12 +93,18 @@ class CodePage(QWidget):
         bind(self._fit_side)
 
     def _build_top(self) -> QHBoxLayout:
-        self.back = control(IconButton("chevron-left", parent=self), "code-back", tip=N_("Back"), keys="Alt+Left", on=self.go_back)
+        self.back = control(
+            IconButton("chevron-left", parent=self), "code-back", tip=N_("Back"), keys="Alt+Left", on=self.go_back
+        )
         self.back.setShortcut("Alt+Left")
         self.back.setEnabled(False)
         self.place = control(ElidedLabel("", self, Qt.TextElideMode.ElideLeft), "code-place", look="strong")
         layout_button = control(
-            IconButton("search", parent=self), "code-find-open", tip=N_("Find in this file"), keys="Ctrl+F", on=self.open_find_bar
+            IconButton("search", parent=self),
+            "code-find-open",
+            tip=N_("Find in this file"),
+            keys="Ctrl+F",
+            on=self.open_find_bar,
         )
         self.graph = control(QPushButton(self), "code-graph", N_("Graph"), on=self._show_graph)
         self.editor = control(
@@ -105,8 +115,20 @@ class CodePage(QWidget):
             on=self.open_in_editor,
         )
         copy = control(IconButton("copy", parent=self), "code-copy-place", tip=N_("Copy path and line"), on=self._copy)
-        self.side_button = control(IconButton("panel-right", parent=self), "code-side", tip=N_("Outline and calls"), on=self._switch_side)
-        return fill(QHBoxLayout(), self.back, (self.place, 1), layout_button, copy, self.graph, self.editor, self.side_button, spacing=6)
+        self.side_button = control(
+            IconButton("panel-right", parent=self), "code-side", tip=N_("Outline and calls"), on=self._switch_side
+        )
+        return fill(
+            QHBoxLayout(),
+            self.back,
+            (self.place, 1),
+            layout_button,
+            copy,
+            self.graph,
+            self.editor,
+            self.side_button,
+            spacing=6,
+        )
 
     def show_projects(self, projects: Sequence[Project]) -> None:
         """Set the projects; a source of a deleted one is closed."""
@@ -206,10 +228,14 @@ class CodePage(QWidget):
         """The entities in an entity's file."""
         projects, holder = self.bridge.engine.projects, entity
         if entity.kind not in HOLDERS:
-            above = await projects.explore(entity.id, relations=(RelationKind.CONTAINS,), direction=Direction.IN, depth=5, limit=20)
+            above = await projects.explore(
+                entity.id, relations=(RelationKind.CONTAINS,), direction=Direction.IN, depth=5, limit=20
+            )
             holder = next((each.entity for each in above.neighbours if each.entity.kind in HOLDERS), entity)
         self._holder = holder
-        below = await projects.explore(holder.id, relations=(RelationKind.CONTAINS,), direction=Direction.OUT, depth=5, limit=PARTS)
+        below = await projects.explore(
+            holder.id, relations=(RelationKind.CONTAINS,), direction=Direction.OUT, depth=5, limit=PARTS
+        )
         return [each.entity for each in below.neighbours]
 
     async def _show_calls(self, entity: Entity) -> None:
@@ -219,7 +245,9 @@ class CodePage(QWidget):
                 found = await self.bridge.engine.projects.explore(
                     entity.id, relations=(RelationKind.CALLS,), direction=direction, depth=1, limit=CALLS
                 )
-            list_.show_places([(each.entity, each.by.confidence) for each in found.neighbours] if found is not None else [])
+            list_.show_places(
+                [(each.entity, each.by.confidence) for each in found.neighbours] if found is not None else []
+            )
 
     def _on_line(self, line: int) -> None:
         """Select the entity at the cursor in the outline, and load its calls."""

@@ -40,8 +40,12 @@ class NodeDetails(QWidget):
         self._signature = label("", "mono", self, wrap=True)
         self._about = label("", "muted", self, wrap=True)
         self.open = control(QPushButton(self), "graph-open", N_("Open the source"), on=self.open_requested.emit)
-        self.expand = control(QPushButton(self), "graph-expand", N_("Expand"), look="ghost", on=self.expand_requested.emit)
-        self.only = control(QPushButton(self), "graph-only", N_("Only its neighbours"), look="ghost", on=self.only_requested.emit)
+        self.expand = control(
+            QPushButton(self), "graph-expand", N_("Expand"), look="ghost", on=self.expand_requested.emit
+        )
+        self.only = control(
+            QPushButton(self), "graph-only", N_("Only its neighbours"), look="ghost", on=self.only_requested.emit
+        )
         buttons = FlowLayout(spacing=6)
         for button in (self.open, self.expand, self.only):
             buttons.addWidget(button)
@@ -60,7 +64,11 @@ class NodeDetails(QWidget):
         bind_text(self._kind, lambda: kind_word(entity))
         bind_text(
             self._facts,
-            lambda: "\n".join(filter(None, (_broken(place_word(entity)), ngettext("{n} neighbour shown", "{n} neighbours shown", joined)))),
+            lambda: "\n".join(
+                filter(
+                    None, (_broken(place_word(entity)), ngettext("{n} neighbour shown", "{n} neighbours shown", joined))
+                )
+            ),
         )
         for text, words in ((self._signature, _broken(entity.signature)), (self._about, _short(entity.docstring))):
             text.setText(words)

@@ -133,7 +133,9 @@ def _from_coarse(levels: list[tuple[int, Ints, Floats, Ints]], random: np.random
     turn = np.arange(count) * 2.399963  # the golden angle: evenly distributed over a disc for any number
     radius = np.sqrt(np.arange(count) + 0.5) * np.sqrt(mass.mean())
     places = np.column_stack([radius * np.cos(turn), radius * np.sin(turn)])
-    costs = np.array([float(level[0]) * (STEPS if number == 0 else COARSE_STEPS) for number, level in enumerate(levels)])
+    costs = np.array(
+        [float(level[0]) * (STEPS if number == 0 else COARSE_STEPS) for number, level in enumerate(levels)]
+    )
     ends = np.cumsum(costs[::-1]) / costs.sum()
     begin = 0.0
     for place, (number, end) in enumerate(zip(reversed(range(len(levels))), ends, strict=True)):
@@ -170,7 +172,15 @@ def _place_near(start: Floats, edges: Ints, random: np.random.Generator) -> Floa
 
 
 def _settle(
-    places: Floats, edges: Ints, mass: Floats, fixed: Bools | None, steps: int, heat: float, tell: OnProgress, begin: float, end: float
+    places: Floats,
+    edges: Ints,
+    mass: Floats,
+    fixed: Bools | None,
+    steps: int,
+    heat: float,
+    tell: OnProgress,
+    begin: float,
+    end: float,
 ) -> Floats:
     """Iterate until cooled down; ``mass`` is the repulsion of each node."""
     count = len(places)
@@ -235,7 +245,10 @@ def _push_by_grid(places: Floats, mass: Floats) -> Floats:
     # Each node's mass is distributed to the four cells around it, and its repulsion is interpolated from the same
     # four.
     corners = [
-        ((cells[:, 0] + i) * GRID + cells[:, 1] + j, (part[:, 0] if i else 1 - part[:, 0]) * (part[:, 1] if j else 1 - part[:, 1]))
+        (
+            (cells[:, 0] + i) * GRID + cells[:, 1] + j,
+            (part[:, 0] if i else 1 - part[:, 0]) * (part[:, 1] if j else 1 - part[:, 1]),
+        )
         for i in (0, 1)
         for j in (0, 1)
     ]

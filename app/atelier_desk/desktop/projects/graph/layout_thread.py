@@ -50,7 +50,9 @@ class LayoutThread(QObject):
         self._reported = 0.0
         on_progress = self._teller(lambda: stopped)
         try:
-            places = await asyncio.to_thread(lay_out, len(nodes), row[edges], start=start, fixed=fixed, tell=on_progress)
+            places = await asyncio.to_thread(
+                lay_out, len(nodes), row[edges], start=start, fixed=fixed, tell=on_progress
+            )
         finally:
             stopped = True
         whole = self._model.places.copy()

@@ -56,7 +56,9 @@ async def fetch_project(bridge: Bridge, model: GraphModel, project_id: str, tell
         while waiting and len(model) < MOST_NODES:
             entity = waiting.pop()
             found = await bridge.engine.projects.explore(entity.id, depth=1, limit=AROUND)
-            model.add([each.entity for each in found.neighbours if each.entity.kind is not EntityKind.IMPORT], found.relations)
+            model.add(
+                [each.entity for each in found.neighbours if each.entity.kind is not EntityKind.IMPORT], found.relations
+            )
             cut = cut or found.cut
             done += 1
             tell(done, len(files))

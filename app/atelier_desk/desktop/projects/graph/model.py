@@ -153,13 +153,17 @@ class GraphModel(QObject):
 
     def kind_counts(self) -> dict[EntityKind, int]:
         """The number of nodes of each kind, including hidden ones."""
-        counts = np.bincount(self.kinds, minlength=len(KINDS)) if len(self.kinds) else np.zeros(len(KINDS), dtype=np.int64)
+        counts = (
+            np.bincount(self.kinds, minlength=len(KINDS)) if len(self.kinds) else np.zeros(len(KINDS), dtype=np.int64)
+        )
         return {kind: int(counts[at]) for at, kind in enumerate(KINDS)}
 
     def relation_counts(self) -> dict[RelationKind, int]:
         """The number of edges of each kind, including hidden ones."""
         counts = (
-            np.bincount(self.edge_kinds, minlength=len(RELATIONS)) if len(self.edge_kinds) else np.zeros(len(RELATIONS), dtype=np.int64)
+            np.bincount(self.edge_kinds, minlength=len(RELATIONS))
+            if len(self.edge_kinds)
+            else np.zeros(len(RELATIONS), dtype=np.int64)
         )
         return {kind: int(counts[at]) for at, kind in enumerate(RELATIONS)}
 

@@ -73,20 +73,41 @@ class GraphPage(QWidget):
 
     def _build_top(self) -> QHBoxLayout:
         about = N_("All files with their contents and imports; Expand shows the next level")
-        self.whole_project = control(QPushButton(self), "graph-whole", N_("Whole project"), tip=about, on=self.show_project_graph)
-        self.all = control(QPushButton(self), "graph-all", N_("Show all"), look="ghost", on=lambda: self.model.show_only(None))
-        self.again = control(IconButton("refresh-cw", parent=self), "graph-again", tip=N_("Redo the layout"), on=self.lay_out_again)
-        self.clear = control(IconButton("trash-2", parent=self), "graph-clear", tip=N_("Clear the graph"), on=self.empty_picture)
+        self.whole_project = control(
+            QPushButton(self), "graph-whole", N_("Whole project"), tip=about, on=self.show_project_graph
+        )
+        self.all = control(
+            QPushButton(self), "graph-all", N_("Show all"), look="ghost", on=lambda: self.model.show_only(None)
+        )
+        self.again = control(
+            IconButton("refresh-cw", parent=self), "graph-again", tip=N_("Redo the layout"), on=self.lay_out_again
+        )
+        self.clear = control(
+            IconButton("trash-2", parent=self), "graph-clear", tip=N_("Clear the graph"), on=self.empty_picture
+        )
         self.count = control(ElidedLabel("", self), "graph-count", look="muted")
         closer = control(
-            IconButton("zoom-in", parent=self), "graph-closer", tip=N_("Zoom in"), keys="+", on=lambda: self.view.zoom_by(ZOOM)
+            IconButton("zoom-in", parent=self),
+            "graph-closer",
+            tip=N_("Zoom in"),
+            keys="+",
+            on=lambda: self.view.zoom_by(ZOOM),
         )
         away = control(
-            IconButton("zoom-out", parent=self), "graph-away", tip=N_("Zoom out"), keys="-", on=lambda: self.view.zoom_by(1 / ZOOM)
+            IconButton("zoom-out", parent=self),
+            "graph-away",
+            tip=N_("Zoom out"),
+            keys="-",
+            on=lambda: self.view.zoom_by(1 / ZOOM),
         )
-        fit = control(IconButton("maximize", parent=self), "graph-fit", tip=N_("Fit in view"), keys="0", on=self.view.fit)
+        fit = control(
+            IconButton("maximize", parent=self), "graph-fit", tip=N_("Fit in view"), keys="0", on=self.view.fit
+        )
         self.side_button = control(
-            IconButton("list-filter", parent=self), "graph-side", tip=N_("Node, types and relations"), on=self._switch_side
+            IconButton("list-filter", parent=self),
+            "graph-side",
+            tip=N_("Node, types and relations"),
+            on=self._switch_side,
         )
         self._tools = (closer, away, fit, self.again, self.clear, self.side_button)
         return fill(QHBoxLayout(), self.whole_project, self.all, (self.count, 1), *self._tools, spacing=6)
@@ -185,7 +206,13 @@ class GraphPage(QWidget):
             await self.settler.settle(anew=True)
             self.view.fit()
             if not whole:
-                toast(self, _("The project is too large to show whole: at most {number} nodes are shown.", number=number(MOST_NODES)))
+                toast(
+                    self,
+                    _(
+                        "The project is too large to show whole: at most {number} nodes are shown.",
+                        number=number(MOST_NODES),
+                    ),
+                )
 
         self._run(work(), N_("Loading the project…"))
 
@@ -284,7 +311,11 @@ class GraphPage(QWidget):
         menu.addAction(style.icon("maximize"), _("Centred node"), partial(self.view.centre_on, node))
         if place_word(entity):
             menu.addSeparator()
-            menu.addAction(style.icon("copy"), _("Copy path and line"), lambda: QGuiApplication.clipboard().setText(place_word(entity)))
+            menu.addAction(
+                style.icon("copy"),
+                _("Copy path and line"),
+                lambda: QGuiApplication.clipboard().setText(place_word(entity)),
+            )
         menu.popup(at)
 
     def _switch_side(self) -> None:

@@ -116,7 +116,9 @@ class GraphPainter:
         shown = model.edge_shown & placed[ends[:, 0]] & placed[ends[:, 1]] & inside
         lines = np.hstack([one, other])
         focus = view.hovered if view.hovered >= 0 else view.chosen
-        marked = shown & ((ends[:, 0] == focus) | (ends[:, 1] == focus)) if focus >= 0 else np.zeros(len(ends), dtype=bool)
+        marked = (
+            shown & ((ends[:, 0] == focus) | (ends[:, 1] == focus)) if focus >= 0 else np.zeros(len(ends), dtype=bool)
+        )
         rest = shown & ~marked
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, not view.moving or int(rest.sum()) < FINE)
         share = 0.28 if view.chosen >= 0 else 0.5
@@ -136,7 +138,9 @@ class GraphPainter:
                 _draw_lines(painter, lines[some])
                 self._heads(painter, model, view, lines[some], ends[some], colour)
 
-    def _heads(self, painter: QPainter, model: GraphModel, view: View, lines: Floats, ends: Ints, colour: QColor) -> None:
+    def _heads(
+        self, painter: QPainter, model: GraphModel, view: View, lines: Floats, ends: Ints, colour: QColor
+    ) -> None:
         """Arrow heads at the targets of highlighted edges."""
         path = QPainterPath()
         size = theme().px(6)
@@ -153,10 +157,14 @@ class GraphPainter:
             path.addPolygon(QPolygonF([tip, left, right, tip]))
         painter.fillPath(path, colour)
 
-    def _nodes(self, painter: QPainter, model: GraphModel, view: View, points: Floats, placed: Bools, near: Bools) -> None:
+    def _nodes(
+        self, painter: QPainter, model: GraphModel, view: View, points: Floats, placed: Bools, near: Bools
+    ) -> None:
         margin = theme().px(40)
         wide, tall = view.size.width() + margin, view.size.height() + margin
-        inside = placed & (points[:, 0] > -margin) & (points[:, 1] > -margin) & (points[:, 0] < wide) & (points[:, 1] < tall)
+        inside = (
+            placed & (points[:, 0] > -margin) & (points[:, 1] > -margin) & (points[:, 0] < wide) & (points[:, 1] < tall)
+        )
         grown = sizes(model)
         ratio = painter.device().devicePixelRatioF()
         for lit in (False, True) if view.chosen >= 0 else (True,):
@@ -208,7 +216,9 @@ class GraphPainter:
                 painter.setPen(QPen(theme().colour("text"), width))
                 painter.drawEllipse(QPointF(x, y), ring, ring)
 
-    def _label(self, painter: QPainter, model: GraphModel, view: View, points: Floats, placed: Bools, near: Bools) -> None:
+    def _label(
+        self, painter: QPainter, model: GraphModel, view: View, points: Floats, placed: Bools, near: Bools
+    ) -> None:
         """Names beside nodes while there is room: the selected one, its neighbours, then by degree."""
         style = theme()
         painter.setFont(style.font(12))

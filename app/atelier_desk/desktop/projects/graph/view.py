@@ -98,7 +98,9 @@ class GraphView(QWidget):
 
     def view(self) -> View:
         """The current viewport."""
-        return View(self.size(), self.scale, self.centre, self.chosen, self.hovered, self.hasFocus(), self._moving.isActive())
+        return View(
+            self.size(), self.scale, self.centre, self.chosen, self.hovered, self.hasFocus(), self._moving.isActive()
+        )
 
     def points(self) -> Floats:
         """Positions of all nodes in the widget, in pixels; NaN without a position."""
@@ -259,7 +261,12 @@ class GraphView(QWidget):
             self._centre_on(self.centre[0] - by.x() / self.scale, self.centre[1] - by.y() / self.scale)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        if self._grab is not None and not self._far and self._dragged < 0 and event.button() == Qt.MouseButton.LeftButton:
+        if (
+            self._grab is not None
+            and not self._far
+            and self._dragged < 0
+            and event.button() == Qt.MouseButton.LeftButton
+        ):
             self.choose(-1)
         self._grab, self._dragged = None, -1
         self.setCursor(Qt.CursorShape.PointingHandCursor if self.hovered >= 0 else Qt.CursorShape.ArrowCursor)

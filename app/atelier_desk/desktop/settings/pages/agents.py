@@ -39,7 +39,10 @@ JSON_KINDS = N_("Agent file (*.json)")
 def tool_choices(infos: Iterable[ToolInfo]) -> list[ToolChoice]:
     """The selectable tools by section; control tools are always included."""
     lines = ((info, info.told.splitlines()) for info in infos if info.section)
-    return [ToolChoice(info.name, info.section, info.purpose or (summary[0] if summary else ""), info.title) for info, summary in lines]
+    return [
+        ToolChoice(info.name, info.section, info.purpose or (summary[0] if summary else ""), info.title)
+        for info, summary in lines
+    ]
 
 
 @settings_page("agents", order=30, icon="bot", title=N_("Agents and skills"), section=N_("Agents"))
@@ -62,10 +65,18 @@ class AgentsPage(ListFormPage[Agent]):
             N_("Agents"),
             ("new", N_("New agent"), self.begin),
             ("gallery", N_("Gallery…"), self.open_gallery),
-            ("duplicate", N_("Duplicate"), lambda: self.busy_with_another() or self.jobs.once("duplicate", self._duplicate)),
+            (
+                "duplicate",
+                N_("Duplicate"),
+                lambda: self.busy_with_another() or self.jobs.once("duplicate", self._duplicate),
+            ),
             ("import", N_("Import…"), self._ask_import),
             ("export", N_("Export…"), self._ask_export),
-            ("default", N_("Use for new workflows"), lambda: self.call(self.bridge.engine.settings.update(default_agent_id=self.chosen))),
+            (
+                "default",
+                N_("Use for new workflows"),
+                lambda: self.call(self.bridge.engine.settings.update(default_agent_id=self.chosen)),
+            ),
             ("delete", N_("Delete"), lambda: self.jobs.once("delete", self._delete)),
         )
         self.form_card = self.section()
@@ -108,7 +119,11 @@ class AgentsPage(ListFormPage[Agent]):
 
     def show_form(self, agent: Agent | None) -> None:
         """A new agent is a copy of the selected one without a name."""
-        like = agent or next((each for each in self.things if each.id == self.chosen), None) or next(iter(self.things), None)
+        like = (
+            agent
+            or next((each for each in self.things if each.id == self.chosen), None)
+            or next(iter(self.things), None)
+        )
         self.form.show_values(like.config if like else AgentConfig(name="?", provider=builtin_type().kind, model="-"))
         if agent is None:
             self.form.fields["name"].show(self.form.name, "")
@@ -141,7 +156,9 @@ class AgentsPage(ListFormPage[Agent]):
     def open_gallery(self) -> None:
         """Open the menu of ready-made agents; the selected one fills the form of a new agent."""
         if not self.busy_with_another():
-            self.gallery = open_gallery(self.buttons["gallery"], lambda key: self.jobs.once("ready", lambda: self._begin_like(key)))
+            self.gallery = open_gallery(
+                self.buttons["gallery"], lambda key: self.jobs.once("ready", lambda: self._begin_like(key))
+            )
 
     async def _begin_like(self, key: str) -> None:
         config: AgentConfig = await self.bridge.engine.agents.ready(key)
@@ -189,7 +206,9 @@ class AgentsPage(ListFormPage[Agent]):
             text = await read_text(path)
             read = await self.bridge.engine.agents.read_file(text, path.name)
             if read.notes:
-                self.question = ask_import(self, read, lambda: self.jobs.once("import", lambda: self._import(read.config)))
+                self.question = ask_import(
+                    self, read, lambda: self.jobs.once("import", lambda: self._import(read.config))
+                )
             else:
                 await self._import(read.config)
 

@@ -93,7 +93,9 @@ TIMES = (
         "approvals.timeout_s",
         N_("Approval timeout"),
         lambda: _(
-            "0 means that agents wait until you decide; otherwise {low}–{high} seconds. Only time while the card is visible counts.",
+            "0 means that agents wait until you decide; otherwise {low}–{high} seconds. Only time while the card "
+            "is "
+            "visible counts.",
             low=LOW,
             high=HIGH,
         ),
@@ -106,7 +108,11 @@ TIMES = (
         "approvals.on_timeout",
         N_("After that"),
         name="approval-on-timeout",
-        choices=((OnTimeout.REJECT, N_("Reject")), (OnTimeout.APPROVE, N_("Allow")), (OnTimeout.ASK_AGAIN, N_("Ask again"))),
+        choices=(
+            (OnTimeout.REJECT, N_("Reject")),
+            (OnTimeout.APPROVE, N_("Allow")),
+            (OnTimeout.ASK_AGAIN, N_("Ask again")),
+        ),
     ),
 )
 DAYS = Number(
@@ -166,7 +172,8 @@ class ApprovalsPage(RowsPage):
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(1, 1)
         self._modes = [
-            (bind_text(label("", "strong", self), one.title), bind_text(label("", "", self, wrap=True), one.allows)) for one in ALL
+            (bind_text(label("", "strong", self), one.title), bind_text(label("", "", self, wrap=True), one.allows))
+            for one in ALL
         ]
         for row, (name, description) in enumerate(self._modes):
             grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
@@ -209,7 +216,9 @@ class ApprovalsPage(RowsPage):
             "These run without asking inside your workspace folders: read-only ones in Ask, ones that write the "
             "files they name in Edit. Other options, folders and commands ask."
         )
-        fill(self.section(N_("Safe commands")).body, bind_text(label("", "muted", self, wrap=True), hint), self.commands)
+        fill(
+            self.section(N_("Safe commands")).body, bind_text(label("", "muted", self, wrap=True), hint), self.commands
+        )
 
     async def load(self) -> None:
         settings: Settings = await self.bridge.engine.settings.get()
@@ -269,7 +278,11 @@ class ApprovalsPage(RowsPage):
             return
         form.close_done()
         await self.load()
-        note = _("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away) if away else ""
+        note = (
+            _("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away)
+            if away
+            else ""
+        )
         for never in () if away else (await self.bridge.engine.permissions.unmatchable([fields["text"]])).values():
             note = _("Never matches: {reason}", reason=never.localized(_))
         if rule is not None:

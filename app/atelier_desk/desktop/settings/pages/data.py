@@ -88,8 +88,17 @@ class DataPage(RowsPage):
         self.action_row(move, N_("Export everything"), about, N_("Export…"), self._ask_export, "data-export")
         about = N_("Existing rows are replaced.")
         self.action_row(move, N_("Import an export"), about, N_("Import…"), self._ask_import, "data-import")
-        about = N_("Workflows that Atelier exported, and chats from ChatGPT, Claude, Open WebUI and LibreChat (JSON or ZIP).")
-        self.action_row(move, N_("Import workflows or chats"), about, N_("Import…"), lambda: self.importer.ask(), "chats-import-file")
+        about = N_(
+            "Workflows that Atelier exported, and chats from ChatGPT, Claude, Open WebUI and LibreChat (JSON or ZIP)."
+        )
+        self.action_row(
+            move,
+            N_("Import workflows or chats"),
+            about,
+            N_("Import…"),
+            lambda: self.importer.ask(),
+            "chats-import-file",
+        )
         self.move_busy = Busy(self)
         move.body.addWidget(self.move_busy)
         undo = self.add(UNDO)
@@ -103,7 +112,10 @@ class DataPage(RowsPage):
         self.compact_busy = Busy(self)
         place.body.addWidget(self.compact_busy)
         self._place = self.row(
-            place, control(QPushButton(self), "data-folder", N_("Show"), on=self._show_folder), N_("Data folder"), folder
+            place,
+            control(QPushButton(self), "data-folder", N_("Show"), on=self._show_folder),
+            N_("Data folder"),
+            folder,
         )
 
     @cached_property
@@ -127,7 +139,10 @@ class DataPage(RowsPage):
 
         def place() -> str:
             words = ngettext(
-                "{n} attachment or file of a tool: {size}", "{n} attachments and files of tools: {size}", files, size=size(held)
+                "{n} attachment or file of a tool: {size}",
+                "{n} attachments and files of tools: {size}",
+                files,
+                size=size(held),
             )
             return "\n".join([str(self._root), *([words] if files else [])])
 
@@ -149,7 +164,9 @@ class DataPage(RowsPage):
         name = f"atelier-{QDate.currentDate().toString('yyyy-MM-dd')}.zip"
         ask_save(self, _("Save a backup"), name, _(BACKUP_KINDS), self.create_backup)
 
-    def _run(self, busy: Busy, what: Text, work: Callable[[], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> None:
+    def _run(
+        self, busy: Busy, what: Text, work: Callable[[], Coroutine[Any, Any, Any]], done: Callable[[Any], str]
+    ) -> None:
         """Run one long job at a time on a progress line, which shows the result."""
 
         async def job() -> Outcome:
@@ -207,7 +224,12 @@ class DataPage(RowsPage):
             text = _("Restored: {counts}.", counts=_counts(info))
             return text if info.own else f"{text}\n{_(CONFIRM)}"
 
-        self._while_closed(self.backup_busy, N_("Restoring…"), lambda root: restore_backup(path, root, from_elsewhere=from_elsewhere), done)
+        self._while_closed(
+            self.backup_busy,
+            N_("Restoring…"),
+            lambda root: restore_backup(path, root, from_elsewhere=from_elsewhere),
+            done,
+        )
 
     def _ask_compact(self) -> None:
         words = _("Running agents are paused meanwhile. The disk needs space for a second copy of the database.")
@@ -221,10 +243,14 @@ class DataPage(RowsPage):
             self.compact_busy,
             N_("Compacting the database…"),
             compact_database,
-            lambda done: _("Compacted: {before} before, {after} now.", before=size(done.before), after=size(done.after)),
+            lambda done: _(
+                "Compacted: {before} before, {after} now.", before=size(done.before), after=size(done.after)
+            ),
         )
 
-    def _while_closed(self, busy: Busy, what: Text, work: Callable[[Path], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> None:
+    def _while_closed(
+        self, busy: Busy, what: Text, work: Callable[[Path], Coroutine[Any, Any, Any]], done: Callable[[Any], str]
+    ) -> None:
         """Work on the data folder while the engine is closed; cannot be stopped."""
         if not (self.backup_busy.running or self.compact_busy.running) and self._root is not None:
             busy.run(self.jobs, busy, partial(self._closed, partial(work, self._root), done), what)
@@ -289,7 +315,10 @@ def _damaged(result: Any) -> list[str]:
     rows: Sequence[Damage] = getattr(result, "damaged_rows", ())
     named = [each.error().localized(_) for each in rows[:SHOWN]]
     after = [IN_BACKUP if hasattr(result, "size") else IN_EXPORT] if rows else []
-    files = [*(_(text, name=name) for name in getattr(result, "damaged", ())), *map(damaged_attachment, getattr(result, "attachments", ()))]
+    files = [
+        *(_(text, name=name) for name in getattr(result, "damaged", ())),
+        *map(damaged_attachment, getattr(result, "attachments", ())),
+    ]
     return [*files, *named, *map(_, after)]
 
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
 
 LICENCES = N_(
-    "Atelier is licensed under the Apache License 2.0. The core of its database, SurrealDB, is under the Business Source License 1.1, which"
+    "Atelier is licensed under the Apache License 2.0. The core of its database, SurrealDB, is under the Business "
+    "Source License 1.1, which"
     " allows every use except offering the database itself to others as a service. Qt is used under the LGPL 3.0."
 )
 LOG_LINES = 200
@@ -38,7 +39,12 @@ _KINDS: dict[str, PillKind] = {"ok": "ok", "warn": "warn", "fail": "err"}
 
 def versions() -> list[tuple[str, str]]:
     """Names and versions relevant for a bug report."""
-    found = [("Atelier", __version__), ("Python", platform.python_version()), ("Qt", str(qVersion())), ("OS", platform.platform())]
+    found = [
+        ("Atelier", __version__),
+        ("Python", platform.python_version()),
+        ("Qt", str(qVersion())),
+        ("OS", platform.platform()),
+    ]
     for name in PACKAGES:
         try:
             found.append((name, version(name)))
@@ -76,7 +82,9 @@ class DiagnosticsPage(SettingsPage):
         self.busy = Busy(self)
         fill(doctor.body, self._grid, self.busy)
         self.again = control(QPushButton(self), "doctor-again", N_("Check again"), on=self.reload)
-        self.remove = control(QPushButton(self), "doctor-remove-damaged", N_("Remove damaged entries…"), on=self._ask_to_remove)
+        self.remove = control(
+            QPushButton(self), "doctor-remove-damaged", N_("Remove damaged entries…"), on=self._ask_to_remove
+        )
         self.remove.hide()
         self.copy = control(QPushButton(self), "diagnostics-copy", N_("Copy all"), on=self.copy_all)
         buttons = fill(QHBoxLayout(), 1, self.remove, self.copy, self.again, spacing=8)
@@ -92,7 +100,9 @@ class DiagnosticsPage(SettingsPage):
         self.log.setMinimumHeight(220)
         log.body.addWidget(self.log)
         licences = self.section(N_("Licences"))
-        self.action_row(licences, N_("Third-party notices"), LICENCES, N_("Show or hide"), self.show_notices, "notices-show")
+        self.action_row(
+            licences, N_("Third-party notices"), LICENCES, N_("Show or hide"), self.show_notices, "notices-show"
+        )
         self.notices = control(TextField(self), "notices-text", look="mono", name=N_("Third-party notices"))
         self.notices.setReadOnly(True)
         self.notices.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
@@ -119,8 +129,16 @@ class DiagnosticsPage(SettingsPage):
 
     def _ask_to_remove(self) -> None:
         damaged = "\n".join(check.message for check in self._checks if check.name == "configuration")
-        words = _("They are unusable and will be deleted permanently. Recreate them afterwards, or restore a backup instead.")
-        confirm(self, _("Remove damaged entries?"), f"{damaged}\n\n{words}", _("Remove"), lambda: self.jobs.start(self._remove(), "remove"))
+        words = _(
+            "They are unusable and will be deleted permanently. Recreate them afterwards, or restore a backup instead."
+        )
+        confirm(
+            self,
+            _("Remove damaged entries?"),
+            f"{damaged}\n\n{words}",
+            _("Remove"),
+            lambda: self.jobs.start(self._remove(), "remove"),
+        )
 
     async def _remove(self) -> None:
         await self.bridge.engine.data.remove_damaged()

@@ -104,12 +104,18 @@ class GeneralPage(RowsPage):
             Toggle(
                 "name_by_model",
                 N_("Generate titles with the model"),
-                N_("Sends one short request after the first answer. When off, the title is the start of the first message."),
+                N_(
+                    "Sends one short request after the first answer. When off, the title is the start of the first "
+                    "message."
+                ),
             ),
             Toggle(
                 "stop_repetition",
                 N_("Stop models that repeat themselves"),
-                N_("Stops a reply when the same passage occurs 12 times in a row. The text is kept; use “Continue” to go on."),
+                N_(
+                    "Stops a reply when the same passage occurs 12 times in a row. The text is kept; use “Continue” "
+                    "to go on."
+                ),
             ),
             Number("workflows_running", N_("Parallel workflows"), N_("Others wait in a queue."), "workflows-running"),
             Number(
@@ -123,7 +129,10 @@ class GeneralPage(RowsPage):
             Toggle(
                 "fsync",
                 N_("Sync every step to disk"),
-                N_("Turning this off is faster; data survives a crash of the program but not a power cut. Applies at the next start."),
+                N_(
+                    "Turning this off is faster; data survives a crash of the program but not a power cut. Applies "
+                    "at the next start."
+                ),
             ),
         ),
     )

@@ -104,7 +104,8 @@ class McpPage(ListFormPage["McpStatus"]):
         self.dialog: McpImportDialog | None = None
         card = self.section(N_("Servers"))
         about = N_(
-            "MCP servers give agents tools of other programs. Calls to them are treated as external access, whatever the server declares."
+            "MCP servers give agents tools of other programs. Calls to them are treated as external access, whatever "
+            "the server declares."
         )
         card.body.addWidget(bind_text(label("", "muted", self, wrap=True), about))
         self.build_list(
@@ -113,7 +114,11 @@ class McpPage(ListFormPage["McpStatus"]):
             N_("MCP servers"),
             ("add", N_("Add…"), self.ask_what),
             ("restart", N_("Restart"), lambda: self._start(self.bridge.engine.mcp.restart, N_("Starting the server…"))),
-            ("sign-in", N_("Sign in…"), lambda: self._start(self.bridge.engine.mcp.sign_in, N_("Sign in using your browser…"))),
+            (
+                "sign-in",
+                N_("Sign in…"),
+                lambda: self._start(self.bridge.engine.mcp.sign_in, N_("Sign in using your browser…")),
+            ),
             ("sign-out", N_("Sign out"), lambda: self._change(lambda name: self.bridge.engine.mcp.sign_out(name))),
             ("remove", N_("Delete"), self._ask_remove),
         )
@@ -128,14 +133,18 @@ class McpPage(ListFormPage["McpStatus"]):
         self.approve = control(QPushButton(self), "mcp-approve", N_("Approve all current versions"), on=self._approve)
         self._tool_list = RowList(self._tools_card)
         self.left_out = control(label("", "warn", self, wrap=True), "mcp-left-out", self._left_out)
-        self._none = control(label("", "muted", self, wrap=True), "mcp-no-tools", N_("Not started yet. Test it to see its tools."))
+        self._none = control(
+            label("", "muted", self, wrap=True), "mcp-no-tools", N_("Not started yet. Test it to see its tools.")
+        )
         fill(self._tools_card.body, fill(QHBoxLayout(), self.approve, 1), self._none, self.left_out, self._tool_list)
         self._calls_card = self.section(N_("Recent calls"))
         self.calls = list_of_lines(self, "mcp-calls", N_("Recent calls"))
         self._calls_card.body.addWidget(self.calls)
         self._roots_card = self.section(N_("Shared folders (roots)"))
         self.roots = McpRoots(self)
-        self.roots.changed.connect(lambda folders: self._change(lambda name: self.bridge.engine.mcp.let_know(name, folders)))
+        self.roots.changed.connect(
+            lambda folders: self._change(lambda name: self.bridge.engine.mcp.let_know(name, folders))
+        )
         self._roots_card.body.addWidget(self.roots)
         self._log_card = self.section(N_("LOG"))
         self.log = list_of_lines(self, "mcp-log", N_("Log"))
@@ -212,20 +221,27 @@ class McpPage(ListFormPage["McpStatus"]):
 
     def _tool_row(self, tool: McpToolStatus) -> McpToolRow:
         made = McpToolRow(tool, self._tool_list)
-        made.switched.connect(lambda tool, on: self._change(lambda name: self.bridge.engine.mcp.switch_tool(name, tool, on)))
+        made.switched.connect(
+            lambda tool, on: self._change(lambda name: self.bridge.engine.mcp.switch_tool(name, tool, on))
+        )
         made.ruled.connect(self._rule)
         made.approved.connect(lambda tool: self._change(lambda name: self.bridge.engine.mcp.approve(name, (tool,))))
         return made
 
     def _left_out(self) -> str:
         row = self.current()
-        lines = [rejected_text(each.kind, each.name, each.why) for each in (row.known.rejected if row is not None else ())]
+        lines = [
+            rejected_text(each.kind, each.name, each.why) for each in (row.known.rejected if row is not None else ())
+        ]
         return "\n".join(_("Left out: {what}", what=visible(each)) for each in lines)
 
     def _show_agents(self, row: McpStatus | None) -> None:
         """Show which agents have its tools; for a new server those that will get them: by default the default agent."""
         agents = sorted(self._agents, key=lambda each: each.id != self._default)
-        given = {each.id: (each.name, each.id == self._default if row is None else row.name in each.config.mcp_servers) for each in agents}
+        given = {
+            each.id: (each.name, each.id == self._default if row is None else row.name in each.config.mcp_servers)
+            for each in agents
+        }
         self._agent_list.show_rows((row is None, given), lambda: [self._agent_box(*agent) for agent in given.items()])
 
     def _agent_box(self, agent_id: str, state: tuple[str, bool]) -> QCheckBox:
@@ -309,7 +325,11 @@ class McpPage(ListFormPage["McpStatus"]):
         self.begin_new()
         self.reveal(self.form)
         (
-            self.form.name if found is None else self.form.command if found.config and found.config.transport == "stdio" else self.form.url
+            self.form.name
+            if found is None
+            else self.form.command
+            if found.config and found.config.transport == "stdio"
+            else self.form.url
         ).setFocus()
 
     def run_test(self) -> None:
@@ -363,7 +383,13 @@ class McpPage(ListFormPage["McpStatus"]):
             await self.load()
 
         text = _("Remove the MCP server {name}?", name=name)
-        confirm(self, text, _("It is stopped and its secrets are deleted."), _("Remove"), lambda: self.jobs.once("remove", job))
+        confirm(
+            self,
+            text,
+            _("It is stopped and its secrets are deleted."),
+            _("Remove"),
+            lambda: self.jobs.once("remove", job),
+        )
 
     def _approve(self) -> None:
         self._change(lambda name: self.bridge.engine.mcp.approve(name))
@@ -381,11 +407,15 @@ def _outcome(health: McpHealth) -> Outcome:
 
 def _call_line(call: ToolExecution) -> ListLine:
     title = f"{call.tool.partition('__')[2].partition('__')[2] or call.tool} · {moment(call.started_at)}"
-    about = " · ".join(filter(None, (call.agent_name, number_format.duration(call.duration_ms), call.error or call.status)))
+    about = " · ".join(
+        filter(None, (call.agent_name, number_format.duration(call.duration_ms), call.error or call.status))
+    )
     return ListLine(call.call_id, title, about, *(("circle-x", "err") if call.error else ("circle-check", "ok")))
 
 
 def log_line(number: int, line: LogLine) -> ListLine:
     """A line of a server's log, ``number`` counted from the newest."""
     about = " · ".join(filter(None, (f"{line.time.astimezone():%H:%M:%S}", line.level, line.logger)))
-    return ListLine(str(number), line.text, about, "circle-alert" if line.level in _BAD else "info", _BAD.get(line.level, "muted"))
+    return ListLine(
+        str(number), line.text, about, "circle-alert" if line.level in _BAD else "info", _BAD.get(line.level, "muted")
+    )

@@ -58,12 +58,22 @@ class MediaPage(FormPage):
                 N_("Format: provider/model"),
                 example=lambda: _("such as {name}", name="openai/gpt-5"),
             ),
-            Address("images", N_("Address"), N_("An OpenAI-compatible images endpoint."), example=lambda: "https://api.openai.com/v1"),
+            Address(
+                "images",
+                N_("Address"),
+                N_("An OpenAI-compatible images endpoint."),
+                example=lambda: "https://api.openai.com/v1",
+            ),
             Line("images_model", N_("Model"), example=lambda: _("such as {name}", name="gpt-image-1")),
             Secret("images_key", N_("API key"), example=lambda: self._key_hint("images")),
             Line("images_key_env", N_("or environment variable"), example=VARIABLE),
             Number("images_price", N_("Price per image ($)"), PRICE_HINT, **PRICE),
-            Choice("models", N_("Service"), choices=services, owns=("models_address", "models_key", "models_key_env", "models_price")),
+            Choice(
+                "models",
+                N_("Service"),
+                choices=services,
+                owns=("models_address", "models_key", "models_key_env", "models_price"),
+            ),
             Address("models_address", N_("Address"), USUAL, example=self._usual_address),
             Secret("models_key", N_("API key"), example=lambda: self._key_hint(self._kind())),
             Line("models_key_env", N_("or environment variable"), example=VARIABLE),
@@ -103,9 +113,13 @@ class MediaPage(FormPage):
     def _tester(self, what: str, text: str) -> QPushButton:
         async def work(entered: MediaSettings, secrets: dict[str, str]) -> Outcome:
             found: MediaTrial = await self.bridge.engine.media.test(what, entered, self._keys(secrets))
-            return lambda: connection_test_text(what, entered.images_model, found), "warn" if found.known is False else "ok"
+            return lambda: connection_test_text(
+                what, entered.images_model, found
+            ), "warn" if found.known is False else "ok"
 
-        return control(QPushButton(self), f"media-test-{what}", text, on=lambda: self.try_form(N_("Contacting the service"), work))
+        return control(
+            QPushButton(self), f"media-test-{what}", text, on=lambda: self.try_form(N_("Contacting the service"), work)
+        )
 
     async def read(self) -> MediaSettings:
         self._state = await self.bridge.engine.media.state()

@@ -55,7 +55,8 @@ REMEMBERED = Section(
         "memories_ask",
         N_("Ask me at the end of a run"),
         N_(
-            "Memories that an agent proposes for all workflows apply to its own workflow only until you approve them in the card that asks."
+            "Memories that an agent proposes for all workflows apply to its own workflow only until you approve them "
+            "in the card that asks."
         ),
         "memory-ask",
     ),
@@ -71,7 +72,13 @@ REMEMBERED = Section(
     ),
 )
 EMBEDDER = (
-    Choice("kind", N_("Embedder"), N_("Finds memories by meaning, not only by their words."), choices=KINDS, owns=("model",)),
+    Choice(
+        "kind",
+        N_("Embedder"),
+        N_("Finds memories by meaning, not only by their words."),
+        choices=KINDS,
+        owns=("model",),
+    ),
     Offered("provider", N_("Provider")),
     Line("model", N_("Model")),
     Number("dimension", N_("Dimension"), N_("0 uses the model's default."), optional=True, below=True),
@@ -112,8 +119,12 @@ class MemoryPage(RowsPage):
         stats.body.addWidget(self.stats)
         move = self.section(N_("Export and import"))
         self.moving = Busy(self)
-        self.action_row(move, N_("Export memories"), N_("One JSON file, without embeddings."), N_("Export…"), self._ask_export)
-        self.action_row(move, N_("Import memories"), N_("Existing memories are not changed."), N_("Import…"), self._ask_import)
+        self.action_row(
+            move, N_("Export memories"), N_("One JSON file, without embeddings."), N_("Export…"), self._ask_export
+        )
+        self.action_row(
+            move, N_("Import memories"), N_("Existing memories are not changed."), N_("Import…"), self._ask_import
+        )
         move.body.addWidget(self.moving)
         self.form.changed.connect(self.busy.clear_message)
         self.form.changed.connect(self._show_fields)
@@ -152,7 +163,13 @@ class MemoryPage(RowsPage):
     def _show_progress(self, done: int, total: int) -> None:
         """Show the progress of embedding, whoever started it."""
         if not self.busy.running:
-            self.busy.note(_("Embeddings computed: {done} of {total}. Search keeps working.", done=number(done), total=number(total)))
+            self.busy.note(
+                _(
+                    "Embeddings computed: {done} of {total}. Search keeps working.",
+                    done=number(done),
+                    total=number(total),
+                )
+            )
         self.busy.set_progress(done, total)
 
     def _kind(self) -> str:
@@ -172,7 +189,10 @@ class MemoryPage(RowsPage):
         self._install_row.setVisible(self._kind() == installing.PACKAGE and not installing.installed())
         possible = installing.can_install()
         self.install.setVisible(possible)
-        hint = _("Not installed. With PyTorch, {size} MB are downloaded from the package index.", size=number(installing.DOWNLOAD_MB))
+        hint = _(
+            "Not installed. With PyTorch, {size} MB are downloaded from the package index.",
+            size=number(installing.DOWNLOAD_MB),
+        )
         self._install_row.set_texts(N_("Package"), hint if possible else error_text(installing.missing()))
 
     def _install(self) -> None:
@@ -203,7 +223,9 @@ class MemoryPage(RowsPage):
         complete = entered.kind not in REMOTE or bool(entered.provider and entered.model)
         self.apply.setEnabled(complete and entered != saved)
         self.cancel.setEnabled(entered != saved)
-        self.reembed.setEnabled(saved.kind != "none" and not self.busy.running and self._state.get("state") != "running")
+        self.reembed.setEnabled(
+            saved.kind != "none" and not self.busy.running and self._state.get("state") != "running"
+        )
 
     def _revert(self) -> None:
         self.form.show_values(self._saved or EmbedderSettings())
@@ -230,7 +252,9 @@ class MemoryPage(RowsPage):
                 done = await self.bridge.engine.memories.reembed()
             finally:
                 self.reembed.setEnabled(True)
-            return lambda: ngettext("{number} embedding computed", "{number} embeddings computed", done, number=number(done)), "ok"
+            return lambda: ngettext(
+                "{number} embedding computed", "{number} embeddings computed", done, number=number(done)
+            ), "ok"
 
         self.busy.run(self.jobs, "reembed", work, N_("Computing embeddings…"))
         self.reembed.setEnabled(False)
@@ -287,7 +311,9 @@ class MemoryPage(RowsPage):
         ]
         by_type = described.get("by_type") or {}
         parts = [
-            _("{type}: {number}", type=_(TYPE_WORDS[MemoryType(kind)]), number=number(count)) for kind, count in by_type.items() if count
+            _("{type}: {number}", type=_(TYPE_WORDS[MemoryType(kind)]), number=number(count))
+            for kind, count in by_type.items()
+            if count
         ]
         if parts:
             lines.append(" · ".join(parts))
@@ -313,7 +339,10 @@ class MemoryPage(RowsPage):
             counts = await self.bridge.engine.memories.import_(await read_text(path, limits.MEMORY_FILE))
             toast(
                 self,
-                _("{added} added, {overwritten} overwritten, {skipped} skipped", **{each: number(count) for each, count in counts.items()}),
+                _(
+                    "{added} added, {overwritten} overwritten, {skipped} skipped",
+                    **{each: number(count) for each, count in counts.items()},
+                ),
             )
             self.reload()
 

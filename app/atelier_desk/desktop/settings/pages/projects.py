@@ -58,6 +58,8 @@ class ProjectsPage(SettingsPage):
 
 
 def _hint(project: Project) -> str:
-    read = _("indexed {when}", when=ago(project.ingested_at)) if project.ingested_at is not None else _("not indexed yet")
+    read = (
+        _("indexed {when}", when=ago(project.ingested_at)) if project.ingested_at is not None else _("not indexed yet")
+    )
     state = _("searched by agents") if project.loaded else _("not searched by agents")
     return " · ".join((folder_word(project), read, state))

@@ -36,7 +36,8 @@ FIELDS = (
 
 @settings_page("prompts", order=70, icon="quote", title=N_("Prompts"))
 class PromptsPage(ListFormPage[Prompt]):
-    """``prompt-list`` with ``prompt-search``, new, duplicate, preview, import, export, delete (undo); the form below."""
+    """``prompt-list`` with ``prompt-search``, new, duplicate, preview, import, export, delete (undo); the form
+    below."""
 
     topics = ("prompt", "file")
 
@@ -58,7 +59,11 @@ class PromptsPage(ListFormPage[Prompt]):
             "prompt",
             N_("Prompts"),
             ("new", N_("New prompt"), lambda: self.begin_new() and self.name.setFocus()),
-            ("duplicate", N_("Duplicate"), lambda: self.busy_with_another() or self.jobs.once("duplicate", self._duplicate)),
+            (
+                "duplicate",
+                N_("Duplicate"),
+                lambda: self.busy_with_another() or self.jobs.once("duplicate", self._duplicate),
+            ),
             ("preview", N_("Preview…"), self.preview),
             ("import", N_("Import…"), self._ask_import),
             ("export", N_("Export…"), self._ask_export),
@@ -106,7 +111,9 @@ class PromptsPage(ListFormPage[Prompt]):
     def _nothing(self) -> str:
         if self.listed():
             return ""
-        return _("No results") if self.things else _("No prompts yet. Write one, or import a file from another program.")
+        return (
+            _("No results") if self.things else _("No prompts yet. Write one, or import a file from another program.")
+        )
 
     def heading(self, prompt: Prompt | None) -> str:
         return f"/{prompt.name}" if prompt is not None else _("New prompt")
@@ -132,10 +139,15 @@ class PromptsPage(ListFormPage[Prompt]):
     def _warnings(self) -> str:
         prompt, warnings = self.current(), []
         if (file := self._files.get(self.form.read()["name"])) and (prompt is not None or self.adding):
-            warnings.append(_("A skill or command with this name takes precedence: {file}. Rename the prompt to use it.", file=file))
+            warnings.append(
+                _("A skill or command with this name takes precedence: {file}. Rename the prompt to use it.", file=file)
+            )
         if prompt is not None and prompt.tainted:
             warnings.append(
-                _("From {source}: read it before you use it. Saving confirms that you have read it.", source=", ".join(prompt.tainted))
+                _(
+                    "From {source}: read it before you use it. Saving confirms that you have read it.",
+                    source=", ".join(prompt.tainted),
+                )
             )
         return "\n".join(warnings)
 

@@ -88,7 +88,9 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.models = ModelTable(self._edit_model, self._star, self)
         self.find_model.textChanged.connect(self.models.filter)
         fill(models.body, self.find_model, self.models)
-        self.reset = control(QPushButton(self), "model-reset", N_("Reset my changes to this model"), on=self._reset_model)
+        self.reset = control(
+            QPushButton(self), "model-reset", N_("Reset my changes to this model"), on=self._reset_model
+        )
         self.reset.setEnabled(False)
         self.tool_calls = control(ComboBox(self), "model-tool-calls")
         for value in (None, True, False):
@@ -100,7 +102,10 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.refresh = control(QPushButton(self), "model-refresh", N_("Update limits and prices"), on=self._refresh)
         self.refreshing = Busy(self)
         self.button_row(models, self.refresh, self.reset)
-        about = N_("For the selected model. Automatic uses native calls, and text where the server or the model cannot use those.")
+        about = N_(
+            "For the selected model. Automatic uses native calls, and text where the server or the model cannot use "
+            "those."
+        )
         self.row(models, self.tool_calls, N_("Tool calls"), about)
         fill(models.body, self.list_day, self.refreshing)
         downloads = self.section(N_("Models to download"))
@@ -115,7 +120,9 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
 
     def _build_form(self) -> None:
         card = self.form_card = self.section()
-        self.held = HeldList(self, lambda grant: not self.adding and (grant.kind, grant.name) == (HeldKind.PROVIDER, self.chosen))
+        self.held = HeldList(
+            self, lambda grant: not self.adding and (grant.kind, grant.name) == (HeldKind.PROVIDER, self.chosen)
+        )
         card.body.addWidget(self.held)
         self.form = ProviderForm(self)
         card.body.addWidget(self.form)
@@ -128,13 +135,19 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
             on=lambda: self.call(self.bridge.engine.providers.clear_key(self.chosen)),
         )
         self._found_url = ""
-        self.use_found = control(QPushButton(self), "provider-use-found", lambda: _("Use {url}", url=self._found_url), on=self._use_found)
+        self.use_found = control(
+            QPushButton(self), "provider-use-found", lambda: _("Use {url}", url=self._found_url), on=self._use_found
+        )
         self.use_found.hide()
         self.key_note = KeyNote(self.bridge, "provider", self)
         self.key_note.variable_requested.connect(self.form.env.setFocus)
         self._users: list[Agent] = []
         self.use_model = control(
-            QPushButton(self), "provider-use", self._use_words, name=lambda: self._use_words() or _("Model"), on=self._use_model
+            QPushButton(self),
+            "provider-use",
+            self._use_words,
+            name=lambda: self._use_words() or _("Model"),
+            on=self._use_model,
         )
         self.use_model.hide()
         self.form.set_key_note(self.key_note, self.get_key, self.forget_button)
@@ -183,7 +196,12 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
 
         def far(config: ProviderConfig) -> tuple[bool, bool, bool, bool]:
             last = self._last.startswith(f"{config.name}/")
-            return is_builtin(config.kind), not config.enabled, self._state(config) in MISSING, not last and config.name not in used
+            return (
+                is_builtin(config.kind),
+                not config.enabled,
+                self._state(config) in MISSING,
+                not last and config.name not in used,
+            )
 
         return min(self.things, key=far).name if self.things else ""
 
@@ -265,7 +283,9 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
             return None
         chats = [info for info in self._found if not info.embedding and not info.starter]
         preset = self.form.preset()
-        proposed = next((info for info in chats if preset is not None and info.name == preset.model), chats[0] if chats else None)
+        proposed = next(
+            (info for info in chats if preset is not None and info.name == preset.model), chats[0] if chats else None
+        )
         return self.models.chosen if self.models.chosen in chats else proposed
 
     def _use_words(self) -> str:
@@ -381,7 +401,9 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
             await self.bridge.engine.providers.rename(self.chosen, config.name)
         await self.bridge.engine.providers.save(config, new=self.adding)
         persistent = await self.bridge.engine.providers.set_key(config.name, key) if key else True
-        persistent = (await self.bridge.engine.providers.set_headers(config.name, secrets) if secrets else True) and persistent
+        persistent = (
+            await self.bridge.engine.providers.set_headers(config.name, secrets) if secrets else True
+        ) and persistent
         return config.name, lambda: self.note_saved(persistent)
 
     def problem(self, error: Exception) -> str:
@@ -433,7 +455,9 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
     async def _remove(self, config: ProviderConfig) -> None:
         await self.bridge.engine.providers.delete(config.name)
         again = config.model_copy(update={"has_key": False})
-        offer_undo(self, _("{name} removed", name=config.name), lambda: self.call(self.bridge.engine.providers.save(again)))
+        offer_undo(
+            self, _("{name} removed", name=config.name), lambda: self.call(self.bridge.engine.providers.save(again))
+        )
         held = self.buttons["remove"].hasFocus() or not self.isAncestorOf(QApplication.focusWidget() or self)
         await self.load()
         if held:

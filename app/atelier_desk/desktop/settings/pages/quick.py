@@ -47,7 +47,9 @@ def shortcut_text(state: KeyState, keys: str) -> str:
         case "held":
             return _(WAYS[state.way], keys=state.shown or keys)
         case "taken":
-            return _("{keys} is used by another program. Choose another shortcut, or free it there and try again.", keys=keys)
+            return _(
+                "{keys} is used by another program. Choose another shortcut, or free it there and try again.", keys=keys
+            )
         case "refused":
             return text_of(state.reason)
         case _:
@@ -68,9 +70,13 @@ def answer_text(link: SystemLink | None) -> str:
 
 @settings_page("quick", order=11, icon="zap", title=N_("Desktop"), part_of="general")
 class QuickPage(RowsPage):
-    """``tray-icon``; ``quick-key-on``, ``shortcut-quick-key``, ``quick-key-again``, ``quick-command``; ``notification-answers``."""
+    """``tray-icon``; ``quick-key-on``, ``shortcut-quick-key``, ``quick-key-again``, ``quick-command``;
+    ``notification-answers``.
+    """
 
-    sections = (Section(N_("Notification area"), Toggle("tray", N_("Icon in the notification area"), tray_words, "tray-icon")),)
+    sections = (
+        Section(N_("Notification area"), Toggle("tray", N_("Icon in the notification area"), tray_words, "tray-icon")),
+    )
 
     def build(self) -> None:
         self._keys = Settings().quick_key
@@ -93,11 +99,18 @@ class QuickPage(RowsPage):
                 "opens quick ask and starts Atelier if needed."
             ),
         )
-        self.command = control(QLineEdit(self.command_line(), self), "quick-command", look="mono", name=N_("Quick ask command"))
+        self.command = control(
+            QLineEdit(self.command_line(), self), "quick-command", look="mono", name=N_("Quick ask command")
+        )
         self.command.setReadOnly(True)
         self.copy = control(QPushButton(self), "quick-command-copy", N_("Copy"), on=self._copy)
         fill(self._card.body, words, fill(QHBoxLayout(), (self.command, 1), self.copy, spacing=8))
-        answers = Toggle("notification_answers", N_("Answer in notifications"), lambda: answer_text(self._link), "notification-answers")
+        answers = Toggle(
+            "notification_answers",
+            N_("Answer in notifications"),
+            lambda: answer_text(self._link),
+            "notification-answers",
+        )
         self._answers = self.add(Section(N_("Notifications"), answers))
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -48,7 +48,9 @@ class ShortcutsPage(SettingsPage):
         hint = N_("Click a shortcut, then press new keys. Backspace clears, Esc cancels.")
         top = self.section()
         top.heading.hide()
-        self.all = self.action_row(top, N_("Change shortcuts"), hint, N_("Reset all"), self._reset_all, "shortcuts-reset-all")
+        self.all = self.action_row(
+            top, N_("Change shortcuts"), hint, N_("Reset all"), self._reset_all, "shortcuts-reset-all"
+        )
         for group, title in GROUPS.items():
             self._cards[group] = self.section(title)
         fixed = self.section(N_("Lists and dialogs"))
@@ -57,7 +59,9 @@ class ShortcutsPage(SettingsPage):
         grid.setVerticalSpacing(8)
         for number, (text, keys) in enumerate(FIXED):
             grid.addWidget(bind_text(label("", "", self, wrap=True), text), number, 0)
-            grid.addWidget(bind_text(label("", "pill", self), partial(_native, keys)), number, 1, Qt.AlignmentFlag.AlignVCenter)
+            grid.addWidget(
+                bind_text(label("", "pill", self), partial(_native, keys)), number, 1, Qt.AlignmentFlag.AlignVCenter
+            )
         fixed.body.addLayout(grid)
         self.end()
 
@@ -126,7 +130,12 @@ class ShortcutsPage(SettingsPage):
 
         async def job() -> None:
             await self.bridge.engine.settings.set("shortcuts", wanted)
-            toast(self, _("Shortcuts changed"), _("Undo"), lambda: self.call(self.bridge.engine.settings.set("shortcuts", before)))
+            toast(
+                self,
+                _("Shortcuts changed"),
+                _("Undo"),
+                lambda: self.call(self.bridge.engine.settings.set("shortcuts", before)),
+            )
             await self.load()
 
         self.jobs.start(job())

@@ -62,7 +62,10 @@ class ToolsPage(SettingsPage):
         )
         own.body.addWidget(self.empty)
         self.again = control(
-            QPushButton(self), "own-tools-reload", N_("Rescan"), on=lambda: self.call(self.bridge.engine.own_tools.reload())
+            QPushButton(self),
+            "own-tools-reload",
+            N_("Rescan"),
+            on=lambda: self.call(self.bridge.engine.own_tools.reload()),
         )
         own.body.addLayout(fill(QHBoxLayout(), 1, self.again))
         self._list.before, self._list.after = self.open, [self.again]
@@ -82,7 +85,9 @@ class ToolsPage(SettingsPage):
                 "call runs in its own process, which you can stop."
             ),
         )
-        self.example = control(QPlainTextEdit(EXAMPLE.rstrip(), self), "own-tools-example", look="mono", name=N_("Example of a tool file"))
+        self.example = control(
+            QPlainTextEdit(EXAMPLE.rstrip(), self), "own-tools-example", look="mono", name=N_("Example of a tool file")
+        )
         self.example.setReadOnly(True)
         self.example.setTabChangesFocus(True)
         self.example.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
@@ -98,7 +103,9 @@ class ToolsPage(SettingsPage):
         self.tools.show_tools(await self.bridge.engine.tools.list())
 
     def _show_files(self, files: tuple[OwnToolFile, ...]) -> None:
-        self._list.show_rows(files, lambda: [ToolFileRow(each, self._review, self._revoke, self._list) for each in files])
+        self._list.show_rows(
+            files, lambda: [ToolFileRow(each, self._review, self._revoke, self._list) for each in files]
+        )
         self.empty.setVisible(not files)
 
     def _review(self, name: str) -> None:
@@ -113,8 +120,12 @@ class ToolsPage(SettingsPage):
 
     def _open_dialog(self, file: OwnToolFile, source: OwnToolSource) -> None:
         dialog = ReviewDialog(file, source, self)
-        dialog.confirm_asked.connect(lambda: self._answer(dialog, lambda: self.bridge.engine.own_tools.confirm(source.file, source.sha256)))
-        dialog.revoke_asked.connect(lambda: self._answer(dialog, lambda: self.bridge.engine.own_tools.revoke(source.file)))
+        dialog.confirm_asked.connect(
+            lambda: self._answer(dialog, lambda: self.bridge.engine.own_tools.confirm(source.file, source.sha256))
+        )
+        dialog.revoke_asked.connect(
+            lambda: self._answer(dialog, lambda: self.bridge.engine.own_tools.revoke(source.file))
+        )
         self.dialog = dialog
         dialog.finished.connect(self._closed)
         dialog.open()

@@ -32,8 +32,19 @@ from atelier_desk.support.number_format import duration, number, tokens
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
 
-PERIODS = ((1, N_("Today")), (7, N_("Last 7 days")), (30, N_("Last 30 days")), (90, N_("Last 90 days")), (0, N_("All time")))
-BY = ((UsageBy.DAY, N_("By day")), (UsageBy.MODEL, N_("By model")), (UsageBy.AGENT, N_("By agent")), (UsageBy.WORKFLOW, N_("By workflow")))
+PERIODS = (
+    (1, N_("Today")),
+    (7, N_("Last 7 days")),
+    (30, N_("Last 30 days")),
+    (90, N_("Last 90 days")),
+    (0, N_("All time")),
+)
+BY = (
+    (UsageBy.DAY, N_("By day")),
+    (UsageBy.MODEL, N_("By model")),
+    (UsageBy.AGENT, N_("By agent")),
+    (UsageBy.WORKFLOW, N_("By workflow")),
+)
 MEASURES = (("tokens", N_("Tokens")), ("cost", N_("Cost")), ("time", N_("Time")))
 SLOW_S = 1.0
 """Seconds after which the page shows that it is loading."""
@@ -45,7 +56,9 @@ MOST_DAYS = 92
 
 @settings_page("usage", order=92, icon="chart-column", title=N_("Usage"), part_of="data")
 class UsagePage(SettingsPage):
-    """``usage-period``, ``usage-by``, ``usage-measure``, ``usage-export``, ``usage-chart``, ``usage-table``, ``usage-summary``."""
+    """``usage-period``, ``usage-by``, ``usage-measure``, ``usage-export``, ``usage-chart``, ``usage-table``,
+    ``usage-summary``.
+    """
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
@@ -100,9 +113,12 @@ class UsagePage(SettingsPage):
         section.body.addWidget(self.month)
         bind_text(self.month, lambda: month_text(self._month) if self._month is not None else "")
         section.body.addWidget(bind_text(label("", "small", self, wrap=True), CURRENCY))
-        self.unpriced = control(QCheckBox(self), "usage-unpriced", name=N_("Requests without a known price"), on=self._allow)
+        self.unpriced = control(
+            QCheckBox(self), "usage-unpriced", name=N_("Requests without a known price"), on=self._allow
+        )
         about = N_(
-            "With a limit, Atelier sends no request whose price it does not know. Allow them until the month ends: they do not count."
+            "With a limit, Atelier sends no request whose price it does not know. Allow them until the month ends: "
+            "they do not count."
         )
         self.row(section, self.unpriced, N_("Requests without a known price"), about)
 
@@ -175,8 +191,11 @@ class UsagePage(SettingsPage):
         notes = [_("A copied workflow also counts the usage of the original.")]
         if usage.tokens_unpriced:
             text = ngettext(
-                "{number} token has no known price. Prices can be entered in Settings → Providers; they apply from then on.",
-                "{number} tokens have no known price. Prices can be entered in Settings → Providers; they apply from then on.",
+                "{number} token has no known price. Prices can be entered in Settings → Providers; they apply from "
+                "then on.",
+                "{number} tokens have no known price. Prices can be entered in Settings → Providers; they apply "
+                "from "
+                "then on.",
                 usage.tokens_unpriced,
                 number=number(usage.tokens_unpriced),
             )

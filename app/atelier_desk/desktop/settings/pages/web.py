@@ -58,8 +58,12 @@ class WebPage(FormPage):
         self.build_form(
             WebSettings,
             "web",
-            Choice("search", N_("Search service"), SERVICE, choices=services, owns=("address", "key", "key_env", "price")),
-            Address("address", N_("Address"), N_("Leave empty for the service's default."), example=self._usual_address),
+            Choice(
+                "search", N_("Search service"), SERVICE, choices=services, owns=("address", "key", "key_env", "price")
+            ),
+            Address(
+                "address", N_("Address"), N_("Leave empty for the service's default."), example=self._usual_address
+            ),
             Secret("key", N_("API key"), example=self._key_hint),
             Line("key_env", N_("or environment variable"), example=N_("environment variable name")),
             Number("price", N_("Price per search ($)"), PRICE_HINT, **PRICE),
@@ -76,7 +80,9 @@ class WebPage(FormPage):
         card.body.addWidget(self.key_note)
         for key in ("key_env", "price"):
             self.form.row(self, card, key)
-        self.test = control(QPushButton(self), "web-test", N_("Test"), on=lambda: self.try_form(N_("Searching"), self._test))
+        self.test = control(
+            QPushButton(self), "web-test", N_("Test"), on=lambda: self.try_form(N_("Searching"), self._test)
+        )
         self.forget_button = control(QPushButton(self), "web-forget-key", N_("Delete the key"), on=self._delete_key)
         buttons = FlowLayout(spacing=8)
         for button in (self.test, self.forget_button):
@@ -117,7 +123,10 @@ class WebPage(FormPage):
         if not state.browser:
             return _("No suitable browser found. Supported: {names}.", names=KNOWN)
         if state.root:
-            return _("Found: {name}. It is not used when running as root, since it cannot sandbox itself then.", name=state.browser)
+            return _(
+                "Found: {name}. It is not used when running as root, since it cannot sandbox itself then.",
+                name=state.browser,
+            )
         return _("Found: {name}, {path}", name=state.browser, path=state.program)
 
     def _program_hint(self) -> str:
@@ -165,7 +174,10 @@ class WebPage(FormPage):
     async def _test(self, entered: WebSettings, secrets: dict[str, str]) -> Outcome:
         found: list[WebHit] = await self.bridge.engine.web.test(entered, self._key(secrets))
         first = found[0].title if found else ""
-        return lambda: _("Works. First result: {title}", title=first) if found else _("Works, but found no results."), "ok"
+        return (
+            lambda: _("Works. First result: {title}", title=first) if found else _("Works, but found no results."),
+            "ok",
+        )
 
     def _key(self, secrets: dict[str, str]) -> str:
         return secrets.get("key", "") if ENGINES[self._kind()].keyed else ""

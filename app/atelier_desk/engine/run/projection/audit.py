@@ -40,7 +40,13 @@ def decided(at: ProjectionInput, body: ApprovalDecided, asked: ApprovalRequest, 
     by = "nobody" if body.note == NOBODY_TO_ASK else body.decided_by
     # Other notes are the program's own texts for the agent.
     note = cut(redact(hide_secrets(body.note))) if by == "user" else ""
-    fields = {"decision": _DECISIONS[body.status], "decided_by": by, "note": note, "edited": edited, "reason": asked.reason}
+    fields = {
+        "decision": _DECISIONS[body.status],
+        "decided_by": by,
+        "note": note,
+        "edited": edited,
+        "reason": asked.reason,
+    }
     out.audit.append(_entry(at, asked, **fields, **texts))
 
 

@@ -65,7 +65,9 @@ __all__ = ["Projection", "RunTotals", "project", "project_task", "project_team"]
 
 
 def project(event: RunEvent, before: RunState | None, after: RunState, totals: RunTotals) -> Projection:
-    """Return the projection of one event, given the run's state before and after it and the workflow's totals before it."""
+    """Return the projection of one event, given the run's state before and after it and the workflow's totals before
+    it.
+    """
     out = Projection()
     projector = projectors.get(event.body.type)
     if projector is not None:
@@ -80,7 +82,11 @@ def project(event: RunEvent, before: RunState | None, after: RunState, totals: R
 def project_task(body: TaskChanged) -> Projection:
     """Return the projection of a person's task change, which belongs to no run."""
     deleted = body.action == "delete"
-    return Projection(payloads=[_task_news(body)], tasks=[] if deleted else [body.task], deleted_tasks=[body.task.id] if deleted else [])
+    return Projection(
+        payloads=[_task_news(body)],
+        tasks=[] if deleted else [body.task],
+        deleted_tasks=[body.task.id] if deleted else [],
+    )
 
 
 def _status(status: RunStatus) -> payloads.RunStatusChanged:
@@ -141,7 +147,14 @@ def _model_replied(at: ProjectionInput, body: ModelReplied, out: Projection) -> 
     )
     if at.after.parent_run_id is None:
         out.workflow.update(context_tokens=body.context_tokens)
-    _count(at, body.usage, out, message_id=body.message_id, context_tokens=body.context_tokens, context_window=body.context_window)
+    _count(
+        at,
+        body.usage,
+        out,
+        message_id=body.message_id,
+        context_tokens=body.context_tokens,
+        context_window=body.context_window,
+    )
 
 
 def _count(at: ProjectionInput, added: Usage, out: Projection, **told: Any) -> None:
@@ -172,7 +185,9 @@ def _count_part(at: ProjectionInput, added: Usage, out: Projection) -> None:
 
 
 def _sum(usage: Usage) -> payloads.UsageTotals:
-    return payloads.UsageTotals(tokens_input=usage.tokens_input, tokens_output=usage.tokens_output, cost=usage.known_cost)
+    return payloads.UsageTotals(
+        tokens_input=usage.tokens_input, tokens_output=usage.tokens_output, cost=usage.known_cost
+    )
 
 
 @on(ReplyCutOff)
@@ -199,7 +214,9 @@ def _reply_cut_off(at: ProjectionInput, body: ReplyCutOff, out: Projection) -> N
 @on(MediaPaid)
 @on(SampledForServer)
 def _count_side_usage(
-    at: ProjectionInput, body: TitleGenerated | MemoryExtractionDone | PictureDescribed | MediaPaid | SampledForServer, out: Projection
+    at: ProjectionInput,
+    body: TitleGenerated | MemoryExtractionDone | PictureDescribed | MediaPaid | SampledForServer,
+    out: Projection,
 ) -> None:
     _count_part(at, body.usage, out)
 
@@ -228,7 +245,12 @@ def _tools_refused(at: ProjectionInput, body: ToolsRefused, out: Projection) -> 
 @on(ImagesRejected)
 def _pictures_refused(at: ProjectionInput, body: ImagesRejected, out: Projection) -> None:
     reason = PICTURES_LEFT_OUT if body.entries else PICTURES_REFUSED
-    details = {"attempt": 2, "delay_s": 0.0, "message": body.reason, **({"pictures": list(body.names)} if body.entries else {})}
+    details = {
+        "attempt": 2,
+        "delay_s": 0.0,
+        "message": body.reason,
+        **({"pictures": list(body.names)} if body.entries else {}),
+    }
     _retry(at, out, reason, details, reason)
 
 
@@ -254,7 +276,9 @@ def _tool_started(at: ProjectionInput, body: ToolCallStarted, out: Projection) -
         out.matched_rules[body.verdict.rule_id] = at.event.time
 
 
-def _execution(at: ProjectionInput, intent: ToolCallStarted, started_at: datetime, *, tainted: str = "", **result: Any) -> ToolExecution:
+def _execution(
+    at: ProjectionInput, intent: ToolCallStarted, started_at: datetime, *, tainted: str = "", **result: Any
+) -> ToolExecution:
     return ToolExecution(
         id=f"{at.event.run_id}:{intent.call_id}",
         workflow_id=at.event.workflow_id,
@@ -314,7 +338,12 @@ def _output_shown(at: ProjectionInput, body: OutputShown, out: Projection) -> No
     out.payloads.append(_reply(body.message_id, body.content, output_type=body.output_type))
     out.messages.append(
         message(
-            at, MessageRole.ASSISTANT, id=body.message_id, kind="output", content=body.content, details={"output_type": body.output_type}
+            at,
+            MessageRole.ASSISTANT,
+            id=body.message_id,
+            kind="output",
+            content=body.content,
+            details={"output_type": body.output_type},
         )
     )
 
@@ -327,7 +356,9 @@ def _task_news(body: TaskChanged) -> payloads.TaskNews:
         "delete": payloads.TaskDelete,
     }
     task = body.task
-    return kinds[body.action](task_id=task.id, task_name=task.name, task_status=task.status.value, task_priority=task.priority)
+    return kinds[body.action](
+        task_id=task.id, task_name=task.name, task_status=task.status.value, task_priority=task.priority
+    )
 
 
 @on(TaskChanged)
@@ -380,7 +411,9 @@ def _question_answered(at: ProjectionInput, body: QuestionAnswered, out: Project
         out.questions.append(over)
         answer = over.answer
     out.payloads.append(
-        payloads.UserQuestionComplete(question_id=body.question_id, status=body.status.value, pending=pending, answer=answer)
+        payloads.UserQuestionComplete(
+            question_id=body.question_id, status=body.status.value, pending=pending, answer=answer
+        )
     )
     out.workflow.update(pending_questions=pending)
     if at.after.status is RunStatus.PROCESSING:
@@ -390,7 +423,11 @@ def _question_answered(at: ProjectionInput, body: QuestionAnswered, out: Project
 
 @on(ContextCompacted)
 def _context_compacted(at: ProjectionInput, body: ContextCompacted, out: Projection) -> None:
-    details: dict[str, Any] = {"dropped": len(body.dropped), "tokens_before": body.tokens_before, "tokens_after": body.tokens_after}
+    details: dict[str, Any] = {
+        "dropped": len(body.dropped),
+        "tokens_before": body.tokens_before,
+        "tokens_after": body.tokens_after,
+    }
     shown = {**details, "summary": body.summary} if body.summary else details
     out.payloads.append(payloads.ContextCompacted(reason=body.method, details=shown))
     out.messages.append(notice(at, "context_compacted", content=body.summary, method=body.method, **details))
@@ -502,6 +539,8 @@ def _run_finished(at: ProjectionInput, body: RunFinished, out: Projection) -> No
         finish = at.after.finish.value if cut_short else ""
         fits = body.status is RunStatus.COMPLETED and not body.misfit and at.after.agent.answer_schema is not None
         data = answers.read(body.result) if fits else None
-        out.payloads.append(payloads.WorkflowComplete(status=body.status.value, error=body.error, finish_reason=finish, answer=data))
+        out.payloads.append(
+            payloads.WorkflowComplete(status=body.status.value, error=body.error, finish_reason=finish, answer=data)
+        )
         finals = {RunStatus.COMPLETED: WorkflowStatus.COMPLETED, RunStatus.ERROR: WorkflowStatus.ERROR}
         out.workflow.update(status=finals.get(body.status, WorkflowStatus.IDLE))

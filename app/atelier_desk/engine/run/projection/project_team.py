@@ -24,7 +24,16 @@ from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.team import ChildState, ChildStatus
 from atelier_desk.domain.workflow import MessageRole, WorkflowStatus
 from atelier_desk.engine.run.projection import audit
-from atelier_desk.engine.run.projection.projection import Projection, ProjectionInput, call_place, lineage, message, notice, on, waiting_or
+from atelier_desk.engine.run.projection.projection import (
+    Projection,
+    ProjectionInput,
+    call_place,
+    lineage,
+    message,
+    notice,
+    on,
+    waiting_or,
+)
 
 
 @on(ApprovalRequested)
@@ -108,7 +117,12 @@ def _child(at: ProjectionInput, child_id: str) -> ChildState | None:
 
 def _named(child: ChildState) -> dict[str, Any]:
     """Return the fields of ``payloads.SubAgent``."""
-    return {"sub_agent_id": child.id, "sub_agent_name": child.name, "call_id": child.call_id, "task_description": child.title}
+    return {
+        "sub_agent_id": child.id,
+        "sub_agent_name": child.name,
+        "call_id": child.call_id,
+        "task_description": child.title,
+    }
 
 
 @on(ChildStarted)
@@ -116,7 +130,9 @@ def _child_started(at: ProjectionInput, body: ChildStarted, out: Projection) -> 
     child = _child(at, body.child_id)
     if child is not None:
         kind, withheld = child.kind.value, tuple(child.withheld)
-        start = payloads.SubAgentStart(**_named(child), kind=kind, stage=child.stage, background=child.background, withheld=withheld)
+        start = payloads.SubAgentStart(
+            **_named(child), kind=kind, stage=child.stage, background=child.background, withheld=withheld
+        )
         out.payloads.append(start)
 
 
@@ -128,7 +144,9 @@ def _child_finished(at: ProjectionInput, body: ChildFinished, out: Projection) -
     well = body.status is ChildStatus.COMPLETED
     kind = payloads.SubAgentComplete if well else payloads.SubAgentError
     error = "" if well else body.error or body.status.value
-    out.payloads.append(kind(**_named(child), status=body.status.value, report=body.report, metrics=child.metrics, error=error))
+    out.payloads.append(
+        kind(**_named(child), status=body.status.value, report=body.report, metrics=child.metrics, error=error)
+    )
 
 
 @on(ChildAsked)
@@ -175,7 +193,9 @@ def _rights_narrowed(at: ProjectionInput, body: RightsNarrowed, out: Projection)
     withdrawn = [rule.text for rule in known if rule.id in body.withdrawn]
     details: dict[str, Any] = {
         "denied": [rule.text for rule in body.rules if rule.action is Action.DENY],
-        "asked": list(dict.fromkeys([*(rule.text for rule in body.rules if rule.action is not Action.DENY), *withdrawn])),
+        "asked": list(
+            dict.fromkeys([*(rule.text for rule in body.rules if rule.action is not Action.DENY), *withdrawn])
+        ),
         "folders": list(body.folders),
         "untrusted": list(body.untrusted),
         "stricter": body.mode is not None or body.settings is not None,

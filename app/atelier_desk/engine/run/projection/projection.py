@@ -44,8 +44,8 @@ class RunTotals:
 class Projection:
     """Everything one event changes outside the journal.
 
-    ``payloads``: its stream events; ``workflow``: changed fields of the workflow's row; ``team``: new total of a root run
-    with everything below it; ``pins``: by message id, whether it is pinned.
+    ``payloads``: its stream events; ``workflow``: changed fields of the workflow's row; ``team``: new total of a root
+    run with everything below it; ``pins``: by message id, whether it is pinned.
     """
 
     payloads: list[Payload] = field(default_factory=list)
@@ -78,7 +78,9 @@ projectors: dict[str, Callable[[ProjectionInput, Any, Projection], None]] = {}
 def on(
     kind: type[EventBody],
 ) -> Callable[[Callable[[ProjectionInput, Any, Projection], None]], Callable[[ProjectionInput, Any, Projection], None]]:
-    def register(function: Callable[[ProjectionInput, Any, Projection], None]) -> Callable[[ProjectionInput, Any, Projection], None]:
+    def register(
+        function: Callable[[ProjectionInput, Any, Projection], None],
+    ) -> Callable[[ProjectionInput, Any, Projection], None]:
         projectors[kind.model_fields["type"].default] = function
         return function
 

@@ -29,7 +29,9 @@ def follow(at: ProjectionInput, out: Projection) -> None:
         return
     known = {each.message_id: each for each in before}
     left = {each.message_id for each in at.after.queued}
-    out.messages += [_row(at, each, QUEUED, at.event.stream_from) for each in at.after.queued if known.get(each.message_id) != each]
+    out.messages += [
+        _row(at, each, QUEUED, at.event.stream_from) for each in at.after.queued if known.get(each.message_id) != each
+    ]
     gone = [each for each in before if each.message_id not in left]
     if isinstance(at.event.body, QueueChanged):
         out.deleted_messages += [each.message_id for each in gone]
@@ -58,7 +60,13 @@ def _texts(body: UserMessage) -> tuple[TextFile, ...]:
         return body.files
     source = PurePosixPath(body.invoked.source)
     kind = body.invoked.kind
-    name = f"{source.parent.name}/{source.name}" if kind == "skill" else source.name if kind == "command" else body.invoked.use.name
+    name = (
+        f"{source.parent.name}/{source.name}"
+        if kind == "skill"
+        else source.name
+        if kind == "command"
+        else body.invoked.use.name
+    )
     return (*body.files, TextFile(name=name[-limits.ATTACHED_NAME :], text=body.invoked.text))
 
 
@@ -73,8 +81,14 @@ def append_message(at: ProjectionInput, body: UserMessage, out: Projection) -> N
             strategy=body.strategy.value,
             images=len(body.images) + sum(each.picture for each in body.attachments),
             attachments=(
-                *(payloads.Attachment(media_type=image.media_type, bytes=len(image.data) * 3 // 4) for image in body.images),
-                *(payloads.Attachment(name=file.name, media_type="text/plain", text=file.text) for file in _texts(body)),
+                *(
+                    payloads.Attachment(media_type=image.media_type, bytes=len(image.data) * 3 // 4)
+                    for image in body.images
+                ),
+                *(
+                    payloads.Attachment(name=file.name, media_type="text/plain", text=file.text)
+                    for file in _texts(body)
+                ),
                 *map(_attachment, body.attachments),
             ),
         )

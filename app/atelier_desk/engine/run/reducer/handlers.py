@@ -13,7 +13,9 @@ B = TypeVar("B", bound=EventBody)
 handlers: dict[str, Callable[[RunState, Any, RunEvent], RunState]] = {}
 
 
-def on(kind: type[B]) -> Callable[[Callable[[RunState, B, RunEvent], RunState]], Callable[[RunState, B, RunEvent], RunState]]:
+def on(
+    kind: type[B],
+) -> Callable[[Callable[[RunState, B, RunEvent], RunState]], Callable[[RunState, B, RunEvent], RunState]]:
     def register(function: Callable[[RunState, B, RunEvent], RunState]) -> Callable[[RunState, B, RunEvent], RunState]:
         handlers[kind.model_fields["type"].default] = function
         return function

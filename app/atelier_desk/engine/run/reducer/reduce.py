@@ -76,8 +76,12 @@ HANDED_OVER = ("report", "result")
 """Types of output that a sub-agent passes to its parent; messages and progress are for viewers."""
 
 
-def fold(events: Iterable[RunEvent], history: tuple[ContextEntry, ...] = (), state: RunState | None = None) -> RunState | None:
-    """Fold events onto a state; ``history`` is the conversation of earlier runs and matters only for a run's first event."""
+def fold(
+    events: Iterable[RunEvent], history: tuple[ContextEntry, ...] = (), state: RunState | None = None
+) -> RunState | None:
+    """Fold events onto a state; ``history`` is the conversation of earlier runs and matters only for a run's first
+    event.
+    """
     for event in events:
         state = reduce(state, event, history)
     return state
@@ -109,7 +113,9 @@ def reduce(state: RunState | None, event: RunEvent, history: tuple[ContextEntry,
 
 def _after_a_gap(body: EventBody) -> bool:
     """Whether nobody worked before this event: the run is resumed, or the next process finds it after a kill."""
-    found = (isinstance(body, RunPaused) and body.ended == "killed") or (isinstance(body, ReplyCutOff) and body.reason == "killed")
+    found = (isinstance(body, RunPaused) and body.ended == "killed") or (
+        isinstance(body, ReplyCutOff) and body.reason == "killed"
+    )
     return found or isinstance(body, RunResumed)
 
 
@@ -134,7 +140,9 @@ def _open_status(state: RunState) -> RunStatus:
     waits = {call.waits_for for call in state.calls if call.status == "waiting"}
     if "parent" in waits:
         return RunStatus.AWAITING_PARENT
-    if "children" in waits or (not state.needs_model and not state.open_calls and state.entries and state.working_children):
+    if "children" in waits or (
+        not state.needs_model and not state.open_calls and state.entries and state.working_children
+    ):
         return RunStatus.AWAITING_CHILDREN
     return RunStatus.PROCESSING
 
@@ -230,7 +238,9 @@ def _queued_sent(state: RunState, body: QueuedSent, event: RunEvent) -> RunState
 def _flush_silent(state: RunState, seq: int) -> RunState:
     if not state.silent or state.open_calls:
         return state
-    added = tuple(user_entry(seq, message, f"{state.run_id}:{seq}#{number}") for number, message in enumerate(state.silent, 1))
+    added = tuple(
+        user_entry(seq, message, f"{state.run_id}:{seq}#{number}") for number, message in enumerate(state.silent, 1)
+    )
     read = (name for message in state.silent for name in _outside(message))
     return evolve(state, entries=state.entries + added, silent=(), tainted=taint.merged(state.tainted, read))
 
@@ -303,7 +313,9 @@ def _without_pictures(state: RunState) -> RunState:
 
     def marked(entries: tuple[ContextEntry, ...]) -> tuple[ContextEntry, ...]:
         return tuple(
-            replace(each, refused=(*each.refused, model)) if each.seq in state.left_out and model not in each.refused else each
+            replace(each, refused=(*each.refused, model))
+            if each.seq in state.left_out and model not in each.refused
+            else each
             for each in entries
         )
 
@@ -363,7 +375,9 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
         state = evolve(state, sources=(*state.sources, *pages)[-_SOURCES:])
     state = with_call(evolve(state, entries=(*state.entries, entry), tainted=tainted), replace(call, status="done"))
     if body.status in (CallStatus.OK, CallStatus.ERROR):
-        digest = loop_guard.signature(body.tool, call.intent.arguments if call.intent else call.call.arguments, body.text)
+        digest = loop_guard.signature(
+            body.tool, call.intent.arguments if call.intent else call.call.arguments, body.text
+        )
         state = evolve(state, recent=loop_guard.remember(state.recent, digest))
     if body.end is not None:
         status = RunStatus.COMPLETED if body.end == "completed" else RunStatus.ABANDONED

@@ -16,13 +16,19 @@ def _input_required(state: RunState, body: InputRequired, event: RunEvent) -> Ru
     call = state.call(body.call_id)
     if call is None:
         return state
-    return with_call(state, _waiting(call, CallInput(body.server, body.state, body.round, body.answers, body.keys, note=body.note)))
+    return with_call(
+        state, _waiting(call, CallInput(body.server, body.state, body.round, body.answers, body.keys, note=body.note))
+    )
 
 
 @on(InputSent)
 def _input_sent(state: RunState, body: InputSent, event: RunEvent) -> RunState:
     call = state.call(body.call_id)
-    return with_call(state, replace(call, status="started", started_at=event.time, cut_off=False)) if call is not None else state
+    return (
+        with_call(state, replace(call, status="started", started_at=event.time, cut_off=False))
+        if call is not None
+        else state
+    )
 
 
 @on(SampledForServer)
@@ -41,7 +47,9 @@ def answered(state: RunState, asked: UserQuestion, body: QuestionAnswered) -> Ru
     call, asker = state.call(asked.call_id), asked.spec.asker
     if call is None or call.input is None or asker is None or asker.live or asker.key not in call.input.open:
         return state
-    given = asked.model_copy(update={"status": body.status, "selected_options": body.selected_options, "text_response": body.text_response})
+    given = asked.model_copy(
+        update={"status": body.status, "selected_options": body.selected_options, "text_response": body.text_response}
+    )
     kept = replace(call.input, open=tuple(key for key in call.input.open if key != asker.key))
     if asked.spec.sampling is None:
         kept = replace(kept, answers={**kept.answers, asker.key: given.elicited})

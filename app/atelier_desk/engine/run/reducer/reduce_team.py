@@ -100,13 +100,17 @@ def _approval_decided(state: RunState, body: ApprovalDecided, event: RunEvent) -
         wrapped = {"tool_name": asked.tool, "arguments": body.arguments}
         arguments = body.arguments if asked.tool == changed.name else wrapped
         changed = changed.model_copy(update={"arguments": arguments, "error": None})
-    return with_call(state, replace(call, call=changed, status="planned", allowed=True, edited=body.arguments is not None))
+    return with_call(
+        state, replace(call, call=changed, status="planned", allowed=True, edited=body.arguments is not None)
+    )
 
 
 @on(ApprovalAskedAgain)
 def _approval_asked_again(state: RunState, body: ApprovalAskedAgain, event: RunEvent) -> RunState:
     again = tuple(
-        request.model_copy(update={"round": request.round + 1, "seen_ms": 0}) if request.id == body.approval_id else request
+        request.model_copy(update={"round": request.round + 1, "seen_ms": 0})
+        if request.id == body.approval_id
+        else request
         for request in state.requests
     )
     return evolve(state, requests=again)

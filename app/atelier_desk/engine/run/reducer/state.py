@@ -315,7 +315,9 @@ class RunState:
     @property
     def skills_used(self) -> tuple[SkillUse, ...]:
         """Return the distinct skills whose complete instructions are in the conversation."""
-        return tuple(dict.fromkeys(entry.skill for entry in self.conversation if entry.skill is not None and not entry.cut))
+        return tuple(
+            dict.fromkeys(entry.skill for entry in self.conversation if entry.skill is not None and not entry.cut)
+        )
 
     @property
     def open_calls(self) -> tuple[CallState, ...]:
@@ -390,7 +392,9 @@ def complete(entries: Iterable[ContextEntry]) -> bool:
 
 def without_replaced(entries: Iterable[ContextEntry]) -> tuple[ContextEntry, ...]:
     """Return a conversation as sent: without the entries that summaries replace."""
-    return tuple(replace(entry, replaced=(), order=()) if entry.kind is EntryKind.SUMMARY else entry for entry in entries)
+    return tuple(
+        replace(entry, replaced=(), order=()) if entry.kind is EntryKind.SUMMARY else entry for entry in entries
+    )
 
 
 def user_entry(seq: int, message: UserMessage, origin: str = "") -> ContextEntry:
@@ -398,7 +402,11 @@ def user_entry(seq: int, message: UserMessage, origin: str = "") -> ContextEntry
     text = with_files(message.content, message.files, message.attachments)
     if message.invoked is not None:
         text = f"{text}\n\n{_called(message.invoked)}"
-    pictures = (ImagePart(media_type=each.media_type, sha256=each.sha256, name=each.name) for each in message.attachments if each.picture)
+    pictures = (
+        ImagePart(media_type=each.media_type, sha256=each.sha256, name=each.name)
+        for each in message.attachments
+        if each.picture
+    )
     return ContextEntry(
         seq=seq,
         kind=EntryKind.USER,
@@ -415,7 +423,9 @@ def user_entry(seq: int, message: UserMessage, origin: str = "") -> ContextEntry
 def with_files(content: str, files: tuple[TextFile, ...], attachments: tuple[Attachment, ...] = ()) -> str:
     """Return a message for the model: its text, then each attached file in a frame with its name."""
     texts = [framed("attached_file", file.text, name=file.name) for file in files]
-    return "\n\n".join(part for part in (content, *texts, *(_attached(each) for each in attachments if not each.picture)) if part)
+    return "\n\n".join(
+        part for part in (content, *texts, *(_attached(each) for each in attachments if not each.picture)) if part
+    )
 
 
 def _attached(each: Attachment) -> str:
@@ -424,7 +434,13 @@ def _attached(each: Attachment) -> str:
     if each.cut:
         facts["characters"] = f"1-{len(each.text)} of {each.characters}"
         facts["rest"] = f"{ReadAttachmentTool.name}, offset {len(each.text)}"
-    word = "attached_folder" if each.source == "folder" else "attached_file" if each.source in FILES else f"mentioned_{each.source}"
+    word = (
+        "attached_folder"
+        if each.source == "folder"
+        else "attached_file"
+        if each.source in FILES
+        else f"mentioned_{each.source}"
+    )
     return framed(word, each.text, **facts)
 
 
@@ -439,7 +455,9 @@ def framed(word: str, content: str, **facts: str) -> str:
 
 
 def without_skills(entries: Iterable[ContextEntry], folders: Collection[str]) -> tuple[ContextEntry, ...]:
-    """Return entries with the instructions of skills in these folders replaced by a note, including in summarised entries."""
+    """Return entries with the instructions of skills in these folders replaced by a note, including in summarised
+    entries.
+    """
     return tuple(_without_skill(entry, folders) for entry in entries)
 
 
@@ -448,7 +466,10 @@ def _without_skill(entry: ContextEntry, folders: Collection[str]) -> ContextEntr
         return replace(entry, replaced=without_skills(entry.replaced, folders))
     if entry.skill is None or entry.skill.folder not in folders:
         return entry
-    gone = f"The instructions of the skill {entry.skill.name} were taken out: it may not be used here any more. Do not follow them."
+    gone = (
+        f"The instructions of the skill {entry.skill.name} were taken out: it may not be used here any more. Do not "
+        f"follow them."
+    )
     if entry.kind is EntryKind.RESULT:
         text = json.dumps({"success": False, "error": gone}, ensure_ascii=False)
         return replace(entry, text=text, full="", cut=False, cut_by="", skill=None)
@@ -457,7 +478,9 @@ def _without_skill(entry: ContextEntry, folders: Collection[str]) -> ContextEntr
 
 
 def used_folders(entries: Iterable[ContextEntry], messages: Iterable[UserMessage] = ()) -> tuple[str, ...]:
-    """Return the distinct folders of skills whose instructions are in the entries, in summarised ones, or in the messages."""
+    """Return the distinct folders of skills whose instructions are in the entries, in summarised ones, or in the
+    messages.
+    """
     found = [each.invoked.use.folder for each in messages if each.invoked is not None]
     for entry in entries:
         found += [entry.skill.folder] if entry.skill is not None else used_folders(entry.replaced)

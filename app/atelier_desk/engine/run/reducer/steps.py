@@ -177,7 +177,10 @@ def _with_input(state: RunState, call: CallState) -> Step:
     assert given is not None
     if given.refused:
         others = (each for each in state.questions if each.call_id == call.call.id)
-        closed = (QuestionAnswered(question_id=each.id, call_id=each.call_id, status=QuestionStatus.SKIPPED) for each in others)
+        closed = (
+            QuestionAnswered(question_id=each.id, call_id=each.call_id, status=QuestionStatus.SKIPPED)
+            for each in others
+        )
         why = ToolResult.failure(NO_SAMPLING.format(server=given.server), "declined")
         return Append((*closed, call_finished(call.call.id, call.intent.tool if call.intent else call.call.name, why)))
     if given.samplings:
@@ -209,7 +212,9 @@ def _finish(state: RunState, ending: Ending) -> Append | Finish:
         return Finish(replace(ending, result=answers.bare(answer)))
     # What a filter blocked once it blocks again.
     if not state.form_asked and state.finish is not FinishReason.CONTENT_FILTER:
-        return Append((Injected(reason=FIX_ANSWER, content=prompt.fix_answer(problem, cut=state.finish is FinishReason.LENGTH)),))
+        return Append(
+            (Injected(reason=FIX_ANSWER, content=prompt.fix_answer(problem, cut=state.finish is FinishReason.LENGTH)),)
+        )
     return Finish(replace(ending, result=_reported(state, answer, problem), misfit=problem))
 
 
@@ -228,7 +233,9 @@ def _children_step(state: RunState) -> Step | None:
         ready = team.startable(state)
         if ready:
             return StartChildren(tuple(child.id for child in ready))
-    done = next((c for c in state.calls if c.status == "waiting" and c.waits_for == "children" and team.settled(state, c)), None)
+    done = next(
+        (c for c in state.calls if c.status == "waiting" and c.waits_for == "children" and team.settled(state, c)), None
+    )
     if done is None:
         return None
     intent = done.intent
@@ -238,7 +245,9 @@ def _children_step(state: RunState) -> Step | None:
     result = capped(noting_edits(result, arguments) if done.edited else result, REST_HINT)
     sources = {each.url: each for child in children for each in child.sources}
     tool = intent.tool if intent else done.call.name
-    return Append((call_finished(done.call.id, tool, result, parts=tuple(sources.values()), duration_ms=wall_ms(children)),))
+    return Append(
+        (call_finished(done.call.id, tool, result, parts=tuple(sources.values()), duration_ms=wall_ms(children)),)
+    )
 
 
 def _waiting(state: RunState) -> Wait | None:
@@ -265,7 +274,9 @@ def _gate(state: RunState, step: CallModel | SampleForServer | BeginCalls) -> St
         reached = budget.before_calls(state.agent, state.raised_limits, state.spent)
     if reached is None:
         return step
-    return Append((LimitReached(limit=reached.limit, value=reached.value, cap=reached.cap), RunPaused(reason=PauseReason.LIMIT)))
+    return Append(
+        (LimitReached(limit=reached.limit, value=reached.value, cap=reached.cap), RunPaused(reason=PauseReason.LIMIT))
+    )
 
 
 def _loop_step(state: RunState) -> Append | None:
@@ -280,7 +291,8 @@ def _loop_step(state: RunState) -> Append | None:
     if verdict.action == "pause":
         return Append((detected, RunPaused(reason=PauseReason.LOOP)))
     warning = (
-        f"You have called {tool} {verdict.count} times with the same arguments and got the same result. Calling it again will not change "
+        f"You have called {tool} {verdict.count} times with the same arguments and got the same result. Calling it "
+        f"again will not change "
         "anything. Try something else, or answer with what you have."
     )
     return Append((detected, Injected(reason="loop_warning", content=warning)))
@@ -288,7 +300,10 @@ def _loop_step(state: RunState) -> Append | None:
 
 def _are_you_done(names: list[str]) -> str:
     listed = "; ".join(names[:10])
-    return f"These tasks of yours are still open: {listed}. Are you done? If so, close or delete them and give your final reply."
+    return (
+        f"These tasks of yours are still open: {listed}. Are you done? If so, close or delete them and give your "
+        f"final reply."
+    )
 
 
 def _last_reply(state: RunState) -> str:

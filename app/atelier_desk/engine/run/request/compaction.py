@@ -30,12 +30,16 @@ def compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunSt
     dropped = frozenset(body.dropped)
     origin = f"{event.run_id}:{event.seq}"
     if body.method in ("cut_results", "cut_message"):
-        kept, hint = (CUT_TO, "; call the tool again to read them ") if body.method == "cut_results" else (body.kept, "")
+        kept, hint = (
+            (CUT_TO, "; call the tool again to read them ") if body.method == "cut_results" else (body.kept, "")
+        )
 
         def cut(entry: ContextEntry) -> ContextEntry:
             if entry.seq not in dropped:
                 return entry
-            return replace(entry, text=shortened(entry.text, kept, hint), cut=True, full=entry.full or entry.text, cut_by=origin)
+            return replace(
+                entry, text=shortened(entry.text, kept, hint), cut=True, full=entry.full or entry.text, cut_by=origin
+            )
 
         return _mapped(state, cut)
     gone = tuple(entry for entry in state.conversation if entry.seq in dropped)
@@ -76,7 +80,10 @@ def undone(state: RunState, origin: str) -> RunState:
     place = {name: index for index, name in enumerate(summary.order)}
     rest = [entry for entry in state.conversation if entry is not summary]
     older = [entry for entry in (*summary.replaced, *rest) if entry.origin in place]
-    everything = [*sorted(older, key=lambda entry: place[entry.origin]), *(entry for entry in rest if entry.origin not in place)]
+    everything = [
+        *sorted(older, key=lambda entry: place[entry.origin]),
+        *(entry for entry in rest if entry.origin not in place),
+    ]
     new = [entry for entry in everything if entry.origin.startswith(own) and entry.kind is not EntryKind.SUMMARY]
     before = [entry for entry in everything if entry not in new]
     return evolve(state, history=renumbered(before), entries=tuple(new))
@@ -91,4 +98,6 @@ def _restore_full(entry: ContextEntry) -> ContextEntry:
 
 
 def _mapped(state: RunState, change: Callable[[ContextEntry], ContextEntry]) -> RunState:
-    return evolve(state, history=tuple(change(e) for e in state.history), entries=tuple(change(e) for e in state.entries))
+    return evolve(
+        state, history=tuple(change(e) for e in state.history), entries=tuple(change(e) for e in state.entries)
+    )

@@ -66,7 +66,9 @@ Plan = ReadyRequest | CutResults | Summarise | Shorten
 
 def entry_tokens(entry: ContextEntry, factor: float) -> float:
     """Return the estimated tokens of one entry, including calls, images and data sent back to the server."""
-    return message_tokens(entry.text, entry.calls, entry.provider_data) * factor + IMAGE_TOKENS * len(entry.shown_images)
+    return message_tokens(entry.text, entry.calls, entry.provider_data) * factor + IMAGE_TOKENS * len(
+        entry.shown_images
+    )
 
 
 def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int, int]]:
@@ -78,7 +80,9 @@ def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int
     for before, after in zip(state.conversation, sendable(state), strict=True):
         whole = sum(data.size for data in attached(before.provider_data, before.calls))
         calls = after.calls if dialect is ToolDialect.NATIVE else ()
-        sent = sum(data.size for data in attached(after.provider_data, calls)) if dialect is not ToolDialect.GUIDED else 0
+        sent = (
+            sum(data.size for data in attached(after.provider_data, calls)) if dialect is not ToolDialect.GUIDED else 0
+        )
         if whole:
             sizes[before.origin] = (sent, whole - sent)
     return sizes
@@ -100,11 +104,17 @@ def sendable(state: RunState, *, sees: bool = True, blind: bool = False) -> tupl
         if each.kind is EntryKind.RESULT and each.images and not sees:
             return replace(each, images=())
         if each.images and (each.seq in state.left_out or model_key(agent) in each.refused):
-            word = f"[Pictures belong here ({_names(each)}), but your server did not accept them. Say so where it matters.]"
+            word = (
+                f"[Pictures belong here ({_names(each)}), but your server did not accept them. Say so where it "
+                f"matters.]"
+            )
             return replace(each, images=(), text=f"{each.text}\n\n{word}".strip())
         if each.kind is EntryKind.USER and each.images and blind:
             names = _names(each)
-            word = f"[Pictures were attached here ({names}), but you are a model that cannot see pictures. Say so where it matters.]"
+            word = (
+                f"[Pictures were attached here ({names}), but you are a model that cannot see pictures. Say so where "
+                f"it matters.]"
+            )
             return replace(each, images=(), text=f"{each.text}\n\n{word}".strip())
         if all(own(data) for data in attached(each.provider_data, each.calls)):
             return each
@@ -162,7 +172,8 @@ def plan(
     if room < max(64, window * 0.05):
         raise ContextOverflowError(
             N_(
-                "The agent's instructions and tools need about {used} tokens, which leaves no room in the model's window of {window}. "
+                "The agent's instructions and tools need about {used} tokens, which leaves no room in the model's "
+                "window of {window}. "
                 "Shorten the instructions, enable fewer tools, or choose a model with a larger window."
             ),
             used=int(fixed),
@@ -189,7 +200,9 @@ def _cuttable(found: list[tuple[ContextEntry, ...]]) -> tuple[int, ...]:
     return tuple(entry.seq for entry in results if entry.images or len(shortened(entry.text)) < len(entry.text))
 
 
-def _old_enough(found: list[tuple[ContextEntry, ...]], sizes: dict[int, float], target: float) -> tuple[ContextEntry, ...]:
+def _old_enough(
+    found: list[tuple[ContextEntry, ...]], sizes: dict[int, float], target: float
+) -> tuple[ContextEntry, ...]:
     """Return the oldest groups to remove so that the rest fits ``target``; the newest group always stays."""
     kept = 0.0
     keep_from = len(found) - 1
@@ -212,7 +225,10 @@ def _shorten(entries: tuple[ContextEntry, ...], over: float, factor: float, toke
     longest = max(others or free, key=lambda entry: len(entry.text), default=entries[-1])
     if longest.pinned:
         raise ContextOverflowError(
-            N_("The pinned messages alone do not fit into the model's window of {window} tokens. Unpin some, or choose a larger model."),
+            N_(
+                "The pinned messages alone do not fit into the model's window of {window} tokens. Unpin some, or "
+                "choose a larger model."
+            ),
             window=window,
         )
     size = len(longest.text.encode("utf-8", errors="replace"))
@@ -222,13 +238,18 @@ def _shorten(entries: tuple[ContextEntry, ...], over: float, factor: float, toke
     if len(shortened(longest.text, kept, "")) >= len(longest.text):
         # Only calls, images or many short texts are left: nothing can be shortened, and retrying would loop.
         raise ContextOverflowError(
-            N_("The workflow's newest messages do not fit into the model's window of {window} tokens. Choose a larger model."),
+            N_(
+                "The workflow's newest messages do not fit into the model's window of {window} tokens. Choose a "
+                "larger model."
+            ),
             window=window,
         )
     return Shorten(longest.seq, kept, tokens)
 
 
-def _request(state: RunState, entries: tuple[ContextEntry, ...], system: str, tools: tuple[ToolSpec, ...], window: int) -> ChatRequest:
+def _request(
+    state: RunState, entries: tuple[ContextEntry, ...], system: str, tools: tuple[ToolSpec, ...], window: int
+) -> ChatRequest:
     return ChatRequest(
         model=state.agent.model,
         messages=(ChatMessage(role=Role.SYSTEM, content=system), *messages(entries)),
@@ -265,7 +286,9 @@ def sources(entries: tuple[ContextEntry, ...]) -> list[tuple[ChatMessage, Contex
     def close() -> None:
         for call_id, name in open_calls.items():
             text = '{"success": false, "error": "This call was cut off; its effect is unknown."}'
-            out.append((ChatMessage(role=Role.TOOL, content=text, tool_call_id=call_id, name=name, success=False), None))
+            out.append(
+                (ChatMessage(role=Role.TOOL, content=text, tool_call_id=call_id, name=name, success=False), None)
+            )
         open_calls.clear()
 
     for entry in entries:

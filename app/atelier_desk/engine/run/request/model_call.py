@@ -151,7 +151,9 @@ class ModelCall:
         if not self._begun or self._partial_saved or self._handle.current.message_id == self.message_id:
             return []
         usage = self._used()
-        cut = ReplyCutOff(message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason, usage=usage)
+        cut = ReplyCutOff(
+            message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason, usage=usage
+        )
         return [cut]
 
     def _used(self) -> Usage:
@@ -187,7 +189,14 @@ class ModelCall:
             window = min(opened.window, state.window or opened.window)
             factor = self._env.calibrations[state.agent.model].factor
             step = context.plan(
-                state, system=system, tools=tools, window=window, factor=factor, tool_tokens=tool_tokens, sees=self._sees, blind=self._blind
+                state,
+                system=system,
+                tools=tools,
+                window=window,
+                factor=factor,
+                tool_tokens=tool_tokens,
+                sees=self._sees,
+                blind=self._blind,
             )
             if isinstance(step, context.ReadyRequest):
                 self._based_on = state.last_seq
@@ -197,7 +206,9 @@ class ModelCall:
                     self._handle, ContextCompacted(method="cut_results", dropped=step.seqs, tokens_before=step.tokens)
                 )
             elif isinstance(step, context.Shorten):
-                shorter = ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.unshortened, tokens_before=step.tokens)
+                shorter = ContextCompacted(
+                    method="cut_message", dropped=(step.seq,), kept=step.unshortened, tokens_before=step.tokens
+                )
                 await self._env.journal.append(self._handle, shorter)
             else:
                 await self._summarise(opened, step, window, factor)
@@ -209,14 +220,20 @@ class ModelCall:
         """
         await self._env.month.prepare()
         self._env.month.release(self._handle.run_id)
-        room = self._room(opened, ready.tokens, ready.request.max_tokens, within_run=not self._handle.current.final_only)
+        room = self._room(
+            opened, ready.tokens, ready.request.max_tokens, within_run=not self._handle.current.final_only
+        )
         if isinstance(room, budget.ReachedLimit):
             stopped: list[EventBody] = [LimitReached(**asdict(room)), RunPaused(reason=PauseReason.LIMIT)]
-            await self._env.journal.append_if(self._handle, lambda now: None if now.status.final or now.pause is not None else stopped)
+            await self._env.journal.append_if(
+                self._handle, lambda now: None if now.status.final or now.pause is not None else stopped
+            )
             return None
         return replace(ready, request=ready.request.model_copy(update={"max_tokens": room}))
 
-    def _room(self, opened: OpenModel, prompt_tokens: int, reply_tokens: int, *, within_run: bool = True) -> int | budget.ReachedLimit:
+    def _room(
+        self, opened: OpenModel, prompt_tokens: int, reply_tokens: int, *, within_run: bool = True
+    ) -> int | budget.ReachedLimit:
         return self._env.month.reserve(
             self._handle.current,
             prompt_tokens=prompt_tokens,
@@ -300,7 +317,9 @@ class ModelCall:
             async for delta in deltas:
                 self._begun = self._begun or not isinstance(delta, RetryDelta)
                 if length.over(delta):
-                    log.warning("the server writes beyond the %s tokens of a reply: the stream is closed", request.max_tokens)
+                    log.warning(
+                        "the server writes beyond the %s tokens of a reply: the stream is closed", request.max_tokens
+                    )
                     return self._stopped(FinishReason.LENGTH)
                 if isinstance(delta, TextDelta):
                     if not self.content and self.reasoning:
@@ -395,19 +414,29 @@ class ModelCall:
         return {call.id for entry in self._handle.current.entries for call in entry.calls}
 
     def _tools_unread(self, opened: OpenModel, ready: context.ReadyRequest, reply: ChatReply) -> bool:
-        """Whether the reply shows that a model of which nothing was known cannot be given tools in its server's own form."""
+        """Whether the reply shows that a model of which nothing was known cannot be given tools in its server's own
+        form.
+        """
         state, tools = self._handle.current, ready.request.tools
-        tried = self._native_tools and opened.info.supports_tools is None and state.agent.tool_dialect is ToolDialect.AUTO
+        tried = (
+            self._native_tools and opened.info.supports_tools is None and state.agent.tool_dialect is ToolDialect.AUTO
+        )
         if not tried or reply.tool_calls or state.tools_refused:
             return False
         if written_as_text(reply.content, (tool.name for tool in tools)):
             return True
         usage = reply.usage
         estimated = ready.tokens / self._env.calibrations[state.agent.model].factor
-        return usage is not None and not usage.estimated and ignores_tools(usage.tokens_input, estimated, tools_tokens(tools))
+        return (
+            usage is not None
+            and not usage.estimated
+            and ignores_tools(usage.tokens_input, estimated, tools_tokens(tools))
+        )
 
     async def _without_native_tools(self, opened: OpenModel, ready: context.ReadyRequest, reply: ChatReply) -> None:
-        """Ask again in the dialect that needs no definitions, now and in later runs. The reply is kept as cut off: it was paid for."""
+        """Ask again in the dialect that needs no definitions, now and in later runs. The reply is kept as cut off: it
+        was paid for.
+        """
         usage = priced(counted(reply, tokens_input=ready.tokens, most_output=ready.request.max_tokens), opened.info)
         cut = [each.model_copy(update={"usage": usage}) for each in self.cut_off("error")]
         said = _("the model was not given its tools by the server")
@@ -450,7 +479,9 @@ class ModelCall:
         if not self._begun and unexplained(error) and await self._left_out(error):
             return
         attempt = state.retries + 2
-        delay = retry.run_delay(error, attempt, child=state.parent_run_id is not None, begun=self._begun, rng=random.random)
+        delay = retry.run_delay(
+            error, attempt, child=state.parent_run_id is not None, begun=self._begun, rng=random.random
+        )
         if delay is not None:
             # Repeating is safe: nothing of the partial reply was acted upon, and tool results are in the journal.
             retried = ModelRetried(attempt=attempt, delay_s=delay, reason=message, again=True)

@@ -20,7 +20,9 @@ from atelier_desk.support.threads import in_tool_thread
 log = logging.getLogger(__name__)
 
 
-async def with_pictures(request: ChatRequest, artefacts: Artefacts, workflow_id: str, limits: PictureLimits) -> ChatRequest:
+async def with_pictures(
+    request: ChatRequest, artefacts: Artefacts, workflow_id: str, limits: PictureLimits
+) -> ChatRequest:
     """Return the request with its images' bytes, scaled and converted for the server.
 
     Missing, damaged or surplus images are replaced by a note: the turn continues.
@@ -55,12 +57,15 @@ async def fitted(image: ImagePart, limits: PictureLimits, *, kept: bool = False)
     return image.model_copy(update={"media_type": ready.media_type, "data": base64.b64encode(ready.data).decode()})
 
 
-async def _filled(message: ChatMessage, artefacts: Artefacts, workflow_id: str, limits: PictureLimits, room: int) -> ChatMessage:
+async def _filled(
+    message: ChatMessage, artefacts: Artefacts, workflow_id: str, limits: PictureLimits, room: int
+) -> ChatMessage:
     images: list[ImagePart] = []
     content = message.content
     over = max(0, len(message.images) - room)
     if over:
-        content = f"{content}\n\n[Pictures belong here and were not sent ({over}): your server takes {limits.most} in one request.]".strip()
+        note = f"[Pictures belong here and were not sent ({over}): your server takes {limits.most} in one request.]"
+        content = f"{content}\n\n{note}".strip()
     for image in message.images[over:]:
         try:
             kept = not image.data
@@ -71,5 +76,7 @@ async def _filled(message: ChatMessage, artefacts: Artefacts, workflow_id: str, 
             images.append(await fitted(image, limits, kept=kept))
         except (StorageError, UnusablePicture) as error:
             log.warning("a picture cannot be sent: %s", error.code)
-            content = f"{content}\n\n[The picture {image.name!r} was attached here; its file is missing or damaged.]".strip()
+            content = (
+                f"{content}\n\n[The picture {image.name!r} was attached here; its file is missing or damaged.]".strip()
+            )
     return message.model_copy(update={"images": tuple(images), "content": content})

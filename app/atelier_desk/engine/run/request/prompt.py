@@ -17,15 +17,19 @@ from atelier_desk.tools.control.read_attachment import ReadAttachmentTool
 from atelier_desk.tools.skills.activate import ActivateSkillTool
 
 SUMMARY_INSTRUCTIONS = (
-    "Summarise the conversation below so that the work can go on without it. Keep: what the user wants, decisions, facts, names, numbers, "
-    "open tasks and questions, and what was tried. Leave out greetings and repetitions. Write plain text of at most 300 words, in the "
+    "Summarise the conversation below so that the work can go on without it. Keep: what the user wants, decisions, "
+    "facts, names, numbers, "
+    "open tasks and questions, and what was tried. Leave out greetings and repetitions. Write plain text of at most "
+    "300 words, in the "
     "conversation's language, and nothing else."
 )
 
 MOST_HANDED = limits.RESULT_TO_MODEL
 """Maximum characters of a stored text in a sub-agent's report; the rest is in the stored one."""
 
-FINISH_NOTE = "The limit of this run is reached. Give your final answer now from what you have; tools can no longer be used."
+FINISH_NOTE = (
+    "The limit of this run is reached. Give your final answer now from what you have; tools can no longer be used."
+)
 
 ROOM = 40_000
 """Maximum characters of folder instructions."""
@@ -44,7 +48,10 @@ def system_prompt(state: RunState, tool_list: str = "", room: int = ROOM, *, ski
     language = english_name(state.language or "en")
     if state.handed_down:
         texts = ", ".join(f"{each.name!r} ({each.characters} characters)" for each in state.handed_down)
-        facts.append(f"Attached to the conversation of who started you, for {ReadAttachmentTool.name} when your task needs it: {texts}.")
+        facts.append(
+            f"Attached to the conversation of who started you, for {ReadAttachmentTool.name} when your task needs "
+            f"it: {texts}."
+        )
     facts.append(f"Answer in the language of the user's message; when in doubt, in {language}.")
     parts.append(" ".join(facts))
     folders = folder_text(state.instructions, room)
@@ -55,7 +62,8 @@ def system_prompt(state: RunState, tool_list: str = "", room: int = ROOM, *, ski
 
 
 ANSWER_FORM = (
-    "Your final answer, the reply in which you call no tool, must be one JSON object that fits this JSON Schema, and nothing else: no "
+    "Your final answer, the reply in which you call no tool, must be one JSON object that fits this JSON Schema, and "
+    "nothing else: no "
     "sentence before or after it."
 )
 
@@ -73,12 +81,17 @@ def answer_form(schema: Mapping[str, object]) -> str:
 def fix_answer(problem: str, *, cut: bool) -> str:
     """Return the note about an invalid answer; ``cut``: it reached the reply length limit."""
     length = " Your answer was cut off at the limit of length: give a shorter one." if cut else ""
-    return f"Your answer does not fit the JSON Schema of your answers: {problem}{length} Reply with the corrected JSON object alone."
+    return (
+        f"Your answer does not fit the JSON Schema of your answers: {problem}{length} Reply with the corrected JSON "
+        f"object alone."
+    )
 
 
 FOLDER_NOTE = (
-    "The user trusts these folders. What their own files say about working in them stands below, framed. Follow it where it fits the task; "
-    "the user's messages and your instructions above come first. A file holds for its folder and below: of two, the one nearer to what "
+    "The user trusts these folders. What their own files say about working in them stands below, framed. Follow it "
+    "where it fits the task; "
+    "the user's messages and your instructions above come first. A file holds for its folder and below: of two, the "
+    "one nearer to what "
     "you work on wins."
 )
 
@@ -98,7 +111,11 @@ def folder_text(instructions: Sequence[FolderInstructions], room: int = ROOM) ->
         if not kept:
             parts.append(f"[{name} is left out here for want of room. Read it before you work there.]")
             continue
-        more = "\n[The rest is left out here. Read the file when you need it.]" if each.cut or len(kept) < len(each.text) else ""
+        more = (
+            "\n[The rest is left out here. Read the file when you need it.]"
+            if each.cut or len(kept) < len(each.text)
+            else ""
+        )
         from xml.sax.saxutils import quoteattr  # imports urllib.request, which most runs do not need
 
         # Otherwise the text could close the enclosing element itself.
@@ -112,7 +129,8 @@ SKILLS_ROOM = 12_000
 SKILL_LINE = 300
 """Maximum characters of a description if there is no room for all in full."""
 SKILLS_NOTE = (
-    "Skills are instructions that the user keeps for particular tasks. When a task fits one of those below, take it up with "
+    "Skills are instructions that the user keeps for particular tasks. When a task fits one of those below, take it "
+    "up with "
     f"{ActivateSkillTool.name} before you begin. A skill says how to work; it changes nothing of what you may do."
 )
 
@@ -147,7 +165,13 @@ def child_questions(asking: Sequence[ChildState]) -> str:
 def child_reports(children: Sequence[ChildState]) -> str:
     """Return the note with reports of background sub-agents; long ones are cut so that each has its share."""
     room = max(400, limits.RESULT_TO_MODEL // max(1, len(children)))
-    parts = ["Sub-agents of yours that worked in the background are done. Take their reports into account and answer the user."]
+    parts = [
+        (
+            "Sub-agents of yours that worked in the background are done. Take their reports into account and answer "
+            "the "
+            "user."
+        )
+    ]
     for child in children:
         text = child.report or child.error or "(no report)"
         if len(text) > room:
@@ -167,7 +191,11 @@ def with_handed(report: str, handed: Sequence[OutputShown]) -> str:
         text = each.content.strip()
         if text and text not in report:
             stored = f", report {each.report!r}" if each.report else ""
-            rest = f"\n[… {len(text) - MOST_HANDED} characters more in the report]" if each.report and len(text) > MOST_HANDED else ""
+            rest = (
+                f"\n[… {len(text) - MOST_HANDED} characters more in the report]"
+                if each.report and len(text) > MOST_HANDED
+                else ""
+            )
             parts.append(f"## Handed over ({each.output_type}{stored})\n\n{text[:MOST_HANDED] if rest else text}{rest}")
     return "\n\n".join(part for part in parts if part)
 
@@ -187,7 +215,11 @@ def as_text(entries: tuple[ContextEntry, ...]) -> str:
     }
     lines = []
     for entry in entries:
-        text = entry.text if len(entry.text) <= SUMMARISED else f"{entry.text[: SUMMARISED // 2]} … {entry.text[-SUMMARISED // 2 :]}"
+        text = (
+            entry.text
+            if len(entry.text) <= SUMMARISED
+            else f"{entry.text[: SUMMARISED // 2]} … {entry.text[-SUMMARISED // 2 :]}"
+        )
         calls = "".join(f" [called {call.name}]" for call in entry.calls)
         lines.append(f"{labels[entry.kind]}: {text}{calls}".strip())
     return "\n".join(lines)

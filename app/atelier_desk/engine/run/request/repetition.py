@@ -48,7 +48,9 @@ class Loop:
                 if new == before:
                     at, self._run = at + same, self._run + same
                 else:
-                    at += next(index for index, (one, other) in enumerate(zip(new, before, strict=True), 1) if one != other)
+                    at += next(
+                        index for index, (one, other) in enumerate(zip(new, before, strict=True), 1) if one != other
+                    )
                     self._find_repeat(at)
             if self._period and self._missing <= 0:
                 return True

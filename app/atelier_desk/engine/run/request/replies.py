@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from atelier_desk.domain.model_messages import ChatDelta, ChatReply, FinishReason, ReasoningDelta, TextDelta, ToolCallDelta, Usage
+from atelier_desk.domain.model_messages import (
+    ChatDelta,
+    ChatReply,
+    FinishReason,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, estimate
 
 MANY_TIMES = 20

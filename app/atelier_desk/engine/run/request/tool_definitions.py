@@ -20,7 +20,9 @@ from atelier_desk.tools.skills import activate
 from atelier_desk.tools.skills.activate import ActivateSkillTool
 
 
-def offered_tools(tools: Toolset, state: RunState, *, guided: bool = False, search: Search | None = None) -> tuple[ToolSpec, ...]:
+def offered_tools(
+    tools: Toolset, state: RunState, *, guided: bool = False, search: Search | None = None
+) -> tuple[ToolSpec, ...]:
     """Return the definitions sent to the model in this agent's ``tool_mode``.
 
     A ``guided`` one, too small to call tools itself, gets only those of its own tools. ``search``: how tools are

@@ -83,13 +83,16 @@ def not_found(tools: Toolset, state: RunState, name: str) -> ToolResult | None:
     if search is None or name in search.found or name not in searched_names(tools.registry, tools.usable, search.scope):
         return None
     return ToolResult.failure(
-        f"{name} is not loaded. Call {NAME} with query {name!r}, or with words of what you need: what it finds can be called from your "
+        f"{name} is not loaded. Call {NAME} with query {name!r}, or with words of what you need: what it finds can "
+        f"be called from your "
         "next reply on.",
         "not_loaded",
     )
 
 
-def _scope(registry: ToolRegistry, before: SearchScope | None, usable: Sequence[str], window: int, mode: ToolMode) -> SearchScope | None:
+def _scope(
+    registry: ToolRegistry, before: SearchScope | None, usable: Sequence[str], window: int, mode: ToolMode
+) -> SearchScope | None:
     """Return the narrowest scope, at least ``before``, for which the listed tools fit."""
     scope = before
     if scope is None and _tokens(registry, server_tools(registry, usable), mode) > SHARE * window:
@@ -113,7 +116,9 @@ def _found(state: RunState) -> tuple[str, ...]:
     done = {entry.call_id for entry in state.entries if entry.kind is EntryKind.RESULT and entry.success}
     calls = [call for entry in state.history for call in entry.calls]
     calls += [call for entry in state.entries for call in entry.calls if call.id in done]
-    earlier = (str(call.arguments.get("tool_name") or "") if call.name == InvokeTool.name else call.name for call in calls)
+    earlier = (
+        str(call.arguments.get("tool_name") or "") if call.name == InvokeTool.name else call.name for call in calls
+    )
     kept = state.tool_state.get(NAME, {})
     newest = sorted(kept, key=lambda name: kept[name])
     return (*(name for name in dict.fromkeys(earlier) if name and name not in kept), *newest)

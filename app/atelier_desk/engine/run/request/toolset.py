@@ -21,8 +21,16 @@ def toolset(registry: ToolRegistry, state: RunState) -> Toolset:
     found = registry.configured(agent.tools, agent.sections, servers=agent.mcp_servers, workspace=workspace)
     names = [name for name in found if name != ActivateSkillTool.name]
     if not workspace and any(each.folder for each in state.skills_used):
-        names += [name for name in registry.configured(agent.tools, agent.sections) if name not in names and _reads_files(registry, name)]
-    if any(each.by_model for each in state.skills) and registry.has(ActivateSkillTool.name) and agent.provider != DIRECT_CALL:
+        names += [
+            name
+            for name in registry.configured(agent.tools, agent.sections)
+            if name not in names and _reads_files(registry, name)
+        ]
+    if (
+        any(each.by_model for each in state.skills)
+        and registry.has(ActivateSkillTool.name)
+        and agent.provider != DIRECT_CALL
+    ):
         names.append(ActivateSkillTool.name)
     return Toolset.of(registry, names, mode=agent.tool_mode, depth=state.depth, max_depth=state.max_depth)
 

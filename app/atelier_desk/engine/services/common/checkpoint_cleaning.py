@@ -71,7 +71,9 @@ class CheckpointCleaning:
             )
         )
         if done.given_up:
-            log.info("%d changes of files can no longer be undone: they are older or larger than what is kept", done.given_up)
+            log.info(
+                "%d changes of files can no longer be undone: they are older or larger than what is kept", done.given_up
+            )
         if not stop():
             await self._survey(known, missed, tell=bool(done.given_up))
         return done

@@ -35,7 +35,10 @@ def text(value: str, what: str, most: int) -> str:
         raise UsageError(N_("{field} must not be blank."), field=what)
     if len(stripped) > most:
         raise LimitError(
-            N_("{field} is {length} characters long; at most {most} are allowed."), field=what, length=len(stripped), most=most
+            N_("{field} is {length} characters long; at most {most} are allowed."),
+            field=what,
+            length=len(stripped),
+            most=most,
         )
     return stripped
 
@@ -93,7 +96,9 @@ def build(model: type[M], what: str, /, **fields: object) -> M:
     try:
         return model(**fields)
     except ValidationError as error:
-        raise UsageError(N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=Problems(error)) from None
+        raise UsageError(
+            N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=Problems(error)
+        ) from None
 
 
 def changed(value: M, what: str, /, **fields: object) -> M:
@@ -123,7 +128,10 @@ def importable(source: str | bytes, what: str, most: int = limits.IMPORT_FILE) -
     size = len(source.encode("utf-8", "surrogatepass")) if isinstance(source, str) else len(source)
     if size > most:
         raise LimitError(
-            N_("{what} is {size} MB; at most {most} MB can be imported."), what=what, size=round(size / 1048576, 1), most=most // 1048576
+            N_("{what} is {size} MB; at most {most} MB can be imported."),
+            what=what,
+            size=round(size / 1048576, 1),
+            most=most // 1048576,
         )
 
 
@@ -133,4 +141,6 @@ def parse_json(model: type[M], source: str | bytes, what: str, most: int = limit
     try:
         return model.model_validate_json(source)
     except ValidationError as error:
-        raise UsageError(N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=Problems(error)) from None
+        raise UsageError(
+            N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=Problems(error)
+        ) from None

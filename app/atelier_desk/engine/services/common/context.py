@@ -96,7 +96,9 @@ class McpAccess(Protocol):
     @property
     def content(self) -> McpContent: ...
 
-    async def save(self, config: McpServer, secrets: Mapping[str, str] | None = None, *, new: bool = False) -> McpStatus: ...
+    async def save(
+        self, config: McpServer, secrets: Mapping[str, str] | None = None, *, new: bool = False
+    ) -> McpStatus: ...
 
 
 class RuleAccess(Protocol):

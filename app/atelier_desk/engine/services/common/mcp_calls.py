@@ -62,7 +62,9 @@ async def call(
     from atelier_desk.mcp.elicitation import UnsupportedRequest
 
     name, given = connection.server.name, context.given
-    refused = given is not None and any(answer.get("action") in ("decline", "cancel") for answer in given.answers.values())
+    refused = given is not None and any(
+        answer.get("action") in ("decline", "cancel") for answer in given.answers.values()
+    )
     if refused and not await connection.modern():
         # It refuses the call until its page was opened, and would refuse it again.
         message = N_("The MCP server {server} needs a page opened first, and you did not want that.")
@@ -75,7 +77,9 @@ async def call(
     if isinstance(result, InputRequiredResult):
         try:
             with spoken(context.language):
-                answers, questions, note = await connection.answers.sorted(result.input_requests or {}, serving.request_handler)
+                answers, questions, note = await connection.answers.sorted(
+                    result.input_requests or {}, serving.request_handler
+                )
         except UnsupportedRequest as error:
             message = N_("The MCP server {server} asks for something that cannot be answered: {detail}")
             raise McpError(message, code="asks", server=name, detail=str(error)) from None

@@ -60,7 +60,12 @@ class McpContent:
         connection = await self._connection(entry.config)
         text, data, kind = results.contents(await connection.request(lambda client: client.read_resource(uri)))
         if not text and not data:
-            raise McpError(N_("The MCP server {server} returned nothing for {uri}."), code="empty", server=name, uri=shorten(uri, 200))
+            raise McpError(
+                N_("The MCP server {server} returned nothing for {uri}."),
+                code="empty",
+                server=name,
+                uri=shorten(uri, 200),
+            )
         return text, data, kind
 
     async def fill(self, name: str, template: str, values: Mapping[str, str]) -> str:
@@ -71,9 +76,13 @@ class McpContent:
         """
         from atelier_desk.mcp import templates
 
-        return await in_tool_thread(templates.filled, name, self._template(await self._entry(name), template), dict(values))
+        return await in_tool_thread(
+            templates.filled, name, self._template(await self._entry(name), template), dict(values)
+        )
 
-    async def propose(self, name: str, template: str, variable: str, typed: str, others: Mapping[str, str]) -> list[str]:
+    async def propose(
+        self, name: str, template: str, variable: str, typed: str, others: Mapping[str, str]
+    ) -> list[str]:
         """Return the server's proposals for a placeholder, given the ``others``.
 
         Starts the server. Empty if unsupported.
@@ -84,7 +93,9 @@ class McpContent:
         try:
             await self._refresh(name)
             connection = await self._connection((await self._entry(name)).config)
-            return await connection.request(lambda client: templates.proposed(client, found, variable, typed, others), PROPOSES_S)
+            return await connection.request(
+                lambda client: templates.proposed(client, found, variable, typed, others), PROPOSES_S
+            )
         except McpError as error:
             log.info("%s", error)
             return []
@@ -95,14 +106,22 @@ class McpContent:
         if found is None:
             known = ", ".join(each.uri for each in entry.known.templates) or "-"
             raise NotFoundError(
-                N_("The MCP server {server} has no address {uri} to fill in. Known: {known}."), server=entry.name, uri=uri, known=known
+                N_("The MCP server {server} has no address {uri} to fill in. Known: {known}."),
+                server=entry.name,
+                uri=uri,
+                known=known,
             )
         return found
 
     async def prompts(self) -> list[tuple[str, McpPrompt]]:
         """Return the prompts of all enabled servers with their server's name, as last listed. No server is started."""
         entries = await self._all()
-        return [(name, each) for name in sorted(entries) if entries[name].config.enabled for each in entries[name].known.offered]
+        return [
+            (name, each)
+            for name in sorted(entries)
+            if entries[name].config.enabled
+            for each in entries[name].known.offered
+        ]
 
     async def prompt(self, name: str, call: str, given: str) -> tuple[McpPrompt, str] | None:
         """Return a prompt and its text for the arguments ``given``: ``argument=value …``. None without such a server or
@@ -130,7 +149,9 @@ class McpContent:
             waiter = asyncio.current_task()
             if waiter is not None and waiter.cancelling():
                 raise
-            raise McpError(N_("You stopped waiting for the MCP server {server}."), code="cancelled", server=name) from None
+            raise McpError(
+                N_("You stopped waiting for the MCP server {server}."), code="cancelled", server=name
+            ) from None
 
     async def stop_waiting(self) -> None:
         """Cancel all awaited prompts: their callers get an ``McpError``."""
@@ -147,17 +168,23 @@ class McpContent:
         found = _prompt(entry, call)
         if found is None:
             known = ", ".join(each.call for each in entry.known.offered) or "-"
-            raise NotFoundError(N_("The MCP server {server} has no prompt {name}. Known: {known}."), server=name, name=call, known=known)
+            raise NotFoundError(
+                N_("The MCP server {server} has no prompt {name}. Known: {known}."), server=name, name=call, known=known
+            )
         values = prompts.given(name, found, given)
         wanted = found.name
         connection = await self._connection(entry.config)
         text = prompts.text_of(await connection.request(lambda client: client.get_prompt(wanted, values)))
         if not text:
-            raise McpError(N_("The MCP server {server} returned nothing for {uri}."), code="empty", server=name, uri=call)
+            raise McpError(
+                N_("The MCP server {server} returned nothing for {uri}."), code="empty", server=name, uri=call
+            )
         return found, text
 
 
-async def listed(connection: Connection, kind: RejectedKind, ask: Callable[[], Awaitable[Sequence[T]]]) -> tuple[T, ...]:
+async def listed(
+    connection: Connection, kind: RejectedKind, ask: Callable[[], Awaitable[Sequence[T]]]
+) -> tuple[T, ...]:
     """Return a list of a server besides its tools; failures are recorded without affecting the tools."""
     try:
         return tuple(await ask())

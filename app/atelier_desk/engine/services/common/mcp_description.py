@@ -20,7 +20,9 @@ MAX_INSTRUCTIONS = 4_000
 """Maximum characters of a server's instructions for models."""
 
 
-async def described(before: McpKnown, connection: Connection, client: Any, tools: Sequence[dict[str, Any]], picture: Any) -> McpKnown:
+async def described(
+    before: McpKnown, connection: Connection, client: Any, tools: Sequence[dict[str, Any]], picture: Any
+) -> McpKnown:
     """Return a server's present self-description; the first list of its tools is thereby approved."""
     offered = client.server_capabilities
     fields: dict[str, Any] = {

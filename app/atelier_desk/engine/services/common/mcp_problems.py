@@ -30,7 +30,10 @@ class McpProblems:
     """
 
     def __init__(
-        self, entries: Callable[[], Awaitable[Mapping[str, McpEntry]]], refresh: Refresh, failed: Callable[[str], McpError | None]
+        self,
+        entries: Callable[[], Awaitable[Mapping[str, McpEntry]]],
+        refresh: Refresh,
+        failed: Callable[[str], McpError | None],
     ) -> None:
         self._entries, self._refresh, self._failed = entries, refresh, failed
 

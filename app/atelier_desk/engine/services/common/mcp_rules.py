@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from atelier_desk.workspace.run_denials import Denials
 
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
-OWN_HEADERS = frozenset({"accept", "content-type", "content-length", "host", "connection", "transfer-encoding", "mcp-session-id"})
+OWN_HEADERS = frozenset(
+    {"accept", "content-type", "content-length", "host", "connection", "transfer-encoding", "mcp-session-id"}
+)
 
 
 def checked(config: McpServer) -> McpServer:
@@ -44,13 +46,15 @@ def checked(config: McpServer) -> McpServer:
     for name, text in config.headers.items():
         if text and "$" not in text:
             raise UsageError(
-                N_("The value of the header {header} is kept in the keyring or named as $VARIABLE, never stored as text."),
+                N_("The value of the header {header} is kept in the keyring or named as $VARIABLE, never stored "
+                    "as text."),
                 code="invalid_header", header=name,
             )  # fmt: skip
     for name, text in config.env.items():
         if text and is_secret(name, text):
             raise UsageError(
-                N_("The value of {name} looks like a secret: it is kept in the keyring or named as ${{VARIABLE}}, never stored as text."),
+                N_("The value of {name} looks like a secret: it is kept in the keyring or named as "
+                    "${{VARIABLE}}, never stored as text."),
                 code="secret", name=name,
             )  # fmt: skip
     return config
@@ -121,7 +125,15 @@ def tool_statuses(entry: McpEntry) -> list[McpToolStatus]:
             parameters = tuple(definitions.parameters(approved.get(tool, definition))["properties"])
         except definitions.Unusable as error:
             problem = str(error)
-        state = "new" if tool in waiting.new else "changed" if tool in waiting.changed else "gone" if tool in waiting.gone else "approved"
+        state = (
+            "new"
+            if tool in waiting.new
+            else "changed"
+            if tool in waiting.changed
+            else "gone"
+            if tool in waiting.gone
+            else "approved"
+        )
         before = definitions.description(approved[tool]) if tool in approved else ""
         told = definitions.description(definition)
         rows.append(
@@ -145,7 +157,12 @@ def started(connection: Connection | None) -> dict[str, Any]:
     """Return the state of a started server, by the names of ``McpStatus``."""
     if connection is None:
         return {}
-    return {"ping_ms": connection.ping_ms, "pid": connection.pid, "failures": connection.failures, "retry_s": connection.retry_s}
+    return {
+        "ping_ms": connection.ping_ms,
+        "pid": connection.pid,
+        "failures": connection.failures,
+        "retry_s": connection.retry_s,
+    }
 
 
 async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
@@ -157,7 +174,11 @@ async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
     from atelier_desk.workspace.run_denials import Denials
 
     place = await in_tool_thread(_resolved, folder) if folder else ""
-    held = [rule for rule in rules if rule.scope is RuleScope.ALWAYS or (rule.scope is RuleScope.FOLDER and rule.scope_id == place)]
+    held = [
+        rule
+        for rule in rules
+        if rule.scope is RuleScope.ALWAYS or (rule.scope is RuleScope.FOLDER and rule.scope_id == place)
+    ]
     return Denials(path_denials.bans(held), (place,) if place else (), os.path.expanduser("~"))  # noqa: ASYNC240, PTH111
 
 

@@ -76,7 +76,9 @@ class McpSecrets:
             await in_storage_thread(self._vault.delete, each)
 
     def _missing(self, config: McpServer) -> tuple[str, ...]:
-        return tuple(each.rpartition("/")[2] for each in variable_resolution.secrets_of(config) if self._vault.get(each) is None)
+        return tuple(
+            each.rpartition("/")[2] for each in variable_resolution.secrets_of(config) if self._vault.get(each) is None
+        )
 
     def _fill(self, made: KeyVault, entries: Iterable[str]) -> None:
         for each in entries:

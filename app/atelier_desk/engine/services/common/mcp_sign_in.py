@@ -53,7 +53,10 @@ class McpSignIn:
 
         config = await self._servers.settled(name)
         if config.transport != "http":
-            raise UsageError(N_("The MCP server {server} is a program on this computer: there is nothing to sign in to."), server=name)
+            raise UsageError(
+                N_("The MCP server {server} is a program on this computer: there is nothing to sign in to."),
+                server=name,
+            )
         kept = oauth.StoredTokens(config, self._vault)
         await kept.load()
         callback = oauth.Callback()

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Literal
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import Model
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
-from atelier_desk.domain.memory import RETRIEVED_MAX, DeletedMemory, Memory, MemoryFilter, MemoryScope, MergedInto, expiry
+from atelier_desk.domain.memory import (
+    RETRIEVED_MAX,
+    DeletedMemory,
+    Memory,
+    MemoryFilter,
+    MemoryScope,
+    MergedInto,
+    expiry,
+)
 from atelier_desk.engine.services.common import checks
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
@@ -133,8 +141,12 @@ class MemoryMaintenance:
             if deleted.merged is not None:
                 await self._unmerge(deleted.merged, memory_id)
             # Written last, because it removes the deleted one: after an interruption it can be requested again.
-            memory, now = Memory.model_validate(deleted.model_dump(exclude={"deleted_at", "merged"})), self._context.clock.now()
-            if memory.expires_at is not None and memory.expires_at <= now:  # otherwise it would permanently expire at once
+            memory, now = (
+                Memory.model_validate(deleted.model_dump(exclude={"deleted_at", "merged"})),
+                self._context.clock.now(),
+            )
+            # otherwise it would permanently expire at once
+            if memory.expires_at is not None and memory.expires_at <= now:
                 memory = memory.model_copy(update={"expires_at": expiry(memory.type, now)})
             return await self._stored(memory)
 
@@ -145,7 +157,11 @@ class MemoryMaintenance:
         now = next(iter(await self._context.repos.memories.get_many([merged.kept.id])), None)
         if now is None:
             return
-        back = {name: getattr(merged.kept, name) for name in _MERGED_FIELDS if getattr(now, name) == getattr(merged.made, name)}
+        back = {
+            name: getattr(merged.kept, name)
+            for name in _MERGED_FIELDS
+            if getattr(now, name) == getattr(merged.made, name)
+        }
         if now.id in await self.pinned():
             back.pop("expires_at", None)  # it no longer expires
         await self._stored(now.model_copy(update=back))
@@ -162,7 +178,9 @@ class MemoryMaintenance:
 
     async def purge_expired(self) -> int:
         """Permanently delete what was deleted more than ``DELETED_DAYS`` ago; return the number."""
-        return await self._context.repos.memory_bin.purge_before(self._context.clock.now() - timedelta(days=limits.DELETED_DAYS))
+        return await self._context.repos.memory_bin.purge_before(
+            self._context.clock.now() - timedelta(days=limits.DELETED_DAYS)
+        )
 
     async def _deleted(self, memory_id: str) -> DeletedMemory:
         try:
@@ -175,7 +193,9 @@ class MemoryMaintenance:
         pinned = await self.pinned()
         if before not in pinned or after in pinned:
             return False
-        await self._context.settings.update(memories_pinned=lambda ids: tuple(after if each == before else each for each in ids))
+        await self._context.settings.update(
+            memories_pinned=lambda ids: tuple(after if each == before else each for each in ids)
+        )
         return True
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
@@ -245,7 +265,9 @@ class MemoryMaintenance:
         """Pin a memory, so that it does not expire. Unpinned, it expires from now on according to its type."""
         memory = await self._context.repos.memories.get(memory_id)
         first = (memory_id,) if on else ()
-        await self._context.settings.update(memories_pinned=lambda ids: (*first, *(each for each in ids if each != memory_id)))
+        await self._context.settings.update(
+            memories_pinned=lambda ids: (*first, *(each for each in ids if each != memory_id))
+        )
         expires = None if on else expiry(memory.type, self._context.clock.now())
         return await self._stored(memory.model_copy(update={"expires_at": expires}))
 
@@ -261,7 +283,9 @@ class MemoryMaintenance:
         """
         await self._context.repos.workflows.get(workflow_id)
         last = () if on else (workflow_id,)
-        await self._context.settings.update(memories_off=lambda ids: (*(each for each in ids if each != workflow_id), *last))
+        await self._context.settings.update(
+            memories_off=lambda ids: (*(each for each in ids if each != workflow_id), *last)
+        )
         self._context.bus.changed("memory", workflow_id)
 
     async def is_on(self, workflow_id: str) -> bool:

@@ -91,5 +91,7 @@ def branch_name(name: str) -> str:
 def placeholders() -> frozenset[str]:
     """Return the name of an unnamed workflow in every supported language."""
     directory = str(catalogue_dir())
-    found = {gettext.translation(DOMAIN, directory, languages=[code], fallback=True).gettext(UNTITLED) for code in LANGUAGES}
+    found = {
+        gettext.translation(DOMAIN, directory, languages=[code], fallback=True).gettext(UNTITLED) for code in LANGUAGES
+    }
     return frozenset(found | {UNTITLED})

@@ -34,7 +34,8 @@ class WorkflowQuestionGate:
         waiting = await self._pending(workflow_id)
         if waiting >= limits.QUESTION_PENDING:
             return (
-                f"{waiting} questions are waiting for the user in this workflow; at most {limits.QUESTION_PENDING} are allowed. "
+                f"{waiting} questions are waiting for the user in this workflow; at most {limits.QUESTION_PENDING} "
+                f"are allowed. "
                 "Question rejected. Go on without it, or wait until some are answered."
             )
         breaker = self._breaker(workflow_id)
@@ -44,7 +45,10 @@ class WorkflowQuestionGate:
                 self._permitted_at[workflow_id] = self._clock.monotonic()
             return None
         seconds = max(1, math.ceil(breaker.retry_after_s or breaker.cooldown_s))
-        return f"User appears unresponsive ({breaker.threshold} consecutive timeouts). Question rejected. Retry in {seconds} seconds."
+        return (
+            f"User appears unresponsive ({breaker.threshold} consecutive timeouts). Question rejected. Retry in "
+            f"{seconds} seconds."
+        )
 
     def record(self, workflow_id: str, status: QuestionStatus) -> None:
         """Record how a question ended.
@@ -74,5 +78,10 @@ class WorkflowQuestionGate:
     def _release_lost_test(self, workflow_id: str, breaker: CircuitBreaker, waiting: int) -> None:
         """Release a test question lost with its cancelled run; otherwise the breaker would wait forever."""
         permitted = self._permitted_at.get(workflow_id)
-        if breaker.testing and waiting == 0 and permitted is not None and self._clock.monotonic() - permitted > PERMIT_GRACE_S:
+        if (
+            breaker.testing
+            and waiting == 0
+            and permitted is not None
+            and self._clock.monotonic() - permitted > PERMIT_GRACE_S
+        ):
             breaker.release()

@@ -66,17 +66,27 @@ def _names(rule: pattern.Pattern, tool: Tool) -> bool:
 
 def _reason(argument: str, tool: Tool) -> CallText | None:
     if tool.section.startswith(SERVERS):
-        return CallText(text=N_("calls of a server's tools are not distinguished by their arguments: leave the brackets out"))
+        return CallText(
+            text=N_("calls of a server's tools are not distinguished by their arguments: leave the brackets out")
+        )
     about_hosts = pattern.is_about_hosts(argument)
     if tool.name in COMMANDS:
         no_host = CallText(text=N_("a command has no host: write the rule for {tool}"), params={"tool": PAGE_READER})
         return no_host if about_hosts else _of_command(argument)
     if tool.name in PAGES:
-        return None if about_hosts else CallText(text=N_("pages are distinguished by their host: write domain:example.com"))
+        return (
+            None
+            if about_hosts
+            else CallText(text=N_("pages are distinguished by their host: write domain:example.com"))
+        )
     if "paths" in tool.subjects.values():
         return CallText(text=N_("files have no host")) if about_hosts else _of_path(argument)
     plain = type(tool).describe is Tool.describe and not tool.subjects
-    return CallText(text=N_("calls of this tool touch nothing that brackets could name: leave them out")) if plain else None
+    return (
+        CallText(text=N_("calls of this tool touch nothing that brackets could name: leave them out"))
+        if plain
+        else None
+    )
 
 
 def _of_command(argument: str) -> CallText | None:
@@ -86,13 +96,21 @@ def _of_command(argument: str) -> CallText | None:
     try:
         line = read(_HOME.sub("/home", text).replace("*", "x"), "/home")
     except UnreadableError as error:
-        return CallText(text=N_("commands with “{part}” always ask, whatever the rules say"), params={"part": error.part or text[:60]})
+        return CallText(
+            text=N_("commands with “{part}” always ask, whatever the rules say"),
+            params={"part": error.part or text[:60]},
+        )
     if len(line.commands) > 1:
         return CallText(
-            text=N_("it contains several commands, and rules are matched against each command of a line: write one rule for each")
+            text=N_(
+                "it contains several commands, and rules are matched against each command of a line: write one rule "
+                "for each"
+            )
         )
     if line.commands[0].redirects:
-        return CallText(text=N_("redirections are not words of a command: leave them out, and write a rule for the file"))
+        return CallText(
+            text=N_("redirections are not words of a command: leave them out, and write a rule for the file")
+        )
     return None
 
 
@@ -112,5 +130,7 @@ def _of_path(argument: str) -> CallText | None:
         return CallText(text=N_("home folders of other users are not looked up: write // and the full path"))
     first = argument[1:].partition("/")[0].casefold()
     if argument.startswith("/") and not argument.startswith("//") and first in _TOPS:
-        return CallText(text=N_("one slash at the beginning is the workspace folder: write two for a path of the whole disk"))
+        return CallText(
+            text=N_("one slash at the beginning is the workspace folder: write two for a path of the whole disk")
+        )
     return None

@@ -65,7 +65,12 @@ def prompt_cost(
     searched = tool_search.searched(mine, state, window)
     search = searched.search if searched is not None else None
     definitions = tuple(registry.get_definitions_by_names(mine.visible(search), profile("", config.model).edit_forms))
-    system, tokens = measured(message_tokens(prompt.system_prompt(state, mine.text(search)))), measured(tools_tokens(definitions))
+    system, tokens = (
+        measured(message_tokens(prompt.system_prompt(state, mine.text(search)))),
+        measured(tools_tokens(definitions)),
+    )
     hidden, unlisted = (searched.tools, measured(searched.tokens)) if searched is not None else (0, 0)
     by_tool = {each.name: measured(definition_tokens((each,))) for each in definitions}
-    return PromptCost(system, tokens, len(definitions), searched=hidden, listed=system + tokens + unlisted, by_tool=by_tool)
+    return PromptCost(
+        system, tokens, len(definitions), searched=hidden, listed=system + tokens + unlisted, by_tool=by_tool
+    )

@@ -16,7 +16,17 @@ PartKind = Literal["system", "folder", "skills", "tools", "memory", "history", "
 ``message``: the user's last message; ``history``: all other messages, replies, notes and summaries; images always count
 as ``images``.
 """
-PARTS: tuple[PartKind, ...] = ("system", "folder", "skills", "tools", "memory", "history", "results", "message", "images")
+PARTS: tuple[PartKind, ...] = (
+    "system",
+    "folder",
+    "skills",
+    "tools",
+    "memory",
+    "history",
+    "results",
+    "message",
+    "images",
+)
 
 
 @dataclass(frozen=True, slots=True)

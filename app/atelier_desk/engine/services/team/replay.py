@@ -57,7 +57,9 @@ class _Moment:
     approvals: dict[str, ApprovalRequest] = field(default_factory=dict)
 
     def copy(self) -> _Moment:
-        return _Moment(dict(self.states), dict(self.messages), dict(self.executions), dict(self.questions), dict(self.approvals))
+        return _Moment(
+            dict(self.states), dict(self.messages), dict(self.executions), dict(self.questions), dict(self.approvals)
+        )
 
     def apply(self, event: RunEvent) -> None:
         before = self.states.get(event.run_id)
@@ -107,7 +109,9 @@ class RecordedRun:
         approvals = list(moment.approvals.values())
         tree = build(self._root_run_id, runs, approvals)
         entries: dict[str, tuple[TranscriptEntry, ...]] = {}
-        around = MessageWindow(list(moment.executions.values()), list(moment.questions.values()), approvals, [tree] if tree else [])
+        around = MessageWindow(
+            list(moment.executions.values()), list(moment.questions.values()), approvals, [tree] if tree else []
+        )
         for entry in assembled(list(moment.messages.values()), around):
             entries[entry.message.run_id] = (*entries.get(entry.message.run_id, ()), entry)
         main = entries.pop(self._root_run_id, ())

@@ -159,7 +159,8 @@ class _Track:
     def done(self) -> TimelineRun:
         body = self._body
         if self._end is None and not self._open and not self._to_do and not isinstance(self._last.body, ModelReplied):
-            self._begin("model", self._last, "model", body.agent.model, "")  # every call is done: its model is answering
+            # every call is done: its model is answering
+            self._begin("model", self._last, "model", body.agent.model, "")
         return TimelineRun(
             run_id=self._run_id,
             name=body.agent.name,
@@ -215,12 +216,18 @@ class _Track:
         elif isinstance(body, ParentAnswered):
             self._finish(f"wait:{body.call_id}", event, "ok")
         elif isinstance(body, ApprovalDecided):
-            self._finish(f"wait:{body.call_id}", event, "ok" if body.status is ApprovalStatus.APPROVED else body.status.value)
+            self._finish(
+                f"wait:{body.call_id}", event, "ok" if body.status is ApprovalStatus.APPROVED else body.status.value
+            )
 
     def _run(self, event: RunEvent, body: RunPaused | RunResumed | RunFailed | RunFinished) -> None:
         if isinstance(body, RunFinished):
             for key in list(self._open):
-                self._finish(key, event, CallStatus.CANCELLED.value if body.status is RunStatus.CANCELLED else CallStatus.UNKNOWN.value)
+                self._finish(
+                    key,
+                    event,
+                    CallStatus.CANCELLED.value if body.status is RunStatus.CANCELLED else CallStatus.UNKNOWN.value,
+                )
             self._end, self._status = event.time, body.status.value
             return
         if isinstance(body, RunResumed):

@@ -96,7 +96,9 @@ def outlines(events: Iterable[RunEvent]) -> dict[str, RunState]:
     return states
 
 
-def build(root_run_id: str, runs: Mapping[str, AgentFacts], approvals: Iterable[ApprovalRequest] = ()) -> AgentNode | None:
+def build(
+    root_run_id: str, runs: Mapping[str, AgentFacts], approvals: Iterable[ApprovalRequest] = ()
+) -> AgentNode | None:
     """Return the tree under a run; None if it is unknown."""
     if root_run_id not in runs:
         return None
@@ -113,7 +115,10 @@ def build(root_run_id: str, runs: Mapping[str, AgentFacts], approvals: Iterable[
 
 class _Builder:
     def __init__(
-        self, runs: Mapping[str, AgentFacts], counts: Mapping[str, Mapping[ApprovalStatus, int]], below: Mapping[str, Sequence[str]]
+        self,
+        runs: Mapping[str, AgentFacts],
+        counts: Mapping[str, Mapping[ApprovalStatus, int]],
+        below: Mapping[str, Sequence[str]],
     ) -> None:
         self._runs = runs
         self._counts = counts
@@ -124,10 +129,16 @@ class _Builder:
         facts = self._runs[run_id]
         state = facts.state
         planned = {child.id for child in state.children}
-        children = [self.node(child.id, child) if child.id in self._runs else self._without_run(state, child) for child in state.children]
+        children = [
+            self.node(child.id, child) if child.id in self._runs else self._without_run(state, child)
+            for child in state.children
+        ]
         children += [self.node(each, None) for each in self._below.get(run_id, ()) if each not in planned]
         own = Spending(usage=facts.usage, tool_calls=facts.tool_calls, seconds=facts.elapsed_ms / 1000)
-        intent = next((call.intent for call in reversed(state.calls) if call.status == "started" and call.intent is not None), None)
+        intent = next(
+            (call.intent for call in reversed(state.calls) if call.status == "started" and call.intent is not None),
+            None,
+        )
         counts = self._counts.get(run_id, {})
         return AgentNode(
             run_id=run_id,
@@ -201,7 +212,9 @@ def _question(facts: AgentFacts, known: ChildState | None) -> str:
 async def read_trees(context: ServiceContext, workflow_id: str, root_run_ids: Sequence[str]) -> dict[str, AgentNode]:
     """Return the present trees of some root runs of a workflow."""
     repos = context.repos
-    rows, approvals = await asyncio.gather(repos.runs.teams(root_run_ids), repos.approvals.of_teams(workflow_id, root_run_ids))
+    rows, approvals = await asyncio.gather(
+        repos.runs.teams(root_run_ids), repos.approvals.of_teams(workflow_id, root_run_ids)
+    )
     cold = [row.id for row in rows if _live(context, row.id) is None]
     outlined = outlines(await all_events(context, cold, OUTLINE))
     # No await from here on: memory is read at one moment.

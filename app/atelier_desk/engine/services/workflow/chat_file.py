@@ -1,4 +1,5 @@
-"""Read a file of chats in pieces: JSON, or a ZIP with JSON. Only one chat is in memory, and nothing is unpacked to disk.
+"""Read a file of chats in pieces: JSON, or a ZIP with JSON. Only one chat is in memory, and nothing is unpacked to
+disk.
 
 The standard library only reads complete JSON. Each chat is cut out of the stream by counting brackets outside strings,
 then parsed by ``json``; a streaming parser would build every value in Python, several times slower.
@@ -42,7 +43,8 @@ TOO_LARGE = N_("{name} contains more than {most} GB; split the export into small
 COMPRESSED = N_("{name} is compressed {ratio} times, more than any real export. The limit is {most} times.")
 _WORKFLOW = re.compile(rb'^[\xef\xbb\xbf\s]*\{\s*"format"\s*:\s*"atelier-workflow"')
 _CHATS = re.compile(
-    rb'[\xef\xbb\xbf\s]*(\{\s*"conversationId"\s*:|\[\s*\{.*?"(mapping|chat_messages|history|conversationId)"\s*:\s*["\[{])', re.DOTALL
+    rb'[\xef\xbb\xbf\s]*(\{\s*"conversationId"\s*:|\[\s*\{.*?"(mapping|chat_messages|history|conversationId)"\s*:\s*["\[{])',
+    re.DOTALL,
 )
 _HEAD = 65_536
 

@@ -41,7 +41,9 @@ def chat_of(entry: object) -> Chat | None:
     inner = entry.get("chat")
     if isinstance(inner, dict) and (isinstance(inner.get("history"), dict) or isinstance(inner.get("messages"), list)):
         return _open_webui(entry, inner)
-    if "conversationId" in entry and (isinstance(entry.get("messages"), list) or isinstance(entry.get("messagesTree"), list)):
+    if "conversationId" in entry and (
+        isinstance(entry.get("messages"), list) or isinstance(entry.get("messagesTree"), list)
+    ):
         return _librechat(entry)
     return None
 
@@ -63,7 +65,9 @@ def _chat(source: str, id: object, title: object, nodes: Iterable[ChatMessageNod
 def _chatgpt(entry: dict[str, Any]) -> Chat:
     mapping = {key: each for key, each in entry["mapping"].items() if isinstance(each, dict)}
     parents = {key: _text(each.get("parent")) for key, each in mapping.items()}
-    messages = {key: made for key, each in mapping.items() if (made := _chatgpt_message(key, each.get("message"))) is not None}
+    messages = {
+        key: made for key, each in mapping.items() if (made := _chatgpt_message(key, each.get("message"))) is not None
+    }
     links = linked(parents, messages)
     nodes = [_with_parent(made, links[key]) for key, made in messages.items()]
     current = _text(entry.get("current_node"))
@@ -121,7 +125,13 @@ def _claude(entry: dict[str, Any]) -> Chat:
             nodes[id] = made
     links = linked(dict(zip(ids, parents, strict=True)), nodes)
     current = _text(entry.get("current_leaf_message_uuid"))
-    return _chat("claude", entry.get("uuid"), entry.get("name"), [_with_parent(each, links[id]) for id, each in nodes.items()], current)
+    return _chat(
+        "claude",
+        entry.get("uuid"),
+        entry.get("name"),
+        [_with_parent(each, links[id]) for id, each in nodes.items()],
+        current,
+    )
 
 
 def _claude_message(row: dict[str, Any], id: str, parent: str) -> ChatMessageNode | None:
@@ -150,7 +160,10 @@ def _claude_block(block: dict[str, Any]) -> str:
             return _joined([f"**{title}**" if title else "", _fenced(whole if whole is not None else _json(given), "")])
         case "tool_result":
             found = block.get("content")
-            return _fenced(found if isinstance(found, str) else _joined(_text(_dict(each).get("text")) for each in _list(found)), "")
+            return _fenced(
+                found if isinstance(found, str) else _joined(_text(_dict(each).get("text")) for each in _list(found)),
+                "",
+            )
     return ""
 
 
@@ -165,7 +178,10 @@ def _open_webui(entry: dict[str, object], chat: dict[str, object]) -> Chat:
         rows = {_text(each.get("id")) or f"#{number}": each for number, each in enumerate(listed)}
         tree = any(_text(each.get("parentId")) in rows for each in listed)
         before = ["", *rows]
-        parents = {key: _text(each.get("parentId")) if tree else before[number] for number, (key, each) in enumerate(rows.items())}
+        parents = {
+            key: _text(each.get("parentId")) if tree else before[number]
+            for number, (key, each) in enumerate(rows.items())
+        }
     nodes = {key: made for key, each in rows.items() if (made := _open_webui_message(key, each)) is not None}
     links = linked(parents, nodes)
     title = entry.get("title") or chat.get("title")
@@ -179,7 +195,12 @@ def _open_webui_message(key: str, row: dict[str, Any]) -> ChatMessageNode | None
     text = content if isinstance(content, str) else _joined(_text(_dict(each).get("text")) for each in _list(content))
     thought = _joined([*_DETAILS.findall(text), _text(row.get("reasoning_content"))])
     files = [_dict(each) for each in _list(row.get("files"))]
-    text = _joined([_DETAILS.sub("", text), *(_file(each.get("name") or _dict(each.get("file")).get("filename"), "") for each in files)])
+    text = _joined(
+        [
+            _DETAILS.sub("", text),
+            *(_file(each.get("name") or _dict(each.get("file")).get("filename"), "") for each in files),
+        ]
+    )
     if who is None or not (text or thought):
         return None
     return _node(key, "", who, text, thought, row.get("modelName") or row.get("model"), row.get("timestamp"))
@@ -220,13 +241,27 @@ def _librechat_message(id: str, row: dict[str, Any]) -> ChatMessageNode | None:
         return None
     asked = row.get("isCreatedByUser")
     who = "user" if asked is True or (asked is None and _text(row.get("sender")).lower() == "user") else "assistant"
-    return _node(id, "", who, text, thought, row.get("model") or (row.get("sender") if who == "assistant" else ""), row.get("createdAt"))
+    return _node(
+        id,
+        "",
+        who,
+        text,
+        thought,
+        row.get("model") or (row.get("sender") if who == "assistant" else ""),
+        row.get("createdAt"),
+    )
 
 
 def _librechat_part(part: dict[str, object]) -> str:
     if part.get("type") == "tool_call":
         call = _dict(part.get("tool_call"))
-        return _joined([f"**{_text(call.get('name'))}**", _fenced(_text(call.get("args")), ""), _fenced(_text(call.get("output")), "")])
+        return _joined(
+            [
+                f"**{_text(call.get('name'))}**",
+                _fenced(_text(call.get("args")), ""),
+                _fenced(_text(call.get("output")), ""),
+            ]
+        )
     return _value(part.get("text"))
 
 

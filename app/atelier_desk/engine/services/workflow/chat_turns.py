@@ -145,7 +145,9 @@ def turns(chat: Chat, known: Collection[str] = frozenset()) -> list[Turn]:
         if ended in known:
             continue
         made = _ended(ended, turn)
-        length += sum(len(each.text) + len(each.reasoning) for each in (*([turn.asked] if turn.asked else []), *turn.answers))
+        length += sum(
+            len(each.text) + len(each.reasoning) for each in (*([turn.asked] if turn.asked else []), *turn.answers)
+        )
         if length > TEXT_MOST:
             raise OverflowError(chat.key)
         result.append(made)

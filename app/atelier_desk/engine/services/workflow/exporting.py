@@ -83,14 +83,18 @@ class WorkflowExport:
         events = [event async for event in readable_events(repos, workflow_id, damage) if event.run_id not in gone]
         # Of a damaged run, only the part before its first damaged event.
         cut = {run_id: seq - 1 for run_id, seq in readable_until(damage).items()}
-        runs = [run.model_copy(update={"last_seq": cut.get(run.id, run.last_seq)}) for run in runs if run.id not in gone]
+        runs = [
+            run.model_copy(update={"last_seq": cut.get(run.id, run.last_seq)}) for run in runs if run.id not in gone
+        ]
         messages: list[Message] = []
         before: int | None = None
         while batch := await repos.messages.page(workflow_id, before=before, limit=limits.LIST_MAX, queued=True):
             messages = [*batch, *messages]
             before = batch[0].seq
         memories = await all_rows(
-            lambda offset, limit: repos.memories.list(workflow_id=workflow_id, scope=MemoryScope.WORKFLOW, limit=limit, offset=offset)
+            lambda offset, limit: repos.memories.list(
+                workflow_id=workflow_id, scope=MemoryScope.WORKFLOW, limit=limit, offset=offset
+            )
         )
         executions = await repos.executions.for_runs([run.id for run in runs])
         reports: list[ReportFile] = []
@@ -105,7 +109,9 @@ class WorkflowExport:
             workflow=workflow.model_copy(update={"draft_attachments": ()}),  # no event names their bytes
             runs=tuple(runs),
             events=tuple(events),
-            messages=tuple(each for each in messages if each.run_id not in gone and ("message", each.id) not in left_out),
+            messages=tuple(
+                each for each in messages if each.run_id not in gone and ("message", each.id) not in left_out
+            ),
             executions=tuple(call for call in executions if ("tool_execution", call.id) not in left_out),
             tasks=tuple(await repos.tasks.list(workflow_id, limit=limits.LIST_MAX)),
             questions=tuple(asked for asked in await repos.questions.list(workflow_id) if asked.run_id not in gone),

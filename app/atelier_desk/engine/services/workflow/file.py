@@ -88,7 +88,10 @@ def to_markdown(workflow: Workflow, entries: list[TranscriptEntry], tasks: list[
             lines += _sources(used(entry.message.content, parts))
     if tasks:
         lines += ["## " + _("Tasks"), ""]
-        lines += [f"- [{'x' if task.status.value == 'completed' else ' '}] {_plain(task.name)} ({_status(task)})" for task in tasks]
+        lines += [
+            f"- [{'x' if task.status.value == 'completed' else ' '}] {_plain(task.name)} ({_status(task)})"
+            for task in tasks
+        ]
         lines.append("")
     return "\n".join(lines)
 
@@ -104,8 +107,12 @@ def _turn(entry: TranscriptEntry) -> list[str]:
     if message.content:
         lines += [message.content, ""]
     lines += ["- " + _("Attached file: {name}", name=_plain(file["name"])) for file in message.details.get("files", [])]
-    lines += ["- " + _("Attached file: {name}", name=_plain(each["name"])) for each in message.details.get("attachments", [])]
-    lines += ["- " + _("Attached picture") for _image in message.details.get("images", []) if message.role is MessageRole.USER]
+    lines += [
+        "- " + _("Attached file: {name}", name=_plain(each["name"])) for each in message.details.get("attachments", [])
+    ]
+    lines += [
+        "- " + _("Attached picture") for _image in message.details.get("images", []) if message.role is MessageRole.USER
+    ]
     if len(lines) > 2 and lines[-1]:
         lines.append("")
     finish = str(message.details.get("finish_reason", ""))
@@ -123,7 +130,12 @@ def _turn(entry: TranscriptEntry) -> list[str]:
 def _sources(found: Sequence[SourcePart]) -> list[str]:
     if not found:
         return []
-    return [_("Sources:"), "", *(f"{number}. {_plain(words(each))} <{each.url}>" for number, each in enumerate(found, 1)), ""]
+    return [
+        _("Sources:"),
+        "",
+        *(f"{number}. {_plain(words(each))} <{each.url}>" for number, each in enumerate(found, 1)),
+        "",
+    ]
 
 
 def _notice(message: Message) -> str:
@@ -158,7 +170,11 @@ def _fenced(text: str) -> list[str]:
 
 def _question(asked: UserQuestion) -> list[str]:
     shown = asked.answer or asked.status.value
-    return ["- " + _("Question: {question}", question=asked.spec.question), "  " + _("Answer: {answer}", answer=shown), ""]
+    return [
+        "- " + _("Question: {question}", question=asked.spec.question),
+        "  " + _("Answer: {answer}", answer=shown),
+        "",
+    ]
 
 
 def _plain(text: str) -> str:

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus
+from atelier_desk.domain.approval import (
+    ApprovalPolicy,
+    ApprovalRequest,
+    ApprovalScope,
+    ApprovalSettings,
+    ApprovalStatus,
+)
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import AtelierError, StorageError, UsageError
@@ -69,7 +75,8 @@ _SEQ_MOST = 2**53
 
 
 def with_new_ids(file: WorkflowFile) -> WorkflowFile:
-    """Return a copy with new ids of workflow, runs, events, messages, tasks, questions, approvals, memories and reports.
+    """Return a copy with new ids of workflow, runs, events, messages, tasks, questions, approvals, memories and
+    reports.
 
     They are replaced everywhere, including in tool results. Planned sub-agents without a run count as runs.
     """
@@ -78,13 +85,15 @@ def with_new_ids(file: WorkflowFile) -> WorkflowFile:
     for event in file.events:
         # Events committed together stay together, so that a fork of the copy does not separate them.
         fresh[event.id] = commits.setdefault(event.commit, fresh[event.id])[:-4] + event.id[-4:]
-    copy = WorkflowFile.model_validate_json(json.dumps(renamed(file.model_dump(mode="json", exclude={"artefacts"}), fresh)))
+    copy = WorkflowFile.model_validate_json(
+        json.dumps(renamed(file.model_dump(mode="json", exclude={"artefacts"}), fresh))
+    )
     return copy.model_copy(update={"artefacts": file.artefacts})
 
 
 def identities(file: WorkflowFile) -> dict[str, list[str]]:
-    """Return, by table, the ids of every row of the file, and of those its events introduce: resuming a run creates rows
-    from events.
+    """Return, by table, the ids of every row of the file, and of those its events introduce: resuming a run creates
+    rows from events.
 
     Calls are excluded: their ids are derived from their run's.
     """
@@ -125,8 +134,11 @@ def check(file: WorkflowFile) -> None:
     for call in file.executions:
         if call.id != f"{call.run_id}:{call.call_id}":
             raise _damaged(f"the call {call.call_id} has the identifier {call.id}")
-    rows: list[Run | RunEvent | Message | ToolExecution | Task | UserQuestion | ApprovalRequest | PromptFrame | Report] = [
-        *file.runs, *file.events, *file.messages, *file.executions, *file.tasks, *file.questions, *file.approvals, *file.frames
+    rows: list[
+        Run | RunEvent | Message | ToolExecution | Task | UserQuestion | ApprovalRequest | PromptFrame | Report
+    ] = [
+        *file.runs, *file.events, *file.messages, *file.executions, *file.tasks, *file.questions, *file.approvals,
+        *file.frames
     ]  # fmt: skip
     rows += [each.report for each in file.reports]
     # Displaying another version of a turn creates rows from these.
@@ -194,12 +206,19 @@ def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> Workflow
     # trusted folder.
     name = f"“{file.workflow.name}”" if taint.is_path(file.workflow.name) else file.workflow.name
     tainted = taint.merged((_("{name} (imported)", name=name),))
-    events = tuple(event.model_copy(update={"body": _body_without_grants(event.body, approvals, tainted)}) for event in file.events)
+    events = tuple(
+        event.model_copy(update={"body": _body_without_grants(event.body, approvals, tainted)}) for event in file.events
+    )
     runs = tuple(run.model_copy(update={"tainted": taint.merged(tainted, run.tainted)}) for run in file.runs)
     memories = tuple(each.model_copy(update={"tainted": taint.merged(tainted, each.tainted)}) for each in file.memories)
     workflow, choices = file.workflow, asking_choices(file.workflow.choices)
     # Also without runs, or if they are deleted: tasks and reports are read, too.
-    changed = {"workspace": (), "choices": choices, "draft_attachments": (), "tainted": taint.merged(tainted, workflow.tainted)}
+    changed = {
+        "workspace": (),
+        "choices": choices,
+        "draft_attachments": (),
+        "tainted": taint.merged(tainted, workflow.tainted),
+    }
     workflow = workflow.model_copy(update=changed)
     return file.model_copy(update={"workflow": workflow, "events": events, "runs": runs, "memories": memories})
 
@@ -210,7 +229,13 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: 
             rules = tuple(rule.bare() for rule in approvals.rules if rule.scope is RuleScope.ALWAYS)
             mode = asking_mode(body.approvals.mode)
             policy = ApprovalPolicy(**{**approvals.__dict__, "rules": rules}, mode=mode, snapshot=snapshot(rules))
-            without = {"workspace": (), "trusted": (), "instructions": (), "skills": (), "tainted": taint.merged(tainted, body.tainted)}
+            without = {
+                "workspace": (),
+                "trusted": (),
+                "instructions": (),
+                "skills": (),
+                "tainted": taint.merged(tainted, body.tainted),
+            }
             return body.model_copy(update={**without, "agent": _asking(body.agent), "approvals": policy})
         case ApprovalDecided():
             return body.model_copy(update={"scope": ApprovalScope.ONCE, "rules": ()})
@@ -223,14 +248,20 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: 
             return body.model_copy(update={"skill": skill.model_copy(update={"folder": ""})})
         case ChildrenPlanned():
             return body.model_copy(
-                update={"children": tuple(each.model_copy(update={"agent": _asking(each.agent)}) for each in body.children)}
+                update={
+                    "children": tuple(each.model_copy(update={"agent": _asking(each.agent)}) for each in body.children)
+                }
             )
     return body
 
 
 def _nowhere(invoked: Invocation | None) -> Invocation | None:
     """Return an invocation without its folder, so that no files of this machine are read for it."""
-    return invoked.model_copy(update={"use": invoked.use.model_copy(update={"folder": ""})}) if invoked is not None else None
+    return (
+        invoked.model_copy(update={"use": invoked.use.model_copy(update={"folder": ""})})
+        if invoked is not None
+        else None
+    )
 
 
 def _asking(agent: AgentConfig) -> AgentConfig:
@@ -269,7 +300,9 @@ def parse(text: str | bytes) -> WorkflowFile:
     try:
         return WorkflowFile.model_validate_json(text)
     except ValidationError as error:
-        raise UsageError(N_("This is not a workflow file: {problems}"), code="invalid", problems=_first(checks.explain(error))) from None
+        raise UsageError(
+            N_("This is not a workflow file: {problems}"), code="invalid", problems=_first(checks.explain(error))
+        ) from None
 
 
 def _first(problems: str) -> str:
@@ -284,8 +317,8 @@ class WorkflowWriter:
         self._context = context
 
     async def write(self, file: WorkflowFile, *, replace: bool = False) -> None:
-        """Store everything; with ``replace`` in place of the workflow with its id. Once started, it completes even if the
-        caller is cancelled.
+        """Store everything; with ``replace`` in place of the workflow with its id. Once started, it completes even if
+        the caller is cancelled.
 
         Raises:
             ConflictError: ``taken``: a row of another workflow has one of its ids. Nothing was changed.
@@ -342,7 +375,9 @@ def _rows(file: WorkflowFile) -> WorkflowRows:
             frames=file.frames,
             tasks=file.tasks,
         ),
-        memories=tuple(memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}) for memory in file.memories),
+        memories=tuple(
+            memory.model_copy(update={"embedder": "", "workflow_id": file.workflow.id}) for memory in file.memories
+        ),
         reports=tuple((each.report, each.text) for each in file.reports),
         ids={**identities(file), "tool_execution": [call.id for call in file.executions]},
     )
@@ -388,7 +423,9 @@ def _held(file: WorkflowFile) -> WorkflowFile:
             over |= {each.id: each for each in out.questions}
             ended |= {(each.run_id, each.call_id): each for each in out.executions}
             run = run.model_copy(update={"last_seq": event.seq})
-        begun |= {(run.id, call.call.id) for call in state.calls if call.status == "started"} if state is not None else set()
+        begun |= (
+            {(run.id, call.call.id) for call in state.calls if call.status == "started"} if state is not None else set()
+        )
         if state is None:
             # Nothing can or may drive it.
             run = run if run.status.final else run.model_copy(update={"status": RunStatus.PAUSED})
@@ -426,7 +463,9 @@ def _not_again(event: RunEvent, begun: set[tuple[str, str]]) -> RunEvent:
 
 def _next_event(run: Run, stream_seq: int, body: EventBody) -> RunEvent:
     """Return an event after everything the file has of a run, following stream event ``stream_seq``."""
-    return RunEvent(workflow_id=run.workflow_id, run_id=run.id, seq=run.last_seq + 1, stream_from=stream_seq + 1, body=body)
+    return RunEvent(
+        workflow_id=run.workflow_id, run_id=run.id, seq=run.last_seq + 1, stream_from=stream_seq + 1, body=body
+    )
 
 
 def _end_waiting_calls(state: RunState) -> list[EventBody]:
@@ -439,7 +478,9 @@ def _end_waiting_calls(state: RunState) -> list[EventBody]:
     calls = [call for call in state.open_calls if call.input is not None]
     ids = {call.call.id for call in calls}
     asked = [each for each in state.questions if each.spec.asker is not None or each.call_id in ids]
-    bodies: list[EventBody] = [QuestionAnswered(question_id=each.id, call_id=each.call_id, status=QuestionStatus.SKIPPED) for each in asked]
+    bodies: list[EventBody] = [
+        QuestionAnswered(question_id=each.id, call_id=each.call_id, status=QuestionStatus.SKIPPED) for each in asked
+    ]
     why = "This call waited for its server where this workflow comes from. It was ended: make it again if it is needed."
     for call in calls:
         tool = call.intent.tool if call.intent else call.call.name
@@ -453,9 +494,13 @@ def _allowed(file: WorkflowFile, state: RunState) -> list[ApprovalRequest]:
     requests = {
         event.body.approval.call_id: event.body.approval
         for event in file.events
-        if event.run_id == state.run_id and isinstance(event.body, ApprovalRequested) and event.body.approval.call_id in calls
+        if event.run_id == state.run_id
+        and isinstance(event.body, ApprovalRequested)
+        and event.body.approval.call_id in calls
     }
-    return [each.model_copy(update={"id": new_id(), "round": each.round + 1, "seen_ms": 0}) for each in requests.values()]
+    return [
+        each.model_copy(update={"id": new_id(), "round": each.round + 1, "seen_ms": 0}) for each in requests.values()
+    ]
 
 
 def _resumes_by_itself(state: RunState) -> bool:

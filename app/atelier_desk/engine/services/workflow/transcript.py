@@ -132,23 +132,29 @@ class TranscriptReader:
         self._lineages.pop(workflow_id, None)
 
     async def read(self, workflow: Workflow, *, before: int | None = None, limit: int = 100) -> list[TranscriptEntry]:
-        """Return the ``limit`` messages of displayed turns before stream number ``before`` (None: newest), oldest first,
-        with related data.
+        """Return the ``limit`` messages of displayed turns before stream number ``before`` (None: newest), oldest
+        first, with related data.
 
         Sub-agents' messages are in their own transcripts (``read_run``).
         """
         page(limit)
         repos = self._context.repos
         # Most conversations have no branches: read the likely page while the lineage is looked up.
-        shown, messages = await asyncio.gather(self.lineage(workflow), repos.messages.page(workflow.id, before=before, limit=limit))
+        shown, messages = await asyncio.gather(
+            self.lineage(workflow), repos.messages.page(workflow.id, before=before, limit=limit)
+        )
         turns = set(shown.chain)
         # A cached lineage may predate sub-agents, whose messages are not part of the conversation either.
         if not shown.complete or any(message.run_id not in turns for message in messages):
             messages = await repos.messages.page(workflow.id, before=before, limit=limit, run_ids=shown.chain)
         roots = list(dict.fromkeys(message.run_id for message in messages if message.call_ids))
-        return await self._entries(workflow.id, roots, messages, await self._begun(workflow.id, messages, shown.branches))
+        return await self._entries(
+            workflow.id, roots, messages, await self._begun(workflow.id, messages, shown.branches)
+        )
 
-    async def _begun(self, workflow_id: str, messages: Sequence[Message], branches: dict[str, Branch]) -> dict[str, Branch]:
+    async def _begun(
+        self, workflow_id: str, messages: Sequence[Message], branches: dict[str, Branch]
+    ) -> dict[str, Branch]:
         """Return the branches of turns that begin among these messages; only the first one's may have begun before."""
         first = messages[0] if messages else None
         if first is None or first.run_id not in branches:
@@ -159,7 +165,9 @@ class TranscriptReader:
     async def read_run(self, run: Run, *, before: int | None = None, limit: int = 100) -> list[TranscriptEntry]:
         """Like ``read`` for one run only, possibly a sub-agent's."""
         page(limit)
-        messages = await self._context.repos.messages.page(run.workflow_id, before=before, limit=limit, run_ids=[run.id])
+        messages = await self._context.repos.messages.page(
+            run.workflow_id, before=before, limit=limit, run_ids=[run.id]
+        )
         return await self._entries(run.workflow_id, [run.correlation_id or run.id], messages, {})
 
     async def _entries(
@@ -169,7 +177,9 @@ class TranscriptReader:
         run_ids = list(dict.fromkeys(message.run_id for message in messages if message.call_ids))
         if not run_ids:
             return assembled(messages, MessageWindow(branches=branches))
-        calls, approvals = await asyncio.gather(repos.executions.for_runs(run_ids), repos.approvals.of_teams(workflow_id, roots))
+        calls, approvals = await asyncio.gather(
+            repos.executions.for_runs(run_ids), repos.approvals.of_teams(workflow_id, roots)
+        )
         may_ask = any(call.effect == Effect.INTERACT or call.server for call in calls)  # servers ask during a call
         questions = await repos.questions.list(workflow_id) if may_ask else []
         trees: dict[str, AgentNode] = {}

@@ -39,7 +39,11 @@ def read(text: str) -> Parsed:
     outline = Outline(parsed, lines)
     front = _FRONT.match(text)
     skipped = front[0].count("\n") if front else 0
-    if len(text) > LIMIT or max(map(len, lines), default=0) > LINE or any(part.count("[") > BRACKETS for part in text.split("\n\n")):
+    if (
+        len(text) > LIMIT
+        or max(map(len, lines), default=0) > LINE
+        or any(part.count("[") > BRACKETS for part in text.split("\n\n"))
+    ):
         _plain(outline, lines, skipped)
         return parsed
     tokens = _reader().parse("\n" * skipped + "\n".join(lines[skipped:]))

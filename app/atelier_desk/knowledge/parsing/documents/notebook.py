@@ -40,21 +40,39 @@ def read(text: str, code: Callable[[str, str], Parsed]) -> Parsed:
                 if section.title:
                     open_.append((section.level, len(parsed.sections)))
                 parsed.sections.append(
-                    section._replace(parent=parent, start_line=section.start_line + line - 1, end_line=section.end_line + line - 1)
+                    section._replace(
+                        parent=parent, start_line=section.start_line + line - 1, end_line=section.end_line + line - 1
+                    )
                 )
             parsed.links.extend(
-                link._replace(section=first + link.section if link.section >= 0 else -1, line=link.line + line - 1) for link in found.links
+                link._replace(section=first + link.section if link.section >= 0 else -1, line=link.line + line - 1)
+                for link in found.links
             )
         elif source.strip():
             parsed.sections.append(
-                Section(source.strip().split("\n", 1)[0][:100], 7, open_[-1][1] if open_ else -1, line, line + count - 1, source[:CELL])
+                Section(
+                    source.strip().split("\n", 1)[0][:100],
+                    7,
+                    open_[-1][1] if open_ else -1,
+                    line,
+                    line + count - 1,
+                    source[:CELL],
+                )
             )
         whole.append(_MAGIC.sub("", source) if kind == "code" else "\n" * (count - 1))
         line += count
     parsed.lines = line - 1
     parsed.source = "\n".join(whole)
-    inner = code("python" if language not in {"javascript", "typescript", "rust", "go", "ruby", "bash"} else language, parsed.source)
-    parsed.scopes, parsed.imports, parsed.references, parsed.bindings = inner.scopes, inner.imports, inner.references, inner.bindings
+    inner = code(
+        "python" if language not in {"javascript", "typescript", "rust", "go", "ruby", "bash"} else language,
+        parsed.source,
+    )
+    parsed.scopes, parsed.imports, parsed.references, parsed.bindings = (
+        inner.scopes,
+        inner.imports,
+        inner.references,
+        inner.bindings,
+    )
     return parsed
 
 
@@ -71,7 +89,9 @@ def _cells(text: str) -> tuple[str, list[tuple[str, str]]]:
     """Return the language of a notebook, and the type and source of each cell."""
     try:
         written: Any = json.loads(text)
-        cells = written.get("cells") or [cell for sheet in written.get("worksheets", ()) for cell in sheet.get("cells", ())]
+        cells = written.get("cells") or [
+            cell for sheet in written.get("worksheets", ()) for cell in sheet.get("cells", ())
+        ]
         language = str(((written.get("metadata") or {}).get("kernelspec") or {}).get("language") or "python").lower()
         return language, [(str(cell.get("cell_type", "")), _source(cell)) for cell in cells[:CELLS]]
     except (ValueError, AttributeError, TypeError, RecursionError) as error:

@@ -41,7 +41,12 @@ def read(text: str, language: str = "text") -> Parsed:
                     outline.heading(above, level, row - 2 if over else row - 1, row + 1)
         elif line[0] == "=" and (match := _MARKED.match(line)):
             outline.heading(match[2], len(match[1]), row, row + 1)
-        elif line[0].isdigit() and not above and (row + 1 == len(lines) or not lines[row + 1].strip()) and (match := _NUMBERED.match(line)):
+        elif (
+            line[0].isdigit()
+            and not above
+            and (row + 1 == len(lines) or not lines[row + 1].strip())
+            and (match := _NUMBERED.match(line))
+        ):
             outline.heading(line.strip(), match[1].count(".") + 1, row, row + 1)
     outline.finish()
     for row, line in enumerate(lines):

@@ -40,7 +40,22 @@ _CPP = """
 """
 _DECLARED = re.compile(r"[*&\s]*(?:const\s+)?[*&\s]*((?:[\w~]+(?:<[^<>]*>)?::)*(?:~?\w+|operator\s*(?:\(\)|[^\s(]+)))")
 _KEYWORDS = re.compile(r"^(?:(?:const|struct|class|enum|unsigned|static|volatile|typename|union)\s+)+")
-_PLAIN = {"int", "char", "void", "bool", "float", "double", "size_t", "long", "short", "auto", "unsigned", "signed", "uint8_t", "uint32_t"}
+_PLAIN = {
+    "int",
+    "char",
+    "void",
+    "bool",
+    "float",
+    "double",
+    "size_t",
+    "long",
+    "short",
+    "auto",
+    "unsigned",
+    "signed",
+    "uint8_t",
+    "uint32_t",
+}
 _ARGUMENTS = re.compile(r"<[^<>]*>")
 
 
@@ -75,7 +90,9 @@ def _read(source: Source) -> None:
 def _row(node: Node) -> int:
     parent = node.parent
     return (
-        parent.start_point[0] if parent is not None and parent.type in {"template_declaration", "type_definition"} else node.start_point[0]
+        parent.start_point[0]
+        if parent is not None and parent.type in {"template_declaration", "type_definition"}
+        else node.start_point[0]
     )
 
 
@@ -86,7 +103,11 @@ def _name(source: Source, node: Node, type_: str) -> tuple[str, str]:
         for _step in range(8):
             function = function or (declarator is not None and declarator.type == "function_declarator")
             inner = declarator.child_by_field_name("declarator") if declarator is not None else None
-            if inner is None and declarator is not None and declarator.type in {"reference_declarator", "parenthesized_declarator"}:
+            if (
+                inner is None
+                and declarator is not None
+                and declarator.type in {"reference_declarator", "parenthesized_declarator"}
+            ):
                 inner = next((child for child in declarator.children if child.is_named), None)
             if inner is None:
                 break
@@ -117,7 +138,9 @@ def _typed(source: Source, node: Node, prefix: str) -> None:
         chain = chain_of(source.text(value))
         source.bind(prefix + match[1], instance(chain) if value.type == "new_expression" else chain, scope)
         return
-    held = re.match(r"(?:std::)?(?:unique_ptr|shared_ptr|optional|vector|list|set)<\s*(?:const\s+)?([\w:]+)[^>]*>$", written)
+    held = re.match(
+        r"(?:std::)?(?:unique_ptr|shared_ptr|optional|vector|list|set)<\s*(?:const\s+)?([\w:]+)[^>]*>$", written
+    )
     many = held is not None and re.match(r"(?:std::)?(?:vector|list|set)<", written)
     _bind(source, prefix + match[1] + ("[]" if many else ""), held[1] if held else written, scope)
 

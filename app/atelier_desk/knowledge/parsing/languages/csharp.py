@@ -42,7 +42,9 @@ _XML = re.compile(r"</?\w[^>]*>")
 def read(source: Source) -> None:
     for node in source.found.get("package", ())[:1]:
         source.parsed.package = source.text(node)
-    source.scopes(source.definitions(), lambda each: _XML.sub("", source.comment_above(each.node.start_point[0])).strip())
+    source.scopes(
+        source.definitions(), lambda each: _XML.sub("", source.comment_above(each.node.start_point[0])).strip()
+    )
     source.calls()
     source.bases()
     for node in source.found.get("import", ()):

@@ -35,9 +35,13 @@ def read(source: Source) -> None:
         name, around = source.text(node), node.parent
         if name.startswith("--") and name not in seen and around is not None:
             seen.add(name)
-            definitions.append(Definition(around.start_byte, around.end_byte, around, "variable", name, body=around.end_byte))
+            definitions.append(
+                Definition(around.start_byte, around.end_byte, around, "variable", name, body=around.end_byte)
+            )
     source.scopes(definitions, lambda each: source.comment_above(each.node.start_point[0]))
     for node in source.found.get("import", ()):
         match = _ADDRESS.match(source.text(node))
         if match:
-            source.imports(match[1] if match[1].startswith((".", "/")) or "://" in match[1] else "./" + match[1], "", "", node)
+            source.imports(
+                match[1] if match[1].startswith((".", "/")) or "://" in match[1] else "./" + match[1], "", "", node
+            )

@@ -82,7 +82,9 @@ def read(source: Source) -> None:
 
     def comment_row(node: Node) -> int:
         parent = node.parent
-        single = parent is not None and parent.type.endswith("_declaration") and parent.start_point[0] == node.start_point[0]
+        single = (
+            parent is not None and parent.type.endswith("_declaration") and parent.start_point[0] == node.start_point[0]
+        )
         return parent.start_point[0] if single and parent is not None else node.start_point[0]
 
     source.scopes(definitions, lambda each: source.comment_above(comment_row(each.node)))
@@ -93,7 +95,9 @@ def read(source: Source) -> None:
         module = source.field(node, "path").strip('"`')
         alias = source.field(node, "name")
         last = [part for part in module.split("/") if not re.fullmatch(r"v\d+", part)][-1:] or [module]
-        source.imports(module, "*" if alias == "." else "", "" if alias in {"_", "."} else alias or last[0].split(".")[0], node)
+        source.imports(
+            module, "*" if alias == "." else "", "" if alias in {"_", "."} else alias or last[0].split(".")[0], node
+        )
     _bindings(source)
 
 
@@ -113,13 +117,19 @@ def _bindings(source: Source) -> None:
             names = ["self." + source.text(each) for each in node.children_by_field_name("name")]
             _typed(source, names, source.text(type_), source.scope_at(node.start_byte))
     for node in source.found.get("returned", ()):
-        _typed(source, ["()"], source.text(node).strip("()").split(",")[0].split(" ")[-1], source.scope_at(node.start_byte))
+        _typed(
+            source, ["()"], source.text(node).strip("()").split(",")[0].split(" ")[-1], source.scope_at(node.start_byte)
+        )
     for node in source.found.get("assigned", ()):
         left = node.child_by_field_name("left")
         right = node.child_by_field_name("right") or node.child_by_field_name("value")
         if right is None or right.end_byte - right.start_byte > 3_000:
             continue
-        names = [each.strip() for each in source.text(left).split(",")] if left is not None else [source.field(node, "name")]
+        names = (
+            [each.strip() for each in source.text(left).split(",")]
+            if left is not None
+            else [source.field(node, "name")]
+        )
         values = [child for child in right.children if child.is_named] if right.type == "expression_list" else [right]
         for name, value in zip(names, values, strict=False):
             source.bind(name, _value(source, value), source.scope_at(node.start_byte))
@@ -127,7 +137,11 @@ def _bindings(source: Source) -> None:
         left = node.child_by_field_name("left")
         if left is not None:
             chain = chain_of(source.field(node, "right"))
-            source.bind(source.text(left).rpartition(",")[2].strip(), (*chain[:-1], chain[-1] + "[]"), source.scope_at(node.start_byte))
+            source.bind(
+                source.text(left).rpartition(",")[2].strip(),
+                (*chain[:-1], chain[-1] + "[]"),
+                source.scope_at(node.start_byte),
+            )
 
 
 def _typed(source: Source, names: list[str], type_: str, scope: int) -> None:
@@ -146,7 +160,11 @@ def _value(source: Source, node: Node) -> tuple[str, ...]:
         node = operand
     if node.type == "composite_literal":
         type_ = node.child_by_field_name("type")
-        return instance(chain_of(source.text(type_))) if type_ is not None and type_.type in {"type_identifier", "qualified_type"} else ()
+        return (
+            instance(chain_of(source.text(type_)))
+            if type_ is not None and type_.type in {"type_identifier", "qualified_type"}
+            else ()
+        )
     if node.type == "type_assertion_expression":
         return instance(chain_of(source.field(node, "type").lstrip("*")))
     if node.type in {"call_expression", "identifier", "selector_expression", "index_expression"}:

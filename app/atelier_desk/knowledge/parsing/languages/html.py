@@ -18,7 +18,16 @@ QUERY = """
 """
 _TAG = re.compile(r"<\s*([\w:-]+)")
 _ATTRIBUTE = re.compile(r"([\w:@.-]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+)))?")
-_ADDRESSES = {"a": "href", "img": "src", "script": "src", "link": "href", "iframe": "src", "source": "src", "video": "src", "audio": "src"}
+_ADDRESSES = {
+    "a": "href",
+    "img": "src",
+    "script": "src",
+    "link": "href",
+    "iframe": "src",
+    "source": "src",
+    "video": "src",
+    "audio": "src",
+}
 
 
 @grammar("html", "tree_sitter_html", QUERY, extensions=(".html", ".htm", ".xhtml"))
@@ -34,7 +43,8 @@ def read(source: Source) -> None:
         text = source.text(node)[:20_000]
         name = named[1].lower() if (named := _TAG.match(text)) else ""
         attributes = {
-            match[1].lower(): html.unescape(match[2] or match[3] or match[4] or "") for match in _ATTRIBUTE.finditer(text[len(name) + 1 :])
+            match[1].lower(): html.unescape(match[2] or match[3] or match[4] or "")
+            for match in _ATTRIBUTE.finditer(text[len(name) + 1 :])
         }
         around = node.parent
         row, end = node.start_point[0], around.end_byte if around is not None else node.end_byte
@@ -45,7 +55,9 @@ def read(source: Source) -> None:
             if name in {"script", "link"} and "://" not in address:
                 source.imports(address if address.startswith(("/", ".")) else "./" + address, "", "", node)
         if attributes.get("id") and around is not None:
-            definitions.append(Definition(around.start_byte, end, around, "element", attributes["id"], body=node.end_byte))
+            definitions.append(
+                Definition(around.start_byte, end, around, "element", attributes["id"], body=node.end_byte)
+            )
         if name == "img" and attributes.get("alt"):
             lines[row] += " " + attributes["alt"]
     _texts(source, lines)

@@ -69,7 +69,9 @@ def invocations(source: Source, arguments: str) -> None:
     for node in source.found.get("invoked", ()):
         given = node.child_by_field_name(arguments)
         end = given.start_byte if given is not None else node.end_byte
-        source.refer("calls", chain_of(source.slice(node.start_byte, end).strip()), node.start_byte, node.start_point[0] + 1)
+        source.refer(
+            "calls", chain_of(source.slice(node.start_byte, end).strip()), node.start_byte, node.start_point[0] + 1
+        )
 
 
 def typed(source: Source, name: str, type_: str, scope: int) -> None:

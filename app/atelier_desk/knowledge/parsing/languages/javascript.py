@@ -73,10 +73,25 @@ _TS = """
 """
 _SPACES = re.compile(r"/\*.*?\*/|//[^\n]*|\s+", re.DOTALL)
 _IMPORT = re.compile(r"(?:import|export)(?:\s*type\b)?(.*?)(?:\bfrom)?\s*[\"']([^\"']*)[\"']")
-_PLAIN = {"string", "number", "boolean", "any", "unknown", "void", "never", "null", "undefined", "object", "bigint", "symbol", "this"}
+_PLAIN = {
+    "string",
+    "number",
+    "boolean",
+    "any",
+    "unknown",
+    "void",
+    "never",
+    "null",
+    "undefined",
+    "object",
+    "bigint",
+    "symbol",
+    "this",
+}
 
 
-_WRAPPERS = {"export_statement", "lexical_declaration", "variable_declaration", "expression_statement", "variable_declarator",
+_WRAPPERS = {"export_statement", "lexical_declaration", "variable_declaration", "expression_statement",
+"variable_declarator",
              "ambient_declaration"}  # fmt: skip
 
 
@@ -104,7 +119,13 @@ def _read(source: Source) -> None:
         return source.comment_above(row)
 
     source.scopes([each if each.body >= 0 else each._replace(body=_body(each)) for each in definitions], doc)
-    source.calls([node for node in source.found.get("call", ()) if node.end_byte - node.start_byte != 7 or source.text(node) != "require"])
+    source.calls(
+        [
+            node
+            for node in source.found.get("call", ())
+            if node.end_byte - node.start_byte != 7 or source.text(node) != "require"
+        ]
+    )
     source.bases()
     _imports(source)
     _bindings(source)
@@ -125,7 +146,11 @@ def _named(source: Source, node: Node) -> tuple[str, str]:
     """
     if node.type == "assignment_expression":
         left = source.field(node, "left")
-        parts = [part for part in left.split(".") if part not in {"prototype", "exports", "module", "this", "window", "globalThis"}]
+        parts = [
+            part
+            for part in left.split(".")
+            if part not in {"prototype", "exports", "module", "this", "window", "globalThis"}
+        ]
         if not parts:
             return _own_name(source, node), ""
         if not all(part.isidentifier() or part.startswith("$") for part in parts) or len(parts) > 3:
@@ -214,7 +239,12 @@ def _required(source: Source, module: str, node: Node) -> None:
             source.imports(module, "*", "", node)
             source.imports(module, "", "default", node)
             return
-        source.imports(module, taken, last if written.startswith(("exports.", "module.exports.")) or "." not in written else "", node)
+        source.imports(
+            module,
+            taken,
+            last if written.startswith(("exports.", "module.exports.")) or "." not in written else "",
+            node,
+        )
         return
     source.imports(module, taken, "", node)
 
@@ -233,7 +263,12 @@ def _bindings(source: Source) -> None:
         if left == "module.exports":
             if right.type == "identifier":
                 source.bind("default", (source.text(right),), -1)
-        elif left.startswith("this.") and left.count(".") == 1 and right.type != "object" and right.end_byte - right.start_byte < 1_000:
+        elif (
+            left.startswith("this.")
+            and left.count(".") == 1
+            and right.type != "object"
+            and right.end_byte - right.start_byte < 1_000
+        ):
             source.bind("self." + left[5:], _value(source.text(right), right.type), source.scope_at(node.start_byte))
     for node in source.found.get("typed", ()):
         type_ = node.child_by_field_name("type")
@@ -281,9 +316,16 @@ def _type(text: str) -> tuple[str, ...]:
     return ()
 
 
-grammar("javascript", "tree_sitter_javascript", QUERY + _JS, extensions=(".js", ".mjs", ".cjs", ".jsx"), programs=("node", "bun"))(_read)
 grammar(
-    "typescript", "tree_sitter_typescript", QUERY + _TS, extensions=(".ts", ".mts", ".cts"), function="language_typescript",
+    "javascript",
+    "tree_sitter_javascript",
+    QUERY + _JS,
+    extensions=(".js", ".mjs", ".cjs", ".jsx"),
+    programs=("node", "bun"),
+)(_read)
+grammar(
+    "typescript", "tree_sitter_typescript", QUERY + _TS, extensions=(".ts", ".mts", ".cts"),
+    function="language_typescript",
     programs=("deno", "ts-node", "tsx"),
 )(_read)  # fmt: skip
 grammar("tsx", "tree_sitter_typescript", QUERY + _TS, extensions=(".tsx",), function="language_tsx")(_read)

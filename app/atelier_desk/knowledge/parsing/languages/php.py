@@ -50,11 +50,15 @@ def dotted(text: str) -> tuple[str, ...]:
     return chain_of(text.strip().lstrip("\\").replace("\\", "."))
 
 
-@grammar("php", "tree_sitter_php", QUERY, extensions=(".php", ".phtml", ".inc"), function="language_php", programs=("php",))
+@grammar(
+    "php", "tree_sitter_php", QUERY, extensions=(".php", ".phtml", ".inc"), function="language_php", programs=("php",)
+)
 def read(source: Source) -> None:
     for node in source.found.get("package", ())[:1]:
         source.parsed.package = source.text(node).replace("\\", ".")
-    definitions = source.definitions(lambda node, type_: (source.field(node, "name") or (source.text(node).split("=")[0].strip()), ""))
+    definitions = source.definitions(
+        lambda node, type_: (source.field(node, "name") or (source.text(node).split("=")[0].strip()), "")
+    )
     source.scopes(definitions, lambda each: source.comment_above(each.node.start_point[0]))
     for kind, nodes in (("calls", source.found.get("call", ())), ("inherits", source.found.get("base", ()))):
         for node in nodes:
@@ -110,7 +114,11 @@ def _bindings(source: Source) -> None:
         chain = dotted(source.text(right))
         name = "self." + left[7:] if left.startswith("$this->") else left
         if "->" not in name:
-            source.bind(name, instance(chain) if right.type == "object_creation_expression" else chain, source.scope_at(node.start_byte))
+            source.bind(
+                name,
+                instance(chain) if right.type == "object_creation_expression" else chain,
+                source.scope_at(node.start_byte),
+            )
 
 
 def _typed(source: Source, name: str, type_: str, scope: int) -> None:

@@ -41,8 +41,20 @@ QUERY = """
 _QUOTES = re.compile(r"[A-Za-z]*('''|\"\"\"|'|\")")
 _FROM = re.compile(r"from\s*([.\s]*[\w.]*)\s+import\b(.*)")
 _COMMENT = re.compile(r"#[^\n]*|\\\n")
-_SINGLE = {"Optional", "Annotated", "Required", "NotRequired", "Final", "ClassVar", "Awaitable", "Coroutine", "Self", "Union"}
-_MANY = {"list", "List", "set", "Set", "frozenset", "FrozenSet", "tuple", "Tuple", "Sequence", "Iterable", "Iterator", "Collection",
+_SINGLE = {
+    "Optional",
+    "Annotated",
+    "Required",
+    "NotRequired",
+    "Final",
+    "ClassVar",
+    "Awaitable",
+    "Coroutine",
+    "Self",
+    "Union",
+}
+_MANY = {"list", "List", "set", "Set", "frozenset", "FrozenSet", "tuple", "Tuple", "Sequence", "Iterable", "Iterator",
+"Collection",
          "deque", "AsyncIterator", "AsyncIterable", "Generator", "AsyncGenerator", "MutableSequence"}  # fmt: skip
 _MAPS = {"dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict"}
 
@@ -53,7 +65,9 @@ _MAPS = {"dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDic
 )  # fmt: skip
 def read(source: Source) -> None:
     docs = {
-        node.parent.parent.id: node for node in source.found.get("doc", ()) if node.parent is not None and node.parent.parent is not None
+        node.parent.parent.id: node
+        for node in source.found.get("doc", ())
+        if node.parent is not None and node.parent.parent is not None
     }
 
     def doc(each: Definition) -> str:
@@ -70,7 +84,8 @@ def read(source: Source) -> None:
             seen.add(name)
             definitions.append(
                 Definition(
-                    statement.start_byte, statement.end_byte, statement, "constant" if name.isupper() else "variable", name,
+                    statement.start_byte, statement.end_byte, statement, "constant" if name.isupper() else "variable",
+                    name,
                     body=statement.start_byte + min(statement.end_byte - statement.start_byte, 200),
                 )
             )  # fmt: skip
@@ -130,7 +145,9 @@ def _docstring(text: str) -> str:
             return ""
     else:
         inner = (
-            text[match.end() : -len(quotes)] if text.endswith(quotes) and len(text) >= match.end() + len(quotes) else text[match.end() :]
+            text[match.end() : -len(quotes)]
+            if text.endswith(quotes) and len(text) >= match.end() + len(quotes)
+            else text[match.end() :]
         )
     return cleandoc(inner).strip()[:DOCSTRING]
 
@@ -242,7 +259,10 @@ def types_of(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
             continue
         inside = _split(inner.rstrip().removesuffix("]"), ",")
         if last in _SINGLE:
-            waiting[:0] = [(kind, part) for part in (inside if last == "Union" else inside[-1:] if last == "Coroutine" else inside[:1])]
+            waiting[:0] = [
+                (kind, part)
+                for part in (inside if last == "Union" else inside[-1:] if last == "Coroutine" else inside[:1])
+            ]
         elif last in {"type", "Type"}:
             found.append((kind, chain_of(inside[0].strip().strip("\"'"))))
         elif last in _MANY or last in _MAPS:

@@ -32,7 +32,12 @@ def read(source: Source) -> None:
     for node in source.found.get("constant", ()):
         definitions.append(
             Definition(
-                node.start_byte, node.end_byte, node, "constant", source.field(node, "left"), body=min(node.end_byte, node.start_byte + 200)
+                node.start_byte,
+                node.end_byte,
+                node,
+                "constant",
+                source.field(node, "left"),
+                body=min(node.end_byte, node.start_byte + 200),
             )
         )
     source.scopes([each if each.body >= 0 else each._replace(body=_body(source, each.node)) for each in definitions],
@@ -61,7 +66,9 @@ def read(source: Source) -> None:
         right = node.child_by_field_name("right")
         if right is not None and right.end_byte - right.start_byte < 1_000:
             name, method = source.field(node, "left"), source.field(right, "method")
-            chain = instance(chain_of(source.field(right, "receiver"))) if method == "new" else chain_of(source.text(right))
+            chain = (
+                instance(chain_of(source.field(right, "receiver"))) if method == "new" else chain_of(source.text(right))
+            )
             source.bind("self." + name if name.startswith("@") else name, chain, source.scope_at(node.start_byte))
             if name.startswith("@"):
                 source.bind("self." + name.lstrip("@"), chain, source.scope_at(node.start_byte))

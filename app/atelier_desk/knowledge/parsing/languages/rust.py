@@ -43,7 +43,9 @@ QUERY = """
 (attribute_item) @skip
 """
 _WRAPPERS = re.compile(r"(?:&(?:'\w+)?\s*(?:mut\s+)?|\*(?:const|mut)\s+|dyn\s+|impl\s+|mut\s+)+")
-_HELD = re.compile(r"(?:Option|Result|Box|Rc|Arc|Cow|RefCell|Mutex|RwLock|Cell|Pin)<\s*(?:'\w+\s*,\s*)?(.*)>$", re.DOTALL)
+_HELD = re.compile(
+    r"(?:Option|Result|Box|Rc|Arc|Cow|RefCell|Mutex|RwLock|Cell|Pin)<\s*(?:'\w+\s*,\s*)?(.*)>$", re.DOTALL
+)
 _MANY = re.compile(r"(?:Vec|VecDeque|HashSet|BTreeSet)<(.*)>$|\[(.*?)(?:;.*)?\]$", re.DOTALL)
 _SPACES = re.compile(r"//[^\n]*|/\*.*?\*/|\s+", re.DOTALL)
 
@@ -62,14 +64,20 @@ def read(source: Source) -> None:
     found = source.definitions(name)
     definitions = []
     for each in found:
-        owner = next((of for start, end, of in impls if start < each.start and each.end <= end), "") if each.type == "function" else ""
+        owner = (
+            next((of for start, end, of in impls if start < each.start and each.end <= end), "")
+            if each.type == "function"
+            else ""
+        )
         held = each.type == "function" and owner and _directly(each.node)
         definitions.append(each._replace(owner=owner) if held else each)
     source.scopes(definitions, lambda each: source.comment_above(each.node.start_point[0]))
     source.calls()
     source.bases()
     scopes = source.parsed.scopes
-    types = {scope.name: index for index, scope in enumerate(scopes) if scope.type in {"struct", "enum", "trait", "type"}}
+    types = {
+        scope.name: index for index, scope in enumerate(scopes) if scope.type in {"struct", "enum", "trait", "type"}
+    }
     for index, scope in enumerate(scopes):
         if scope.type == "impl" and " for " in scope.name:
             trait, _for, of = scope.name.removeprefix("impl ").partition(" for ")
@@ -132,7 +140,9 @@ def _bindings(source: Source) -> None:
         pattern = source.field(node, "pattern").removeprefix("mut ").removeprefix("ref ")
         _typed(source, pattern, source.field(node, "type"), source.scope_at(node.start_byte))
     for node in source.found.get("fielded", ()):
-        _typed(source, "self." + source.field(node, "name"), source.field(node, "type"), source.scope_at(node.start_byte))
+        _typed(
+            source, "self." + source.field(node, "name"), source.field(node, "type"), source.scope_at(node.start_byte)
+        )
     for node in source.found.get("returned", ()):
         _typed(source, "()", source.text(node), source.scope_at(node.start_byte))
     for node in source.found.get("each", ()):
@@ -183,7 +193,11 @@ def _typed(source: Source, name: str, type_: str, scope: int) -> None:
         type_ = _WRAPPERS.sub("", type_, count=1) if _WRAPPERS.match(type_) else type_
         if match := _HELD.match(type_):
             type_ = (
-                match[1].strip() if "(" in match[1] else match[1].split(",")[0].strip() if type_.startswith("Result") else match[1].strip()
+                match[1].strip()
+                if "(" in match[1]
+                else match[1].split(",")[0].strip()
+                if type_.startswith("Result")
+                else match[1].strip()
             )
         elif match := _MANY.match(type_):
             type_, end = (match[1] or match[2] or "").strip(), "[]"

@@ -37,7 +37,9 @@ def read(source: Source) -> None:
             for node in nodes:
                 name = _name(source, node, capture)
                 if name:
-                    definitions.append(Definition(node.start_byte, node.end_byte, node, capture[5:], name, body=_body(source, node)))
+                    definitions.append(
+                        Definition(node.start_byte, node.end_byte, node, capture[5:], name, body=_body(source, node))
+                    )
     source.scopes(definitions, lambda each: source.comment_above(each.node.start_point[0]))
     source.calls()
     own = {scope.start: scope.name for scope in source.parsed.scopes}
@@ -58,7 +60,10 @@ def _name(source: Source, node: Node, capture: str) -> str:
 
 
 def _body(source: Source, node: Node) -> int:
-    inside = next((child for child in node.children if child.type in {"column_definitions", "create_query", "function_body"}), None)
+    inside = next(
+        (child for child in node.children if child.type in {"column_definitions", "create_query", "function_body"}),
+        None,
+    )
     if inside is not None:
         return inside.start_byte
     end = source.raw.find("\n", node.start_byte)
