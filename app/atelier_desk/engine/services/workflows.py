@@ -152,11 +152,15 @@ class WorkflowService:
         All with None for ``limit``. See ``WorkflowRepository.list``.
         """
         checks.page(limit, offset, most=None)
-        only = {"archived": archived, "filed": filed, "collection": collection}
-        found = await self._context.repos.workflows.list(
-            limit=limit, offset=offset, search=search.strip(), deleted=deleted, **only
-        )  # type: ignore[arg-type]
-        return found
+        return await self._context.repos.workflows.list(
+            limit=limit,
+            offset=offset,
+            search=search.strip(),
+            deleted=deleted,
+            archived=archived,
+            filed=filed,
+            collection=collection,
+        )
 
     async def listing(self, limit: int = limits.LIST_DEFAULT, *, archive: bool = False) -> Listing:
         """Return the workflow list: the first ``limit`` workflows in no folder, and all in folders.
