@@ -71,11 +71,12 @@ class Paid:
     sent: list[str] = field(default_factory=list)
     run_id: str = ""
     handle: Any = None
+    window: int = 32_768
 
     @property
     def info(self) -> ModelInfo:
         price = TOKENS if self.known else None
-        return ModelInfo(provider="test", name="m", context_window=32_768, price_input=price, price_output=price, supports_vision=True)
+        return ModelInfo(provider="test", name="m", context_window=self.window, price_input=price, price_output=price, supports_vision=True)
 
     async def stream(self, request: ChatRequest) -> Any:
         self.sent.append("chat")

@@ -16,8 +16,6 @@ from atelier_desk.policy import budget
 from atelier_desk.policy.budget import caps
 from atelier_desk.support.number_format import cost_bound
 
-SENT = frozenset({"timeout", "truncated", "bad_response"})
-"""Codes of errors after which a service may have done, and charge for, what it was asked."""
 UNPRICED = (
     "The price of {what} is not known, so the user's monthly cost limit cannot be kept: nothing was sent. The user can enter the price in "
     "{where}, or allow requests without a known price for this month in Settings, Usage (atelier usage --allow-unpriced)."
@@ -75,7 +73,7 @@ class CallSpending:
             try:
                 yield payment
             except ProviderError as error:
-                payment.returned = payment.returned or (not payment.accepted and error.code not in SENT)
+                payment.returned = payment.returned or (not payment.accepted and error.code not in budget.SENT)
                 raise
             finally:
                 if payment.returned:
