@@ -72,10 +72,11 @@ class Paid:
     run_id: str = ""
     handle: Any = None
     window: int = 32_768
+    price: float = TOKENS
 
     @property
     def info(self) -> ModelInfo:
-        price = TOKENS if self.known else None
+        price = self.price if self.known else None
         return ModelInfo(provider="test", name="m", context_window=self.window, price_input=price, price_output=price, supports_vision=True)
 
     async def stream(self, request: ChatRequest) -> Any:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import AtelierError, ProviderError
+from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone, RetryDelta, TextDelta, Usage
 from atelier_desk.domain.workflow import RunStatus
-from tests.engine.costs.test_paid_requests import AGENT, FIRST, Paid, description, opened, sampling, title
+from tests.engine.costs.test_paid_requests import AGENT, FIRST, Paid, description, opened, reply, sampling, title
 
 __all__ = ["opened"]
 LIMIT = 1_000.0
@@ -138,3 +139,18 @@ async def test_a_summary(opened: Any, how: str, parts: int) -> None:
         replies = 0.0 if parts else REPLY
         assert (await spent(paid)) > before + replies + 0.1, "the summary read 2 000 tokens"
         assert await paid.atelier.repos.journal.partial(run_id) is None
+
+
+async def test_a_model_that_is_called_free_and_is_charged_for_needs_a_price(opened: Any) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        paid.price = 0.0
+
+        async def stream(_request: ChatRequest) -> Any:
+            paid.sent.append("chat")
+            yield ReplyDone(reply=ChatReply(content="Done.", usage=Usage(tokens_input=100, tokens_output=10, cost=LIMIT)))
+
+        paid.stream = stream  # type: ignore[method-assign]
+        for _ in range(3):
+            limit = await reply(paid)
+        assert (limit, len(paid.sent)) == (LimitKind.UNPRICED, 1), "without a price nothing could be reserved for it"
+        assert await title(paid) == "limit"

@@ -202,7 +202,8 @@ async def sample(
     wanted = min(sampling.max_tokens, state.agent.max_tokens)
     await env.month.prepare()
     hold = Hold()
-    room = env.month.reserve(state, prompt_tokens=prompt_tokens, reply_tokens=wanted, prices=prices, priced=opened.info.priced, hold=hold)
+    known = env.month.priced(opened.info)
+    room = env.month.reserve(state, prompt_tokens=prompt_tokens, reply_tokens=wanted, prices=prices, priced=known, hold=hold)
     if isinstance(room, budget.ReachedLimit):
         return room
     request = ChatRequest(

@@ -79,8 +79,9 @@ class SideRequests:
         prices = (highest_input_price(opened.info), opened.info.price_output or 0.0)
         await self._env.month.prepare()
         hold = Hold()
+        known = self._env.month.priced(opened.info)
         room = self._env.month.reserve(
-            state, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices, priced=opened.info.priced, hold=hold
+            state, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices, priced=known, hold=hold
         )
         if isinstance(room, budget.ReachedLimit):
             return SkipReason.ROOM

@@ -243,7 +243,7 @@ class ModelCall:
             prompt_tokens=prompt_tokens,
             reply_tokens=reply_tokens,
             prices=(highest_input_price(opened.info), opened.info.price_output or 0.0),
-            priced=opened.info.priced,
+            priced=self._env.month.priced(opened.info),
             within_run=within_run,
         )
 
@@ -390,6 +390,7 @@ class ModelCall:
             calibration = self._env.calibrations[ready.request.model]
             calibration.observe(round(ready.tokens / calibration.factor), usage.tokens_input)
         usage = priced(usage, opened.info)
+        self._env.month.charged(opened.info, usage.cost)
         used = {call.call.id for call in self._handle.current.calls} | self._earlier_call_ids()
         frame = self._frame
         new = (frame,) if frame is not None and frame.id not in self._env.frames else ()
