@@ -15,8 +15,6 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, Budget
 from atelier_desk.domain.events.run import LimitKind
 
-SENT = frozenset({"timeout", "truncated", "bad_response"})
-"""Codes of errors after which a service may have done, and charge for, what it was asked."""
 FIELDS = {
     LimitKind.COST: "max_cost",
     LimitKind.TOKENS: "max_tokens",

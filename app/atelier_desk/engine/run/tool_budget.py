@@ -12,6 +12,7 @@ from atelier_desk.domain.usage import Payment
 from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.request.replies import SENT
 from atelier_desk.policy import budget
 from atelier_desk.policy.budget import caps
 from atelier_desk.support.number_format import cost_bound
@@ -73,7 +74,7 @@ class CallSpending:
             try:
                 yield payment
             except ProviderError as error:
-                payment.returned = payment.returned or (not payment.accepted and error.code not in budget.SENT)
+                payment.returned = payment.returned or (not payment.accepted and error.code not in SENT)
                 raise
             finally:
                 if payment.returned:

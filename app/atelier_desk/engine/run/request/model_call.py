@@ -53,7 +53,7 @@ from atelier_desk.engine.run.request import context, prompt, tool_search
 from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.pictures import with_pictures
 from atelier_desk.engine.run.request.repetition import Repetition
-from atelier_desk.engine.run.request.replies import Length, ReceivedReply, counted, judged, unique_calls
+from atelier_desk.engine.run.request.replies import SENT, Length, ReceivedReply, counted, judged, unique_calls
 from atelier_desk.engine.run.request.tool_definitions import make_frame, offered_tools, tools_tokens
 from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.engine.run.sanitize import sanitized
@@ -141,7 +141,7 @@ class ModelCall:
             await self._overflowed(error)
         except ProviderError as error:
             log.warning("model request failed: %s", error.code)
-            self._sent = self._sent and error.code in budget.SENT
+            self._sent = self._sent and error.code in SENT
             await self._failed(error)
         else:
             duration_ms = round((self._env.clock.monotonic() - started) * 1000)
@@ -346,7 +346,7 @@ class ModelCall:
                     self._called += delta.arguments  # every piece repeats the name
                 elif isinstance(delta, RetryDelta):
                     retried = ModelRetried(attempt=delta.attempt, delay_s=delta.delay_s, reason=redact(delta.reason))
-                    lost = self.cut_off("error") if delta.reason in budget.SENT else []
+                    lost = self.cut_off("error") if delta.reason in SENT else []
                     await self._env.journal.append(self._handle, *lost, retried, clear_partial=bool(lost))
                     if lost:
                         await self._reserve_again(opened, request)

@@ -18,9 +18,10 @@ from atelier_desk.domain.model_messages import (
     Usage,
 )
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, estimate
-from atelier_desk.policy.budget import SENT
 from atelier_desk.support.i18n import N_
 
+SENT = frozenset({"timeout", "truncated", "bad_response"})
+"""Codes of errors after which a service may have done, and charge for, what it was asked."""
 MANY_TIMES = 20
 SLACK = 10_000
 """Counts are accepted up to ``MANY_TIMES`` our estimate plus ``SLACK`` tokens.
