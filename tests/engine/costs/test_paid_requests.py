@@ -20,7 +20,7 @@ from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.errors import AtelierError, LimitError, ProviderError, ToolError
 from atelier_desk.domain.events.run import LimitKind, MediaPaid, TitleGenerated
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone, TextDelta, Usage
-from atelier_desk.domain.provider import ModelInfo, ProviderConfig
+from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderDraft
 from atelier_desk.domain.question import SampledText, Sampling
 from atelier_desk.domain.settings import MediaSettings, WebSettings
 from atelier_desk.domain.usage import Paying
@@ -73,14 +73,16 @@ class Paid:
     sent: list[str] = field(default_factory=list)
     run_id: str = ""
     handle: Any = None
+    window: int = 32_768
+    price: float = TOKENS
 
     @property
     def info(self) -> ModelInfo:
-        price = TOKENS if self.known else None
+        price = self.price if self.known else None
         return ModelInfo(
             provider="test",
             name="m",
-            context_window=32_768,
+            context_window=self.window,
             price_input=price,
             price_output=price,
             supports_vision=True,
@@ -242,10 +244,26 @@ async def embedding(paid: Paid) -> str:
     return ""
 
 
+async def trial_of_a_model(paid: Paid) -> str:
+    async def assumed(_config: ProviderConfig, _model: str) -> ModelInfo:
+        return paid.info
+
+    async def try_model(*_server: Any) -> None:
+        paid.sent.append("chat")
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(paid.atelier.models, "assumed", assumed)
+        patched.setattr("atelier_desk.engine.services.connection_test.try_model", try_model)
+        await paid.atelier.providers.try_draft(
+            ProviderDraft(ProviderConfig(name="New", kind="openai", base_url=paid.server.url)), "m"
+        )
+    return ""
+
+
 KINDS = {
     each.__name__: each
     for each in (
-        reply, title, sampling, description, image, model_3d, search, search_of_a_person, trial_of_a_search_service,
+        reply, title, sampling, description, image, model_3d, search, search_of_a_person, trial_of_a_search_service, trial_of_a_model,
         embedding,
     )
 }  # fmt: skip

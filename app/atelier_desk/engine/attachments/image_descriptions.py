@@ -5,23 +5,15 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from atelier_desk.domain.errors import ProviderError, ToolError
-from atelier_desk.domain.model_messages import (
-    ChatMessage,
-    ChatReply,
-    ChatRequest,
-    ImagePart,
-    ReplyDone,
-    Role,
-    TextDelta,
-)
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role
+from atelier_desk.engine.journal.journal import to_the_end
 from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.pictures import fitted
-from atelier_desk.engine.run.request.replies import Length, counted
+from atelier_desk.engine.run.request.replies import ReceivedReply, counted
 from atelier_desk.llm.registry import picture_limits
 from atelier_desk.llm.tokens import estimate_request, highest_input_price, priced
 from atelier_desk.media.prepare import UnusablePicture
@@ -91,7 +83,9 @@ class ImageDescriber:
         message = ChatMessage(role=Role.USER, content=prompt or PROMPT, images=(image,))
         request = ChatRequest(model=model, messages=(message,), max_tokens=MAX_TOKENS)
         if spending is None:
-            text = (await self._asked(server, request))[0]
+            received = ReceivedReply(MAX_TOKENS)
+            await received.read(watched(server.stream(request), self._clock, SILENCE_S))
+            text = received.reply.content.strip()
         else:
             info = await self._facts(name, model)
             # One at a time per run: two concurrent ones would both find the same room.
@@ -100,25 +94,23 @@ class ImageDescriber:
                 prices = (highest_input_price(info), info.price_output or 0.0)
                 async with spending.room(prompt_tokens, MAX_TOKENS, prices, info.priced) as room:
                     began = self._clock.monotonic()
-                    text, reply = await self._asked(server, request.model_copy(update={"max_tokens": room}))
-                    usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), info)
-                    took = round((self._clock.monotonic() - began) * 1000)
-                    await spending.used(name, reply.model or model, usage, took)
+                    received = ReceivedReply(room)
+
+                    async def used(received: ReceivedReply = received, room: int = room, began: float = began) -> None:
+                        reply = received.reply
+                        usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), info)
+                        took = round((self._clock.monotonic() - began) * 1000)
+                        await spending.used(name, reply.model or model, usage, took)
+
+                    asked = request.model_copy(update={"max_tokens": room})
+                    try:
+                        await received.read(watched(server.stream(asked), self._clock, SILENCE_S))
+                    except BaseException as error:
+                        if received.charged(error):
+                            await to_the_end(used())
+                        raise
+                    await used()
+                    text = received.reply.content.strip()
         if not text:
             raise ProviderError(N_("The model did not answer; try another one."), code="empty_reply")
         return text
-
-    async def _asked(self, server: Provider, request: ChatRequest) -> tuple[str, ChatReply]:
-        """Return the model's text and its reply; endless replies are cut off."""
-        parts: list[str] = []
-        reply, length = ChatReply(), Length(request.max_tokens or MAX_TOKENS)
-        async with aclosing(watched(server.stream(request), self._clock, SILENCE_S)) as deltas:
-            async for delta in deltas:
-                if length.over(delta):
-                    break
-                if isinstance(delta, TextDelta):
-                    parts.append(delta.content)
-                elif isinstance(delta, ReplyDone):
-                    reply = delta.reply
-        text = "".join(parts).strip()
-        return text, reply if reply.content else reply.model_copy(update={"content": text})

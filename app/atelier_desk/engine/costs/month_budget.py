@@ -18,6 +18,7 @@ from typing import Any
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.events.run import LimitKind
+from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.usage import month_of, month_start
@@ -84,6 +85,7 @@ class MonthBudget:
         self._month = ""
         self._total = 0.0
         self._held: list[Hold] = []
+        self._not_free: set[tuple[str, str]] = set()
         self._reading = asyncio.Lock()
         bus.subscribe(self._on_commit)
 
@@ -156,6 +158,17 @@ class MonthBudget:
         hold.run_id = state.run_id
         self._hold(hold, budget.cost_of(prompt_tokens, found, prices))
         return found
+
+    def priced(self, info: ModelInfo) -> bool:
+        """Whether a model's price is known; not that of one which was said to be free, and was charged for since the
+        start.
+        """
+        return info.priced and (info.provider, info.name) not in self._not_free
+
+    def charged(self, info: ModelInfo, cost: float) -> None:
+        """The server charged this for a reply: a model without a price is not free then, and needs one."""
+        if cost > 0 and not (info.price_input or info.price_output):
+            self._not_free.add((info.provider, info.name))
 
     def hold(self, hold: Hold, cost: float | None) -> budget.ReachedLimit | None:
         """Set aside US dollars for a request of a fixed price (None: nobody knows it) until ``free``; the limit that

@@ -33,6 +33,7 @@ from atelier_desk.domain.events.run import (
     RunFinished,
     RunResumed,
     RunStarted,
+    SampledForServer,
     TaskChanged,
     TitleGenerated,
     event_id,
@@ -148,16 +149,8 @@ def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
         body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised | RightsNarrowed
     ):
         return True
-    workflow_events = (
-        EntryPinned
-        | CompactionUndone
-        | TitleGenerated
-        | MemoryExtractionDone
-        | QueueChanged
-        | MediaPaid
-        | PictureDescribed
-    )
-    return isinstance(body, workflow_events)
+    workflow_events = EntryPinned | CompactionUndone | TitleGenerated | MemoryExtractionDone | QueueChanged
+    return isinstance(body, workflow_events | MediaPaid | PictureDescribed | SampledForServer)
 
 
 class Journal:

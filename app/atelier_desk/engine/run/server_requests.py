@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from contextlib import aclosing
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
@@ -23,7 +22,7 @@ from atelier_desk.domain.events.run import (
     RunPaused,
     SampledForServer,
 )
-from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, FinishReason, Role
 from atelier_desk.domain.question import QuestionSpec, QuestionStatus, Sampling, UserQuestion
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.costs.month_budget import Hold
@@ -31,7 +30,7 @@ from atelier_desk.engine.journal.journal import Follow, RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.blank_replies import watched
-from atelier_desk.engine.run.request.replies import Length, counted
+from atelier_desk.engine.run.request.replies import ReceivedReply, counted
 from atelier_desk.engine.run.results import call_finished
 from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.llm.tokens import estimate, highest_input_price, priced
@@ -224,8 +223,9 @@ async def sample(
     wanted = min(sampling.max_tokens, state.agent.max_tokens)
     await env.month.prepare()
     hold = Hold()
+    known = env.month.priced(opened.info)
     room = env.month.reserve(
-        state, prompt_tokens=prompt_tokens, reply_tokens=wanted, prices=prices, priced=opened.info.priced, hold=hold
+        state, prompt_tokens=prompt_tokens, reply_tokens=wanted, prices=prices, priced=known, hold=hold
     )
     if isinstance(room, budget.ReachedLimit):
         return room
@@ -240,14 +240,15 @@ async def sample(
         enable_thinking=False,
         context_window=opened.window,
     )
-    began, length, written = env.clock.monotonic(), Length(room), ""
+    began, received = env.clock.monotonic(), ReceivedReply(room)
 
-    def sampled(reply: ChatReply, key: str) -> SampledForServer:
+    def sampled(key: str) -> SampledForServer:
+        reply = received.reply
         return SampledForServer(
             call_id=call_id,
             server=server,
             key=key,
-            text=sanitized(reply.content or written),
+            text=sanitized(reply.content),
             stop_reason=_REASONS.get(reply.finish_reason, "endTurn"),
             provider=opened.info.provider,
             model=reply.model or state.agent.model,
@@ -255,23 +256,16 @@ async def sample(
             duration_ms=round((env.clock.monotonic() - began) * 1000),
         )
 
-    reply = ChatReply()
     try:
-        async with aclosing(watched(opened.plain.stream(request), env.clock, env.inactivity_s)) as deltas:
-            async for delta in deltas:
-                if length.over(delta):
-                    break
-                written += delta.content if delta.kind == "text" else ""
-                if isinstance(delta, ReplyDone):
-                    reply = delta.reply
-    except BaseException:
-        if written:
+        await received.read(watched(opened.plain.stream(request), env.clock, env.inactivity_s))
+    except BaseException as error:
+        if received.charged(error):
             # It costs the same: otherwise a server that withdraws its requests would exceed the run's limits unnoticed.
-            background.start(_note(env, handle, sampled(ChatReply(content=written), "")), "cost of a server's request")
+            background.start(_note(env, handle, sampled("")), "cost of a server's request")
         else:
             env.month.free(hold)
         raise
-    return sampled(reply, key)
+    return sampled(key)
 
 
 async def _note(env: RunEnvironment, handle: RunHandle, spent: SampledForServer) -> None:

@@ -12,12 +12,11 @@ from atelier_desk.domain.usage import Payment
 from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.request.replies import SENT
 from atelier_desk.policy import budget
 from atelier_desk.policy.budget import caps
 from atelier_desk.support.number_format import cost_bound
 
-SENT = frozenset({"timeout", "truncated", "bad_response"})
-"""Codes of errors after which a service may have done, and charge for, what it was asked."""
 UNPRICED = (
     "The price of {what} is not known, so the user's monthly cost limit cannot be kept: nothing was sent. The user "
     "can enter the price in "

@@ -7,23 +7,27 @@ No run waits for them, and the caller commits their usage to the run's journal b
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
+import logging
 from dataclasses import dataclass
 from enum import StrEnum
 from weakref import WeakValueDictionary
 
 from atelier_desk.domain.agent import ToolDialect
-from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role, Usage
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.events.run import TitleGenerated
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, Usage
 from atelier_desk.engine.costs.month_budget import Hold
-from atelier_desk.engine.gateways.gateway import OpenModel
+from atelier_desk.engine.journal.journal import to_the_end
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.blank_replies import watched
-from atelier_desk.engine.run.request.replies import Length, counted
+from atelier_desk.engine.run.request.replies import ReceivedReply, counted
 from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.llm.tokens import estimate, highest_input_price, priced
 from atelier_desk.policy import budget
+
+log = logging.getLogger(__name__)
 
 SILENCE_S = 30.0
 """Seconds of silence after which the request is abandoned."""
@@ -75,25 +79,27 @@ class SideRequests:
         prices = (highest_input_price(opened.info), opened.info.price_output or 0.0)
         await self._env.month.prepare()
         hold = Hold()
+        known = self._env.month.priced(opened.info)
         room = self._env.month.reserve(
             state,
             prompt_tokens=prompt_tokens,
             reply_tokens=reply_tokens,
             prices=prices,
-            priced=opened.info.priced,
+            priced=known,
             hold=hold,
         )
         if isinstance(room, budget.ReachedLimit):
             return SkipReason.ROOM
-        try:
-            return await self._asked(opened, state, instructions, text, prompt_tokens, room)
-        except BaseException:
-            self._env.month.free(hold)
-            raise
+        received, began = ReceivedReply(room), self._env.clock.monotonic()
 
-    async def _asked(
-        self, opened: OpenModel, state: RunState, instructions: str, text: str, prompt_tokens: int, room: int
-    ) -> SideRequest:
+        def made() -> SideRequest:
+            reply = received.reply
+            usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), opened.info)
+            took = round((self._env.clock.monotonic() - began) * 1000)
+            return SideRequest(
+                sanitized(reply.content), opened.info.provider, reply.model or state.agent.model, usage, took
+            )
+
         request = ChatRequest(
             model=state.agent.model,
             messages=(ChatMessage(role=Role.SYSTEM, content=instructions), ChatMessage(role=Role.USER, content=text)),
@@ -101,16 +107,22 @@ class SideRequests:
             enable_thinking=False,
             context_window=opened.window,
         )
-        reply, began = ChatReply(), self._env.clock.monotonic()
-        length = Length(room)
-        async with aclosing(watched(opened.plain.stream(request), self._env.clock, SILENCE_S)) as deltas:
-            async for delta in deltas:
-                if length.over(delta):
-                    break
-                if isinstance(delta, ReplyDone):
-                    reply = delta.reply
-        usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), opened.info)
-        took = round((self._env.clock.monotonic() - began) * 1000)
-        return SideRequest(
-            sanitized(reply.content), opened.info.provider, reply.model or state.agent.model, usage, took
-        )
+        try:
+            await received.read(watched(opened.plain.stream(request), self._env.clock, SILENCE_S))
+        except BaseException as error:
+            if received.charged(error):
+                await to_the_end(self._note(state.run_id, made()))
+            self._env.month.free(hold)
+            raise
+        return made()
+
+    async def _note(self, run_id: str, spent: SideRequest) -> None:
+        """Record the cost of a request without a result."""
+        try:
+            live = await self.runs.load(run_id)
+            note = TitleGenerated(
+                provider=spent.provider, model=spent.model, usage=spent.usage, duration_ms=spent.duration_ms
+            )
+            await self._env.journal.append(live.handle, note)
+        except AtelierError as error:
+            log.info("what a request cost was not stored: %s", type(error).__name__)

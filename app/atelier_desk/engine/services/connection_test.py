@@ -11,10 +11,13 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ReasoningDelta, ReplyDone, Role, TextDelta
 from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.replies import Length
+from atelier_desk.llm.tokens import estimate, highest_input_price
+from atelier_desk.policy import budget
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
+    from atelier_desk.domain.provider import ModelInfo
     from atelier_desk.llm.base import Provider
 
 PROMPT = "Say hello in one short sentence."
@@ -31,6 +34,13 @@ class Trial:
 
     text: str
     ms: int
+
+
+def cost_of(info: ModelInfo) -> float | None:
+    """US dollars that the test may cost; None where no price is known."""
+    if not info.priced:
+        return None
+    return budget.cost_of(estimate(PROMPT) + 20, MAX_TOKENS, (highest_input_price(info), info.price_output or 0.0))
 
 
 async def try_model(server: Provider, model: str, clock: Clock) -> Trial:

@@ -113,7 +113,7 @@ class ModelService:
                 found += await self._context.providers.models(config.name)
             except ProviderError:
                 stored = await self._context.repos.models.list(config.name)
-                found += [with_learned(await self._assumed(config, row.name), row) for row in stored]
+                found += [with_learned(await self.assumed(config, row.name), row) for row in stored]
         return found
 
     async def info(self, provider: str, model: str) -> ModelInfo:
@@ -144,7 +144,7 @@ class ModelService:
                 raise
             # Whatever the reason (no such page, a fault, silence), a request may still work, or report why not.
             _log.info("%s does not describe its models (%s)", provider, getattr(error, "code", "timeout"))
-            info, known_for = await self._assumed(config, model), UNKNOWN_FOR_S
+            info, known_for = await self.assumed(config, model), UNKNOWN_FOR_S
         info = with_learned(free_here(config, (await self.listed()).applied(config, info)), edited)
         self._known[provider, model] = (now + known_for, info)
         return info
@@ -156,10 +156,10 @@ class ModelService:
             NotFoundError: no such provider. UsageError: it is disabled.
         """
         config = await self._context.providers.get(provider)
-        known = with_learned(await self._assumed(config, model), await self._edited(config.name, model))
+        known = with_learned(await self.assumed(config, model), await self._edited(config.name, model))
         return known if known.price_input is not None else await self.info(provider, model)
 
-    async def _assumed(self, config: ProviderConfig, model: str) -> ModelInfo:
+    async def assumed(self, config: ProviderConfig, model: str) -> ModelInfo:
         """Return the assumptions about a model without server information."""
         info = merge_profile(config.kind, ModelInfo(provider=config.name, name=model), own=is_own(config))
         return free_here(config, (await self.listed()).applied(config, info))

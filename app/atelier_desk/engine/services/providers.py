@@ -194,11 +194,19 @@ class ProviderService:
             return await server.list_models()
 
     async def try_draft(self, draft: ProviderDraft, model: str) -> Trial:
-        """Like ``try_model`` for an unsaved server."""
-        from atelier_desk.engine.services.connection_test import try_model
+        """Like ``try_model`` for an unsaved server. The request counts in the month.
+
+        Raises:
+            LimitError: ``month``: what is left of the monthly limit does not pay for it, or its price is not known.
+        """
+        from atelier_desk.engine.services.connection_test import cost_of, try_model
 
         async with self._trying(draft) as server:
-            return await try_model(server, model, self._context.clock)
+            cost = cost_of(await self._context.models.assumed(draft.config, model))
+            if cost == 0:
+                return await try_model(server, model, self._context.clock)
+            async with self._context.outside_costs.paying(draft.config.name, model, cost, model):
+                return await try_model(server, model, self._context.clock)
 
     async def set_key(self, name: str, key: str) -> bool:
         """Store the API key.

@@ -53,7 +53,7 @@ from atelier_desk.engine.run.request import context, prompt, tool_search
 from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.pictures import with_pictures
 from atelier_desk.engine.run.request.repetition import Repetition
-from atelier_desk.engine.run.request.replies import Length, counted, judged, unique_calls
+from atelier_desk.engine.run.request.replies import SENT, Length, ReceivedReply, counted, judged, unique_calls
 from atelier_desk.engine.run.request.tool_definitions import make_frame, offered_tools, tools_tokens
 from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.engine.run.sanitize import sanitized
@@ -84,6 +84,10 @@ SHRINK = 0.75
 """Assumed fraction of the context when a server says "too long" without a number."""
 
 
+class _NoRoomToRetry(Exception):
+    """What the failed attempt may have cost leaves no room for the same request."""
+
+
 class ModelCall:
     """Performs one ``CallModel`` step; the result of ``follow`` is committed with the reply.
 
@@ -111,6 +115,7 @@ class ModelCall:
         self._pictured = False
         self._based_on = 0
         self._begun = False
+        self._sent = False
         self._native_tools = False
         self._called = ""
         self._info: ModelInfo | None = None
@@ -129,10 +134,14 @@ class ModelCall:
             self._pictured = any(message.images for message in ready.request.messages)
             request = await with_pictures(ready.request, self._env.repos.artefacts, state.workflow_id, opened.pictures)
             reply = await self._stream(opened, request)
+        except _NoRoomToRetry:
+            return  # the run's next step asks again, with what is left, or pauses
         except ContextOverflowError as error:
+            self._sent = False
             await self._overflowed(error)
         except ProviderError as error:
             log.warning("model request failed: %s", error.code)
+            self._sent = self._sent and error.code in SENT
             await self._failed(error)
         else:
             duration_ms = round((self._env.clock.monotonic() - started) * 1000)
@@ -148,9 +157,11 @@ class ModelCall:
 
     def cut_off(self, reason: str) -> list[EventBody]:
         """Return events that keep a cut-off reply; empty if nothing was streamed or it is already stored."""
-        if not self._begun or self._partial_saved or self._handle.current.message_id == self.message_id:
-            return []
         usage = self._used()
+        # A server that has the request charges for it, though it said nothing yet.
+        used = self._begun or (self._sent and usage.cost > 0)
+        if not used or self._partial_saved or self._handle.current.message_id == self.message_id:
+            return []
         cut = ReplyCutOff(
             message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason, usage=usage
         )
@@ -231,6 +242,16 @@ class ModelCall:
             return None
         return replace(ready, request=ready.request.model_copy(update={"max_tokens": room}))
 
+    async def _reserve_again(self, opened: OpenModel, request: ChatRequest) -> None:
+        """Reserve for a request that is sent once more, as the one before counts."""
+        await self._env.month.prepare()
+        final = self._handle.current.final_only
+        room = self._room(opened, self._estimated, request.max_tokens, within_run=not final)
+        if isinstance(room, budget.ReachedLimit) or room < request.max_tokens:
+            self._sent = False
+            raise _NoRoomToRetry
+        await self._send()
+
     def _room(
         self, opened: OpenModel, prompt_tokens: int, reply_tokens: int, *, within_run: bool = True
     ) -> int | budget.ReachedLimit:
@@ -239,7 +260,7 @@ class ModelCall:
             prompt_tokens=prompt_tokens,
             reply_tokens=reply_tokens,
             prices=(highest_input_price(opened.info), opened.info.price_output or 0.0),
-            priced=opened.info.priced,
+            priced=self._env.month.priced(opened.info),
             within_run=within_run,
         )
 
@@ -253,6 +274,7 @@ class ModelCall:
                 summary, usage = await self._model_summary(opened, step.entries, window, factor, room)
             except ProviderError as error:
                 log.warning("summary by the model failed (%s); a digest stands in", error.code)
+            self._sent = False
         by_model = bool(summary.strip())
         if not by_model:
             summary = prompt.digest(step.entries, limit=max(400, int(window * 0.2 * 3.2)))
@@ -274,7 +296,7 @@ class ModelCall:
                 )
             ]
 
-        await self._env.journal.append_if(self._handle, decide)
+        await self._env.journal.append_if(self._handle, decide, clear_partial=True)
 
     async def _model_summary(
         self, opened: OpenModel, entries: tuple[ContextEntry, ...], window: int, factor: float, reply_tokens: int
@@ -294,25 +316,33 @@ class ModelCall:
             context_window=window,
             retry=self._handle.current.parent_run_id is None,
         )
-        reply: ChatReply | None = None
-        length = Length(reply_tokens)
-        async with aclosing(self._watched(opened.plain.stream(request))) as deltas:
-            async for delta in deltas:
-                if length.over(delta):
-                    break
-                if isinstance(delta, ReplyDone):
-                    reply = delta.reply
-        if reply is None:
-            return "", Usage()
-        usage = counted(reply, tokens_input=estimate(text), most_output=reply_tokens)
-        return reply.content[: max(400, int(window * 0.2 * 3.2))], priced(usage, opened.info)
+        self._estimated, self._info, received = estimate(text), opened.info, ReceivedReply(reply_tokens)
+        await self._send()
+        failed = False
+        try:
+            await received.read(self._watched(opened.plain.stream(request)))
+        except ProviderError as error:
+            if not received.charged(error):
+                raise
+            log.warning("summary by the model broke off (%s); a digest stands in", error.code)
+            failed = True
+        usage = priced(counted(received.reply, tokens_input=self._estimated, most_output=reply_tokens), opened.info)
+        if failed or received.cut:
+            return "", usage
+        return received.reply.content[: max(400, int(window * 0.2 * 3.2))], usage
+
+    async def _send(self) -> None:
+        """Note that a request leaves: from now on it counts by its estimate, also after a kill before the first
+        word."""
+        self._sent = True
+        if self._used().cost:
+            await self._save_partial(self._handle.current)
 
     async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
         state = self._handle.current
         began, length = self._env.clock.monotonic(), Length(request.max_tokens)
         repetition = Repetition() if self._env.stop_repetition else None
-        if self._used().cost:
-            await self._save_partial(state)  # a kill before the first word forgets no cost
+        await self._send()
         async with aclosing(self._watched(opened.model.stream(request))) as deltas:
             async for delta in deltas:
                 self._begun = self._begun or not isinstance(delta, RetryDelta)
@@ -336,7 +366,10 @@ class ModelCall:
                     self._called += delta.arguments  # every piece repeats the name
                 elif isinstance(delta, RetryDelta):
                     retried = ModelRetried(attempt=delta.attempt, delay_s=delta.delay_s, reason=redact(delta.reason))
-                    await self._env.journal.append(self._handle, retried)
+                    lost = self.cut_off("error") if delta.reason in SENT else []
+                    await self._env.journal.append(self._handle, *lost, retried, clear_partial=bool(lost))
+                    if lost:
+                        await self._reserve_again(opened, request)
                 elif isinstance(delta, ReplyDone):
                     return delta.reply
                 if repetition is not None and repetition.over(delta):
@@ -377,6 +410,7 @@ class ModelCall:
             calibration = self._env.calibrations[ready.request.model]
             calibration.observe(round(ready.tokens / calibration.factor), usage.tokens_input)
         usage = priced(usage, opened.info)
+        self._env.month.charged(opened.info, usage.cost)
         used = {call.call.id for call in self._handle.current.calls} | self._earlier_call_ids()
         frame = self._frame
         new = (frame,) if frame is not None and frame.id not in self._env.frames else ()

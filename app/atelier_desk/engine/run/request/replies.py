@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.model_messages import (
     ChatDelta,
     ChatReply,
     FinishReason,
     ReasoningDelta,
+    ReplyDone,
+    RetryDelta,
     TextDelta,
     ToolCallDelta,
     Usage,
 )
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, estimate
+from atelier_desk.support.i18n import N_
 
+SENT = frozenset({"timeout", "truncated", "bad_response"})
+"""Codes of errors after which a service may have done, and charge for, what it was asked."""
 MANY_TIMES = 20
 SLACK = 10_000
 """Counts are accepted up to ``MANY_TIMES`` our estimate plus ``SLACK`` tokens.
@@ -55,6 +64,55 @@ class Length:
         elif isinstance(delta, ToolCallDelta):
             self._left -= len(delta.arguments.encode("utf-8", errors="replace"))
         return self._left < 0
+
+
+class ReceivedReply:
+    """What came of a reply that nobody watches: it costs, also when its stream fails, is closed here or is cancelled.
+
+    Attributes:
+        cut: the stream was closed because the reply was too long.
+    """
+
+    def __init__(self, max_tokens: int) -> None:
+        self.cut = False
+        self._length = Length(max_tokens)
+        self._done: ChatReply | None = None
+        self._content: list[str] = []
+        self._reasoning: list[str] = []
+
+    @property
+    def reply(self) -> ChatReply:
+        """The whole reply, or what came so far."""
+        content = "".join(self._content)
+        if self._done is not None:
+            return self._done if self._done.content else self._done.model_copy(update={"content": content})
+        return ChatReply(content=content, reasoning="".join(self._reasoning))
+
+    async def read(self, deltas: AsyncGenerator[ChatDelta, None]) -> None:
+        """Read the reply to its end, or as far as its length is allowed. Raises what the stream raises."""
+        async with aclosing(deltas):
+            async for delta in deltas:
+                if self._length.over(delta):
+                    self.cut = True
+                    return
+                if isinstance(delta, TextDelta):
+                    self._content.append(delta.content)
+                elif isinstance(delta, ReasoningDelta):
+                    self._reasoning.append(delta.content)
+                elif isinstance(delta, ReplyDone):
+                    self._done = delta.reply
+                elif isinstance(delta, RetryDelta) and delta.reason in SENT:
+                    # Reserved was one request; the next would be a second one to pay for.
+                    raise ProviderError(
+                        N_("The model's answer ended unexpectedly."), code=delta.reason, recoverable=True
+                    )
+
+    def charged(self, error: BaseException) -> bool:
+        """Whether the server may charge for the request that ended with ``error``: not if it refused it, or was not
+        reached.
+        """
+        begun = bool(self._content or self._reasoning)
+        return begun or not isinstance(error, AtelierError) or error.code in SENT
 
 
 def counted(reply: ChatReply, *, tokens_input: int, most_output: int) -> Usage:

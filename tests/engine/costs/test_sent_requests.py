@@ -1,0 +1,164 @@
+"""What was sent costs, whatever becomes of it: silence, a broken stream, a stop, a reply without end; only a refusal is
+free.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from atelier_desk.domain.errors import AtelierError, ProviderError
+from atelier_desk.domain.events.run import LimitKind
+from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone, RetryDelta, TextDelta, Usage
+from atelier_desk.domain.workflow import RunStatus
+from tests.engine.costs.test_paid_requests import AGENT, FIRST, Paid, description, opened, reply, sampling, title
+
+__all__ = ["opened"]
+LIMIT = 1_000.0
+REPLY = 0.11
+"""US dollars of a reply that is counted: 110 tokens."""
+
+
+class Endings:
+    """How a request may end; ``asked`` is set when the model has it."""
+
+    def __init__(self, paid: Paid, how: str) -> None:
+        self.asked = asyncio.Event()
+        self.requests = 0
+        self._how = how
+        paid.stream = self.stream  # type: ignore[method-assign]
+
+    async def stream(self, _request: ChatRequest) -> Any:
+        self.requests += 1
+        self.asked.set()
+        if self._how == "withdrawn":
+            await asyncio.Event().wait()
+        if self._how == "endless":
+            for _ in range(1_000):
+                yield TextDelta(content="word after word ")
+        if self._how == "again":
+            yield RetryDelta(attempt=2, delay_s=0.0, reason="truncated")
+            self.requests += 1
+            yield ReplyDone(reply=ChatReply(content="Done.", usage=Usage(tokens_input=100, tokens_output=10)))
+        elif self._how != "endless":
+            raise ProviderError("No.", code=self._how, recoverable=False)
+
+
+async def spent(paid: Paid) -> float:
+    """What the month costs, stored and counted alike."""
+    notes = [task for task in asyncio.all_tasks() if task.get_name() == "cost of a server's request"]
+    await asyncio.gather(*notes)
+    month = (await paid.atelier.usage.month()).spent
+    assert paid.atelier.month_budget._left() == pytest.approx(LIMIT - month), "nothing is held any more"
+    return month - FIRST
+
+
+@pytest.mark.parametrize("ask", [title, sampling, description])
+@pytest.mark.parametrize(
+    ("how", "least"),
+    [
+        ("timeout", 0.001),
+        ("truncated", 0.001),
+        ("withdrawn", 0.001),
+        ("endless", 0.05),
+        ("again", 0.001),
+        ("auth", 0.0),
+        ("unreachable", 0.0),
+    ],
+)
+async def test_a_request_beside_a_run(opened: Any, ask: Any, how: str, least: float) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        endings = Endings(paid, how)
+        task = asyncio.create_task(ask(paid))
+        await asyncio.wait_for(endings.asked.wait(), 10)
+        if how == "withdrawn":
+            task.cancel()
+        with pytest.raises((AtelierError, asyncio.CancelledError)):
+            await task
+            assert how == "endless", "a reply that is cut is a reply"
+            raise asyncio.CancelledError
+        assert endings.requests == 1, "room for one was reserved"
+        cost = await spent(paid)
+        assert cost >= least
+        assert bool(cost) == bool(least)
+
+
+@pytest.mark.parametrize(
+    ("how", "free"), [("timeout", False), ("truncated", False), ("withdrawn", False), ("auth", True)]
+)
+async def test_a_reply_before_its_first_word(opened: Any, how: str, free: bool) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        endings = Endings(paid, how)
+        workflow = await paid.atelier.workflows.create("y")
+        run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        await asyncio.wait_for(endings.asked.wait(), 10)
+        if how == "withdrawn":
+            await paid.atelier.runs.cancel(run_id)
+        await paid.atelier.runs.wait(run_id)
+        assert ((await spent(paid)) == 0.0) == free
+
+
+async def test_each_attempt_of_a_reply_counts_and_is_made_only_while_there_is_room(opened: Any) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        endings = Endings(paid, "again")
+        workflow = await paid.atelier.workflows.create("y")
+        run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        await paid.atelier.runs.wait(run_id)
+        lost = (await spent(paid)) - REPLY
+        assert (endings.requests, lost > 0) == (2, True)
+        reserved = lost + AGENT.max_tokens / 1_000
+        await paid.atelier.settings.update(monthly_cost_limit=FIRST + lost + REPLY + reserved + lost / 2)
+        run_id = await paid.atelier.runs.send((await paid.atelier.workflows.create("z")).id, "Go", agent=AGENT)
+        await paid.atelier.runs.wait(run_id)
+        month = await paid.atelier.usage.month()
+        assert month.spent <= month.limit
+        assert (await paid.atelier.repos.runs.get(run_id)).status is RunStatus.PAUSED, (
+            "each time less is left, until it is too little"
+        )
+
+
+@pytest.mark.parametrize(("how", "parts"), [("truncated", 0), ("endless", 0), ("withdrawn", 1)])
+async def test_a_summary(opened: Any, how: str, parts: int) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        paid.window = 4_000
+        workflow = await paid.atelier.workflows.create("y")
+        await paid.atelier.runs.wait(await paid.atelier.runs.send(workflow.id, "word after word " * 500, agent=AGENT))
+        before = await spent(paid)
+        answer, endings = Paid.stream, Endings(paid, how)
+        summarise = endings.stream
+
+        async def stream(request: ChatRequest) -> Any:
+            async for delta in summarise(request) if not endings.requests else answer(paid, request):
+                yield delta
+
+        paid.stream = stream  # type: ignore[method-assign]
+        run_id = await paid.atelier.runs.send(workflow.id, "word after word " * 500, agent=AGENT)
+        await asyncio.wait_for(endings.asked.wait(), 10)
+        if parts:
+            saved = await paid.atelier.repos.journal.partial(run_id)
+            assert saved is not None, "a kill here forgets nothing"
+            assert saved["usage"].cost > 0
+            await paid.atelier.runs.cancel(run_id)
+        await paid.atelier.runs.wait(run_id)
+        replies = 0.0 if parts else REPLY
+        assert (await spent(paid)) > before + replies + 0.1, "the summary read 2 000 tokens"
+        assert await paid.atelier.repos.journal.partial(run_id) is None
+
+
+async def test_a_model_that_is_called_free_and_is_charged_for_needs_a_price(opened: Any) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        paid.price = 0.0
+
+        async def stream(_request: ChatRequest) -> Any:
+            paid.sent.append("chat")
+            yield ReplyDone(
+                reply=ChatReply(content="Done.", usage=Usage(tokens_input=100, tokens_output=10, cost=LIMIT))
+            )
+
+        paid.stream = stream  # type: ignore[method-assign]
+        for _ in range(3):
+            limit = await reply(paid)
+        assert (limit, len(paid.sent)) == (LimitKind.UNPRICED, 1), "without a price nothing could be reserved for it"
+        assert await title(paid) == "limit"
