@@ -263,7 +263,8 @@ async def trial_of_a_model(paid: Paid) -> str:
 KINDS = {
     each.__name__: each
     for each in (
-        reply, title, sampling, description, image, model_3d, search, search_of_a_person, trial_of_a_search_service, trial_of_a_model,
+        reply, title, sampling, description, image, model_3d, search, search_of_a_person,
+        trial_of_a_search_service, trial_of_a_model,
         embedding,
     )
 }  # fmt: skip
