@@ -62,7 +62,7 @@ async def test_one_that_asks_on_and_reads_no_answer_is_ended(plain: Make, clock:
     server = plain(tools=[tool("pings")])
     async with connected(server.config(), clock) as connection:
         error = await refused(connection.call("pings", {}))
-        assert (error.code, "more than 100 things" in str(error)) == ("flood", True)
+        assert (error.code, "more than 100 requests" in str(error)) == ("flood", True)
         assert connection.state is McpState.FAILED
     assert not any(map(alive, server.pids()))
 
