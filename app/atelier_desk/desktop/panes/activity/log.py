@@ -125,8 +125,8 @@ class ActivityLog:
         payload = event.payload if event.chunk_type not in _WORDLESS else None
         if isinstance(payload, payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd):
             return self._call(event, payload)
-        if payload is None:
-            return False
+        if payload is None or (isinstance(payload, payloads.MessageAdded) and payload.role != "user" and not payload.content.strip()):
+            return False  # also a reply of nothing but tool calls, which have rows of their own
         entry = LogEntry(event.time, event.chunk_type, event.agent_name, event.run_id, event.depth, data=dict(event.data), payload=payload)
         if isinstance(payload, payloads.Failure):
             entry.error = payload.message
