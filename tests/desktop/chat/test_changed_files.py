@@ -102,10 +102,7 @@ async def test_to_undo_and_to_leave_it_are_two_different_words_in_every_language
 
 
 async def test_two_changes_of_one_file_are_one_file(panel: Panel) -> None:
-    panel.changes = [change("2", "a.py"), change("1", "a.py", action="created")]
-    panel.chat.open_workflow("")
-    panel.chat.open_workflow("w")
-    await settle()
+    panel.cards()[0].show_changes([change("2", "a.py"), change("1", "a.py", action="created")])
     panel.press("changed-files-undo")
     box = next(each for each in panel.chat.findChildren(QMessageBox) if each.isVisible())
     assert box.text() == "Undo changes to 1 file?"
