@@ -56,4 +56,5 @@ def test_what_a_preview_says() -> None:
 
 
 def test_without_a_folder_the_way_out_is_named() -> None:
-    assert "Grant this workflow a folder" in explain("Write a file", {"success": False, "code": "no_workspace"}, "No folder.")
+    set_language("fr")
+    assert "Autorisez un dossier" in explain("Write a file", {"success": False, "code": "no_workspace"}, "No folder.")
