@@ -275,7 +275,7 @@ async def test_a_new_workflow_closes_the_drawer_of_the_last_one(window: MainWind
 
 async def test_the_card_of_changed_files_opens_their_diff(window: MainWindow) -> None:
     facts: Any = {"workflow_id": "w1", "at": "2026-11-22T00:00:00Z", "root": "/p", "action": "changed"}
-    engine = window.bridge.engine
+    engine: Any = window.bridge.engine
     engine.set("files", "list", [Change(id="1", path="a.md", **facts)])
     engine.set("files", "marked", [])
     engine.set("files", "diff", FileChange(action="changed", path="a.md", diff="--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y"))
