@@ -57,3 +57,8 @@ def test_what_a_preview_says() -> None:
     assert in_words(error) == "a.png is a binary file: it cannot be edited as text."
     set_language("fr")
     assert in_words(error) == "Le fichier n’est pas du texte."
+
+
+def test_without_a_folder_the_way_out_is_named() -> None:
+    set_language("fr")
+    assert "Autorisez un dossier" in explain("Write a file", {"success": False, "code": "no_workspace"}, "No folder.")

@@ -109,7 +109,7 @@ class MainWindow(WindowActions):
         self.chat.workflow_shown.connect(self._on_shown)
         self.chat.commands.status_changed.connect(self.toasts.show)
         self.chat.sending.status_changed.connect(self.toasts.show)
-        self.chat.host.files_requested.connect(lambda *_: self.rail.show_pane("files"))
+        self.chat.host.files_requested.connect(self._show_changes)
         self.chat.host.provider_requested.connect(self._open_providers)
         self.chat.commands.deleted.connect(self.toasts.offer_undo)
         self.chat.commands.workflow_made.connect(self.chat.open_workflow)
@@ -118,6 +118,13 @@ class MainWindow(WindowActions):
         self.chat.run_changed.connect(lambda *_: self._refresh_actions())
         self.chat.header.left.clicked.connect(self.toggle_sidebar)
         self.chat.header.right.clicked.connect(self.toggle_panes)
+
+    def _show_changes(self, ids: tuple[str, ...]) -> None:
+        from atelier_desk.desktop.panes.files.pane import FilesPane
+
+        self.rail.show_pane("files")
+        if isinstance(pane := self.rail.panes.get("files"), FilesPane):
+            pane.open(*ids)
 
     def prepare(self) -> None:
         """Create what the first paint did not need: actions, chat, panes and the question presenter."""

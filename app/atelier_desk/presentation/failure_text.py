@@ -58,7 +58,10 @@ _BY_CODE: dict[str, str] = {
     FailureCode.NO_SPACE: N_("The disk is full: nothing was written."),
     FailureCode.NO_TEXT: N_("The file has no text that can be read."),
     FailureCode.OLD_FORMAT: N_("The file is in an older format that is not read."),
-    FailureCode.NO_WORKSPACE: N_("The agent has no workspace folder, or the folder no longer exists."),
+    FailureCode.NO_WORKSPACE: N_(
+        "The agent has no workspace folder, or the folder no longer exists. Grant this workflow a folder, then try "
+        "again."
+    ),
     FailureCode.NOT_A_PAGE: N_("This is not a page with text."),
     FailureCode.NOT_A_FILE: N_("This is not a file."),
     FailureCode.NOT_A_FOLDER: N_("This is not a folder."),

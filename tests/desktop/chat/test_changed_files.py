@@ -92,10 +92,10 @@ async def test_the_last_reply_of_the_turn_names_the_files(panel: Panel) -> None:
     (card,) = panel.cards()
     assert card.title.text() == "Changed files: a.py, src/b.py"
     assert card.parent().entry.id == "a2"  # type: ignore[attr-defined]
-    shown: list[str] = []
+    shown: list[tuple[str, ...]] = []
     panel.chat.host.files_requested.connect(shown.append)
     panel.press("changed-files-show")
-    assert shown == [""]
+    assert shown == [("2", "1")]
 
 
 async def test_to_undo_and_to_leave_it_are_two_different_words_in_every_language(panel: Panel) -> None:
@@ -110,6 +110,13 @@ async def test_to_undo_and_to_leave_it_are_two_different_words_in_every_language
         box.findChild(QPushButton, "confirm-no").click()  # type: ignore[union-attr]
         await settle()
     assert panel.engine.calls("files.undo") == []
+
+
+async def test_two_changes_of_one_file_are_one_file(panel: Panel) -> None:
+    panel.cards()[0].show_changes([change("2", "a.py"), change("1", "a.py", action="created")])
+    panel.press("changed-files-undo")
+    box = next(each for each in panel.chat.findChildren(QMessageBox) if each.isVisible())
+    assert box.text() == "Undo changes to 1 file?"
 
 
 async def test_the_complete_turn_is_undone_after_confirmation_and_the_card_shows_it(panel: Panel) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import shiboken6
-from PySide6.QtWidgets import QMainWindow, QTabBar
+from PySide6.QtWidgets import QApplication, QMainWindow, QTabBar
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.dock_tabs import DockTabs
@@ -59,3 +59,19 @@ def test_a_bar_that_qt_deleted_is_dropped(qtbot: QtBot) -> None:
     shiboken6.delete(bar)
     tabs.fit()
     assert tabs._bars == []
+
+
+async def test_a_count_in_a_title_moves_nothing(qtbot: QtBot) -> None:
+    """The French titles just fit; the count widened the column, and the chat jumped whenever an agent asked."""
+    i18n.set_language("fr")
+    window = await started(qtbot)
+    window.resize(1366, 730)
+    qtbot.waitUntil(lambda: bool(rail_tabs(window)))
+    QApplication.processEvents()
+    before = [each.width() for each in window.rail.docks.values() if each.isVisible()]
+    window.rail._badge("questions", 12)
+    qtbot.waitUntil(
+        lambda: any("12" in bar.tabText(number) for bar in rail_tabs(window) for number in range(bar.count()))
+    )
+    QApplication.processEvents()
+    assert [each.width() for each in window.rail.docks.values() if each.isVisible()] == before

@@ -9,12 +9,15 @@ from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtWidgets import QDockWidget, QLabel, QPushButton, QTabBar, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.panes.base import Pane
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import LAYOUT_VERSION, MainWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Workflow
@@ -268,3 +271,29 @@ async def test_a_layout_of_a_low_window_is_stacked_again_where_there_is_more_roo
     window.restore_layout(kept)
     qtbot.waitUntil(lambda: not window.tabifiedDockWidgets(docks["tasks"]))
     assert not docks["memory"].isHidden()
+
+
+async def test_a_new_workflow_closes_the_drawer_of_the_last_one(window: MainWindow) -> None:
+    """The diff of another workflow's files took half of the start page."""
+    window.rail.show_pane("files")
+    window.rail.set_workflow("w2")
+    assert not window.rail.docks["files"].isHidden(), "another one may have files too"
+    window.rail.docks["timeline"].setFloating(True)
+    window.rail.docks["timeline"].show()
+    window.rail.set_workflow("")
+    assert window.rail.docks["files"].isHidden()
+    assert not window.rail.docks["timeline"].isHidden(), "a window of its own takes no room"
+
+
+async def test_the_card_of_changed_files_opens_their_diff(window: MainWindow) -> None:
+    facts: Any = {"workflow_id": "w1", "at": "2026-11-22T00:00:00Z", "root": "/p", "action": "changed"}
+    engine: Any = window.bridge.engine
+    engine.set("files", "list", [Change(id="1", path="a.md", **facts)])
+    engine.set("files", "marked", [])
+    engine.set("files", "diff", FileChange(action="changed", path="a.md", diff="--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y"))
+    window.chat.host.files_requested.emit(("1",))
+    await settle()
+    diff = window.rail.docks["files"].findChild(DiffView)
+    assert diff is not None
+    assert diff.isVisible()
+    assert "y" in diff.text

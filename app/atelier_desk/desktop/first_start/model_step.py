@@ -99,9 +99,8 @@ class ModelStep(Step):
                 address=True, key=N_("API key (if required)"),
             )
         )  # fmt: skip
-        self.services = control(
-            QPushButton(self), "other-services", N_("Choose a service…"), look="link", on=self._ask_preset
-        )
+        services = N_("Fill in the address of a known service…")
+        self.services = control(QPushButton(self), "other-services", services, look="link", on=self._ask_preset)
         self.services.setAutoDefault(False)
         fill(self.other.below, fill(QHBoxLayout(), self.services, 1))
         self._detection_status = label("", "small", self)

@@ -423,7 +423,11 @@ class Rail(QWidget):
         bind_text(self.docks[name], title=(lambda: f"{_(title)} · {number(count)}") if count else title)
 
     def set_workflow(self, workflow_id: str) -> None:
-        """Set the workflow that every pane shows."""
+        """Set the workflow that every pane shows. A new one has nothing for the drawer below, which closes."""
+        if self._workflow_id and not workflow_id:
+            for dock in self._placed("drawer"):
+                if not dock.isFloating():
+                    dock.hide()
         self._workflow_id = workflow_id
         for pane in self.panes.values():
             pane.set_workflow(workflow_id)

@@ -214,9 +214,8 @@ def _list(input: List, tasks: Tasks) -> ToolResult:
 
 
 def _delete(task: Task, tasks: Tasks) -> ToolResult:
-    return replace(
-        ToolResult.ok(task_id=task.id, message=f"Task {task.name!r} deleted"), tasks=todo_rules.deletion(task, tasks)
-    )
+    result = ToolResult.ok(task_id=task.id, task={"name": task.name}, message=f"Task {task.name!r} deleted")
+    return replace(result, tasks=todo_rules.deletion(task, tasks))
 
 
 def _find(tasks: Tasks, task_id: str) -> Task:

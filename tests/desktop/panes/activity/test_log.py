@@ -119,3 +119,19 @@ def test_a_command_that_its_person_stopped_is_no_failure() -> None:
     assert log.entries[-1].status == "cancelled"
     assert entry_time(log.entries[-1]) == "stopped"
     assert not log.entries[-1].matches("", "errors")
+
+
+def test_a_reply_of_nothing_but_calls_is_no_row() -> None:
+    log = ActivityLog()
+    log.feed_all(
+        [
+            event(1, ChunkType.WORKFLOW_START),
+            event(2, ChunkType.MESSAGE, role="user", content=""),
+            event(3, ChunkType.MESSAGE, role="assistant", content=" \n", reasoning="Which tool?"),
+            event(4, ChunkType.MESSAGE, role="assistant", content="Done"),
+        ]
+    )
+    assert [(entry_title(each), entry_summary(each)) for each in log.entries[1:]] == [
+        ("Your message", ""),
+        ("Reply", "Done"),
+    ]

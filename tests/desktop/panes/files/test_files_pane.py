@@ -402,3 +402,37 @@ async def test_completely_deleted_undo_data_is_reported(pane: FilesPane, atelier
     assert pane.leftovers.lost.isVisible()
     assert pane.leftovers.lost.text().startswith("Undo is no longer possible for 3 changes")
     assert pane.leftovers.list.isHidden()
+
+
+async def test_several_changes_are_read_as_one_diff_oldest_first(pane: FilesPane, atelier: FakeAtelier) -> None:
+    def diff(_workflow: str, id: str) -> FileChange:
+        text = f"--- a/{id}\n+++ b/{id}\n@@ -1 +1 @@\n-old {id}\n+new {id}"
+        return FileChange(action="changed", path=f"{id}.py", diff=text, added=1, removed=1)
+
+    atelier.set("files", "diff", diff)
+    pane.open("2", "1")
+    await settle()
+    assert not pane.diff.isHidden()
+    assert pane.diff.text.index("new 1") < pane.diff.text.index("new 2")
+    assert pane._name.text() == "a.py, src/b.py"
+    button(pane, "file-undo").click()
+    await settle()
+    assert atelier.calls("files.undo")[-1][0] == ("w", ("2", "1"))
+
+
+async def test_changes_newer_than_the_list_are_read_too(pane: FilesPane, atelier: FakeAtelier) -> None:
+    atelier.set("files", "list", [change("9", "fresh.py")])
+    pane.open("9")
+    await settle()
+    assert pane._name.text() == "fresh.py"
+    assert "x = 2" in pane.diff.text
+
+
+async def test_many_changes_stay_a_list(pane: FilesPane, atelier: FakeAtelier) -> None:
+    many = [change(str(number), f"{number}.py") for number in range(30, 9, -1)]
+    atelier.set("files", "list", many)
+    pane.open(*(each.id for each in many))
+    await settle()
+    assert pane._stack.currentWidget() is pane.list
+    assert len(pane.list.rows()) == 21
+    assert atelier.calls("files.diff") == []

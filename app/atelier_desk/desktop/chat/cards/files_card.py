@@ -27,9 +27,7 @@ class FilesCard(HeadedCard):
         self._host = host
         self._changes: tuple[Change, ...] = ()
         buttons = FlowLayout()
-        self.show_all = control(
-            QPushButton(self), "changed-files-show", N_("Show the changes"), on=lambda: host.files_requested.emit("")
-        )
+        self.show_all = control(QPushButton(self), "changed-files-show", N_("Show the changes"), on=self._show_all)
         self.undo = control(QPushButton(self), "changed-files-undo", N_("Undo these changes"), on=self._undo)
         buttons.addWidget(self.show_all)
         buttons.addWidget(self.undo)
@@ -48,6 +46,9 @@ class FilesCard(HeadedCard):
         self.show_head("folder", "accent" if alive else "muted", changed_text(files), text)
         self.setAccessibleName(". ".join(filter(None, (changed_text(files), text))))
         self.undo.setVisible(bool(alive) and self._host.bridge is not None)
+
+    def _show_all(self) -> None:
+        self._host.files_requested.emit(tuple(change.id for change in self._changes))
 
     def _undo(self) -> None:
         from atelier_desk.desktop.folders.undo import ask_undo

@@ -11,12 +11,14 @@ from atelier_desk.desktop.questions.approval_text import bare_tool
 from atelier_desk.presentation import failure_text
 from atelier_desk.support.i18n import _
 from atelier_desk.support.number_format import duration
-from atelier_desk.support.text import visible, visible_json
+from atelier_desk.support.text import shorten, visible, visible_json
 from atelier_desk.tools.definition.call_description import summary_of
 from atelier_desk.tools.registry.sections import SHELL
 
 SHOWN_CHARS = 20_000
 """Maximum characters of arguments or result in the card; the activity pane exports all."""
+MAX_NAME = 200
+"""Maximum characters of a task's name in a head."""
 _CHOICES = frozenset({"operation", "type", "scope", "mode", "questionType"})
 """Parameters whose values are keywords of the tool."""
 _CODE = re.compile(r"[A-Za-z_]+")
@@ -50,6 +52,8 @@ def call_text(call: Call, asked: QuestionRow | None = None) -> tuple[str, str]:
     over = call.status == "ok" if asked is None else asked.status != "pending"
     text = shown.words(over=over) if shown.summary.text else summary_of(informative_arguments(call.arguments))
     first, rest = text.parts(_)
+    if over and not rest and isinstance(call.result, dict) and isinstance(task := call.result.get("task"), dict):
+        rest = visible(shorten(str(task.get("name", "")), MAX_NAME))  # its input only has the id
     return first or call_title(call), "" if asked is not None else rest
 
 

@@ -56,7 +56,7 @@ class TranscriptHost(QObject):
         pause_requested: pause this run.
         agent_requested: show the transcript of this sub-agent's run.
         provider_requested: open the settings of this provider, at its API key.
-        files_requested: show the changed files.
+        files_requested: show the changes with these ids (a tuple).
         status_changed: a short status text.
     """
 
@@ -72,7 +72,7 @@ class TranscriptHost(QObject):
     pause_requested = Signal(str)
     agent_requested = Signal(str)
     provider_requested = Signal(str)
-    files_requested = Signal(str)
+    files_requested = Signal(object)
     status_changed = Signal(str)
 
     def __init__(self, parent: QObject | None = None, team: TeamModel | None = None) -> None:

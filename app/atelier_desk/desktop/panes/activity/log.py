@@ -134,8 +134,10 @@ class ActivityLog:
         payload = event.payload if event.chunk_type not in _WORDLESS else None
         if isinstance(payload, payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd):
             return self._call(event, payload)
-        if payload is None:
-            return False
+        if payload is None or (
+            isinstance(payload, payloads.MessageAdded) and payload.role != "user" and not payload.content.strip()
+        ):
+            return False  # also a reply of nothing but tool calls, which have rows of their own
         entry = LogEntry(
             event.time,
             event.chunk_type,

@@ -17,7 +17,7 @@ from atelier_desk.desktop.folders.undo import ask_about_left, can_be_forced, und
 from atelier_desk.desktop.panes.base import Pane, toast
 from atelier_desk.desktop.panes.files.leftovers import Leftovers
 from atelier_desk.desktop.panes.files.tainted_files import MarkedFiles
-from atelier_desk.desktop.panes.files.tree import ChangeTree, facts, marked_path
+from atelier_desk.desktop.panes.files.tree import ChangeTree, counted, facts, marked_path
 from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import (
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 SHOWN = 60_000
 """Maximum characters shown of a diff."""
+MAX_READ = 20
+"""Changes shown together as one diff."""
 
 
 class FilesPane(Pane):
@@ -57,7 +59,8 @@ class FilesPane(Pane):
         self.setObjectName("files-pane")
         self.folders = FolderController(bridge, self)
         self._changes: list[Change] = []
-        self._open: Change | None = None
+        self._open: tuple[Change, ...] = ()
+        """The changes being read, newest first."""
         self._held_open: HeldFile | None = None
         self._grant = bind_text(self.add_tool("plus", self.folders.ask), tip=N_("Grant a folder…"))
         self._grant.setObjectName("files-grant")
@@ -112,7 +115,7 @@ class FilesPane(Pane):
         )
         self._side.setCheckable(True)
         more = self._more = control(IconButton("ellipsis", parent=self), "file-more", tip=N_("More"))
-        more.clicked.connect(lambda *_: self._menu([self._open], more.mapToGlobal(QPoint(0, more.height()))))
+        more.clicked.connect(lambda *_: self._menu(self._open, more.mapToGlobal(QPoint(0, more.height()))))
         top = fill(QHBoxLayout(), back, (self._name, 1), self._side, self._undo, more, spacing=4)
         self._facts = label("", "muted", self, wrap=True)
         self.diff = DiffView(self)
@@ -123,7 +126,7 @@ class FilesPane(Pane):
 
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
-            self._open, self._held_open, self._left = None, None, ()
+            self._open, self._held_open, self._left = (), None, ()
             self.folders.turn_to(workflow_id)
         super().set_workflow(workflow_id)
 
@@ -150,13 +153,13 @@ class FilesPane(Pane):
             self._held_open = None
         self.was_read()
         self.folders.set_workflow(workflow)
-        if self._open is not None:
-            self._open = next((change for change in changes if change.id == self._open.id), None)
+        read = {change.id for change in self._open}
+        self._open = tuple(change for change in changes if change.id in read)
         self._show()
 
     def _show(self) -> None:
         self.list.show_changes(self._changes, {mark.path: mark.sources for mark in self._marks})
-        reading = self._open is not None or self._held_open is not None
+        reading = bool(self._open) or self._held_open is not None
         self.marked.show_marks(() if reading else self._marks, self.folders.folders)  # an open change needs the space
         alive = [change for change in self._changes if change.undoable]
         self.heading.setText(_("Files · {n}", n=number(len(alive))) if alive else _("Files"))
@@ -185,10 +188,10 @@ class FilesPane(Pane):
             self._name.setText(held_file_text(self._held_open))
             self._facts.setText(_(WHY))
             self._stack.setCurrentWidget(self._reader)
-        elif self._open is not None:
-            self._name.setText(path_text(self._open))
-            self._facts.setText(facts(self._open))
-            self._undo.setEnabled(self._open.undoable)
+        elif self._open:
+            self._name.setText(", ".join(dict.fromkeys(path_text(change) for change in reversed(self._open))))
+            self._facts.setText(facts(self._open[0]) if len(self._open) == 1 else counted(self._open))
+            self._undo.setEnabled(any(change.undoable for change in self._open))
             self._stack.setCurrentWidget(self._reader)
         else:
             self._stack.setCurrentWidget(self.list if self._changes else self.empty)
@@ -222,23 +225,33 @@ class FilesPane(Pane):
         except NotFoundError:
             await self._load(workflow_id)  # it was kept or discarded meanwhile
             return
-        self._open, self._held_open = None, held
+        self._open, self._held_open = (), held
         self.diff.setVisible(bool(part.diff))
         self._no_text.setVisible(not part.diff)
         self.diff.show_diff(part.diff[:SHOWN], part.path)
         self._show()
         self.diff.setFocus()
 
-    def open(self, change_id: str) -> None:
-        """Show this change as a diff."""
-        self.jobs.start(self._read(self.workflow_id, change_id), "load")
+    def open(self, *ids: str) -> None:
+        """Show these changes as one diff, oldest first; more than ``MAX_READ`` stay a list."""
+        self.jobs.start(self._read(self.workflow_id, frozenset(ids)), "load")
 
-    async def _read(self, workflow_id: str, change_id: str) -> None:
-        part = await self.bridge.engine.files.diff(workflow_id, change_id)
-        self._open, self._held_open = next((change for change in self._changes if change.id == change_id), None), None
-        self.diff.setVisible(bool(part.diff))
-        self._no_text.setVisible(not part.diff)
-        self.diff.show_diff(part.diff[:SHOWN], part.moved_to or part.path)
+    async def _read(self, workflow_id: str, ids: frozenset[str]) -> None:
+        if not ids <= {change.id for change in self._changes}:
+            await self._load(workflow_id)  # the pane was just opened
+        read = tuple(change for change in self._changes if change.id in ids)
+        if len(read) > MAX_READ:
+            self.close_change()
+            return
+        parts = [await self.bridge.engine.files.diff(workflow_id, change.id) for change in reversed(read)]
+        if workflow_id != self.workflow_id:
+            return
+        self._open, self._held_open = read, None
+        diff = "\n".join(part.diff.rstrip("\n") for part in parts if part.diff)
+        self.diff.setVisible(bool(diff))
+        self._no_text.setVisible(not diff)
+        paths = {part.moved_to or part.path for part in parts}
+        self.diff.show_diff(diff[:SHOWN], paths.pop() if len(paths) == 1 else "")
         self._show()
         self.diff.setFocus()
 
@@ -247,14 +260,13 @@ class FilesPane(Pane):
 
     def close_change(self) -> None:
         """Return to the list."""
-        self._open, self._held_open = None, None
+        self._open, self._held_open = (), None
         self._show()
         self.list.setFocus()
 
     def undo_open(self) -> None:
-        """Undo the open change."""
-        if self._open is not None:
-            self._start_undo([self._open.id])
+        """Undo the open changes."""
+        self._start_undo([change.id for change in self._open if change.undoable])
 
     def undo_all(self) -> None:
         """Undo all changes of the workflow that are not undone."""

@@ -114,14 +114,14 @@ class ChangeTree(QTreeWidget):
             if len(changes) == 1:
                 self._row(parent, changes[0].id, _leaf(changes[0], name), facts(changes[0]), changes[0])
                 continue
-            file = self._row(parent, f"{above}/{name}\n", name, _counted(changes), changes[0])
+            file = self._row(parent, f"{above}/{name}\n", name, counted(changes), changes[0])
             for change in changes:
                 self._row(file, change.id, _(ACTIONS[change.action]).capitalize(), facts(change, action=False), change)
 
     def _folder(self, parent: QTreeWidgetItem, key: str, title: str, node: _Node) -> QTreeWidgetItem:
         inside = _all(node)
         alive = any(change.undoable for change in inside)
-        return self._item(parent, key, title, _counted(inside), "folder", "accent" if alive else "muted")
+        return self._item(parent, key, title, counted(inside), "folder", "accent" if alive else "muted")
 
     def _row(self, parent: QTreeWidgetItem, key: str, title: str, told: str, change: Change) -> QTreeWidgetItem:
         sources = self._marks.get(marked_path(change), ())
@@ -201,7 +201,7 @@ def _leaf(change: Change, name: str) -> str:
     return f"{name} → {change.moved_to}" if change.moved_to else name + ("/" if change.folder else "")
 
 
-def _counted(changes: Sequence[Change]) -> str:
+def counted(changes: Sequence[Change]) -> str:
     """The number of changes and their authors."""
     who = ", ".join(sorted({change.agent_name for change in changes if change.agent_name}))
     count = ngettext("{n} change", "{n} changes", len(changes))
