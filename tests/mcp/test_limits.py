@@ -242,7 +242,7 @@ async def test_one_over_http_that_asks_on_without_waiting_is_left(clock: ManualC
     async with over_http("requests", clock) as connection:
         with connection.answers.serving(desk) as open_call:
             error = await refused(asyncio.wait_for(connection.call("echo", {"text": "x"}, serving=open_call), 20))
-        assert (error.code, "100 things" in str(error)) == ("flood", True)
+        assert (error.code, "100 requests" in str(error)) == ("flood", True)
         assert desk.asked <= client_requests.MOST_TURNS
         assert connection.state is McpState.FAILED
 
