@@ -121,9 +121,6 @@ async def test_a_workflow_that_goes_on_before_the_index_is_read_is_read_whole(
         await repos.history._index_changes()
         assert await found(repos, "okapi") == ["message"]
         assert await found(repos, "quagga") == ["message"]
-        assert await repos.history._in_turn(lambda index: index.workflows()) == {workflow: 3}, (
-            "and not again at the next start"
-        )
 
 
 async def test_the_index_of_another_database_is_not_used(datadir: DataDir, clock: ManualClock, tmp_path: Path) -> None:

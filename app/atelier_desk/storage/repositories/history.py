@@ -138,7 +138,6 @@ class HistoryRepository:
         self._opened_at = store.commits
         self._current = False
         self._changed: set[tuple[str, str]] = set()
-        self._positions: dict[str, WorkflowAt] = {}
         self._worker: asyncio.Task[None] | None = None
         self._now = asyncio.Event()
         self.reading: tuple[int, int] | None = None
@@ -190,8 +189,7 @@ class HistoryRepository:
                 await self._in_turn(lambda index: index.wipe())
             self._current = True
             self._changed.clear()
-            positions, self._positions = tuple(self._positions.values()), {}
-            await self._in_turn(lambda index: index.apply(positions, {DATABASE: made}))
+            await self._in_turn(lambda index: index.apply((), {DATABASE: made}))
             await self._note_commit()
 
     async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
@@ -351,11 +349,6 @@ class HistoryRepository:
                 await self._now.wait()
         while self._queue:
             changes, self._queue = self._queue, []
-            if not self._current:
-                # Not before what came earlier is read: the workflow would seem to be up to date, as when a killed run
-                # is resumed.
-                self._positions |= {each.workflow_id: each for each in changes if isinstance(each, WorkflowAt)}
-                changes = [each for each in changes if not isinstance(each, WorkflowAt)]
             try:
                 await self._in_turn(partial(SearchIndex.apply, changes=changes))
             except StorageError as error:
