@@ -68,7 +68,7 @@ class Page:
             self.desk.action(action)
             self.desk.settle()
             assert words in rows(self.desk.find("mcp-list", QListWidget))[0]
-            assert self.page.form_card.heading.text() == "MAIL"
+            assert self.page.form_card.heading.text() == "mail"
             if note:
                 assert self.page.busy.text.text() in words
             if folder := os.environ.get("ATELIER_PICTURES"):

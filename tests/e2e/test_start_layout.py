@@ -112,7 +112,7 @@ def test_who_answers_can_be_read_in_a_small_window_with_large_text(open_desk: Op
         lambda: header.agents.text() == "Relectrice ·" and header.models.text().startswith("SmolLM2"),
         "the names are whole",
     )
-    assert header.width() < 660
+    assert header.width() < 720
     assert header.models.text() == f"{header.models.full_text} ▾"
     assert {each.objectName() for each in header.findChildren(QAbstractButton) if each.isVisible()} == {
         "toggle-sidebar", "agent-select", "model-select", "workflow-folders", "workflow-menu", "toggle-rail",

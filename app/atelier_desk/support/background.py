@@ -58,3 +58,16 @@ class Tasks:
         for task in self._started:
             task.cancel()
         await asyncio.gather(*self._started, return_exceptions=True)
+
+
+async def to_the_end(work: Coroutine[object, None, None]) -> bool:
+    """Wait until ``work`` is done even if the wait is cancelled; return whether it was. Raises what ``work`` raises."""
+    task = asyncio.ensure_future(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            cancelled = True
+    task.result()
+    return cancelled

@@ -10,13 +10,13 @@ from weakref import WeakValueDictionary
 
 from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role
-from atelier_desk.engine.journal.journal import to_the_end
 from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.pictures import fitted
 from atelier_desk.engine.run.request.replies import ReceivedReply, counted
 from atelier_desk.llm.registry import picture_limits
 from atelier_desk.llm.tokens import estimate_request, highest_input_price, priced
 from atelier_desk.media.prepare import UnusablePicture
+from atelier_desk.support.background import to_the_end
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.calls.result_images import UNFIT
 

@@ -53,6 +53,7 @@ from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.policy.permissions import taint
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.writing.commit import Commit, Rename
+from atelier_desk.support.background import to_the_end
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
@@ -112,19 +113,6 @@ async def run_events(repos: Repositories, run_id: str) -> list[RunEvent]:
         events += page
         if len(page) < PAGE:
             return events
-
-
-async def to_the_end(work: Coroutine[object, None, None]) -> bool:
-    """Wait until ``work`` is done even if the wait is cancelled; return whether it was. Raises what ``work`` raises."""
-    task = asyncio.ensure_future(work)
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError:
-            cancelled = True
-    task.result()
-    return cancelled
 
 
 @dataclass(frozen=True)

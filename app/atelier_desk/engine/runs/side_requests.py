@@ -17,7 +17,6 @@ from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.events.run import TitleGenerated
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, Usage
 from atelier_desk.engine.costs.month_budget import Hold
-from atelier_desk.engine.journal.journal import to_the_end
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.blank_replies import watched
@@ -26,6 +25,7 @@ from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.llm.tokens import estimate, highest_input_price, priced
 from atelier_desk.policy import budget
+from atelier_desk.support.background import to_the_end
 
 log = logging.getLogger(__name__)
 
