@@ -7,6 +7,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QAbstractButton, QToolButton
 
+from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.model_messages import ChatReply
 from atelier_desk.llm.scripted import Step
 from tests.e2e.asking import task
@@ -108,11 +109,12 @@ def test_who_answers_can_be_read_in_a_small_window_with_large_text(open_desk: Op
     desk.window.chat.folders.grant([str(tmp_path / "Dossier Martin")])
     desk.engine(lambda a: a.settings.update(language="fr", font_scale=150))
     header = desk.window.chat.header
+    desk.until(lambda: theme().scale == 1.5, "the text is large")
     desk.until(
         lambda: header.agents.text() == "Relectrice ·" and header.models.text().startswith("SmolLM2"),
         "the names are whole",
     )
-    assert header.width() < 720
+    assert header.width() < 660
     assert header.models.text() == f"{header.models.full_text} ▾"
     assert {each.objectName() for each in header.findChildren(QAbstractButton) if each.isVisible()} == {
         "toggle-sidebar", "agent-select", "model-select", "workflow-folders", "workflow-menu", "toggle-rail",
