@@ -104,7 +104,7 @@ async def test_what_went_wrong_is_distinguished(
         assert worker.alive == (kind is Failed)
         if isinstance(caught.value, Failed):
             assert caught.value.params == ({"total": 3} if code == "past_end" else {})
-            assert ("raise {" in caught.value.trace) == (code == "failed")
+            assert ("raise errors[" in caught.value.trace) == (code == "failed")
             assert (await worker.ask({"again": 1})).value["heard"] == {"again": 1}
     finally:
         await worker.end()
