@@ -78,5 +78,5 @@ class DockTabs(QObject):
                 bar.style().polish(bar)
                 # The tab rectangles are cached until this event.
                 QApplication.sendEvent(bar, QEvent(QEvent.Type.StyleChange))
-            # Also where all fit: otherwise a longer title ("Inbox · 2") would widen the column, and move the chat.
-            bar.setElideMode(Qt.TextElideMode.ElideRight)
+            if sum(bar.tabRect(number).width() for number in range(bar.count())) > bar.width():
+                bar.setElideMode(Qt.TextElideMode.ElideRight)
