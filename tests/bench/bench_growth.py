@@ -9,8 +9,8 @@ the first and a warm turn of the longest workflow, and three searches.
 ``--imported`` makes the folder large in minutes: copies of the workflows that have runs are imported until the database
 has so many MB, and as many runs as before are made and measured in it.
 
-Run: ``python -m tests.bench.bench_growth [--quick | --full] [--imported MB] [--folder DIR] [--json FILE]``. The full
-form takes hours and some 2 GB.
+Run: ``python -m tests.bench.bench_growth [--quick | --full] [--imported MB] [--folder DIR] [--keep] [--json FILE]``.
+The full form takes hours and some 2 GB; it says how far it is once a minute.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import asyncio
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -39,6 +40,7 @@ from atelier_desk.llm.secrets import KeyVault
 ROOT = Path(__file__).resolve().parents[2]
 PHASE_LIMIT_S = 24 * 3600
 POLL_S = 0.02
+PROGRESS_S = 60
 WORDS = {"rare": "heron", "usual": "river", "most frequent": "what"}
 
 
@@ -121,12 +123,28 @@ async def turn(atelier: Atelier, workflow_id: str, number: int, model: str) -> b
 async def many(atelier: Atelier, workflows: list[str], count: int, model: str) -> int:
     """``count`` runs, spread over the workflows, two at a time. Returns how many failed."""
     numbers = iter(range(count))
+    began = reported_at = time.perf_counter()
 
     async def work(offset: int) -> int:
-        mine = workflows[offset::2]
-        return sum([not await turn(atelier, mine[number // 2 % len(mine)], number, model) for number in numbers])
+        nonlocal reported_at
+        mine, failed = workflows[offset::2], 0
+        for number in numbers:
+            failed += not await turn(atelier, mine[number // 2 % len(mine)], number, model)
+            if time.perf_counter() - reported_at > PROGRESS_S:
+                reported_at = time.perf_counter()
+                report_progress(atelier, f"{model}: {number} of {count} runs in {reported_at - began:.0f} s")
+        return failed
 
     return sum(await asyncio.gather(work(0), work(1)))
+
+
+def report_progress(atelier: Atelier, done: str) -> None:
+    kept, memory = bytes_in(atelier.datadir.database), psutil.Process().memory_info().rss
+    print(
+        f"{done}; {kept / 1e6:.0f} MB kept, {bytes_written() / 1e6:.0f} MB written, {memory / 1e6:.0f} MB of memory",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 async def import_copies(atelier: Atelier, workflows: list[str], most: int) -> dict[str, Any]:
@@ -237,6 +255,7 @@ def run_phase(name: str, folder: Path, url: str, size: Size, long: str = "", imp
     if done.returncode:
         raise SystemExit(f"{name} ended with status {done.returncode}")
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    print(f"{name}: {json.dumps(figures)}", file=sys.stderr, flush=True)
     return figures
 
 
@@ -258,6 +277,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help=f"{QUICK}")
     parser.add_argument("--full", action="store_true", help=f"{FULL}; without either {MIDDLE}")
     parser.add_argument("--folder", type=Path, help="a folder on the disk to measure (default: a temporary one)")
+    parser.add_argument("--keep", action="store_true", help="leave the data folder where it is")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     for hidden in ("--phase", "--url", "--long"):
         parser.add_argument(hidden, default="", help=argparse.SUPPRESS)
@@ -278,13 +298,17 @@ def main() -> None:
         text=True,
     )
     assert server.stdout is not None
+    folder = Path(tempfile.mkdtemp(dir=options.folder))
     try:
         url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
-        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-            figures = measure(Path(folder), url, size, options.imported * 1_000_000)
+        figures = measure(folder, url, size, options.imported * 1_000_000)
     finally:
         server.kill()
         server.wait()
+        if options.keep:
+            print(f"The data folder is {folder}", file=sys.stderr)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
     for name, value in figures.items():
         print(f"{name:45} {value:12.3f}")
     if options.json:
