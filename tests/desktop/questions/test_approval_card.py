@@ -273,7 +273,11 @@ async def test_the_yes_does_not_stand_out_at_high_risk(
 async def test_one_sentence_describes_the_request_and_the_next_the_undo(
     scene: MakeScene, fields: dict[str, Any], title: str, undo: str
 ) -> None:
-    words = {"write_file": "Replace the content of {path}", "delete_path": "Delete {path}", "run_command": "Run “{command}”"}
+    words = {
+        "write_file": "Replace the content of {path}",
+        "delete_path": "Delete {path}",
+        "run_command": "Run “{command}”",
+    }
     words |= {"fetch_web_page": "Read the page {path}"}
     said = CallText(text=words.get(fields["tool"], ""), params={"path": "a.md", "command": "ls"})
     details = {"undo_days": fields.pop("days", 30)} | ({"undo": fields.pop("undo")} if "undo" in fields else {})

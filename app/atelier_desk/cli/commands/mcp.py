@@ -31,10 +31,7 @@ from atelier_desk.support.threads import in_tool_thread
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = await atelier.mcp.list()
-    cells = (
-        (row.name, _(STATES[row.state]), str(row.tools), _time(row.latency_ms), row.config.place)
-        for row in rows
-    )
+    cells = ((row.name, _(STATES[row.state]), str(row.tools), _time(row.latency_ms), row.config.place) for row in rows)
     return Result(
         list(map(described, rows)),
         Table((_("name"), _("state"), _("tools"), _("started in"), _("location")), cells),

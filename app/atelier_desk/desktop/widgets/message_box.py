@@ -89,11 +89,14 @@ class MessageBox(QMessageBox):
         shade.hold(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
-            if self._pause.isActive() or types_text(event):
-                self._pause.start()
-                self._pass_on(event)
-                return True
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.KeyPress
+            and (self._pause.isActive() or types_text(event))
+        ):
+            self._pause.start()
+            self._pass_on(event)
+            return True
         return super().eventFilter(watched, event)
 
     def _pass_on(self, event: QKeyEvent) -> None:
