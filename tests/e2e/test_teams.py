@@ -9,8 +9,11 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QLineEdit, QSlider, QWidget
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QMenu, QSlider, QWidget
 
+from atelier_desk.desktop.chat.quick_ask import QuickAsk
+from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.support.number_format import tokens
 from tests.e2e.conftest import OpenDesk
@@ -135,6 +138,45 @@ def test_a_sub_agent_opens_as_a_transcript_of_its_own(open_desk: OpenDesk, serve
     assert "You check." in told(server.requests(CHECK)[0], "system")
     desk.click(lane(desk, "Eve").findChildren(QAbstractButton, "lane-report")[0])
     desk.until(lambda: "whatever one does" in rendered(lane(desk, "Eve")), "the report unfolds in place")
+
+
+def is_stop(icon: QIcon) -> bool:
+    """Whether a picture is a filled square in a circle."""
+    image = icon.pixmap(64, 64).toImage()
+    side = image.width()
+
+    def ink(x: float) -> int:
+        """How much is painted at a part of its width, half way down."""
+        return image.pixelColor(int(x * side), side // 2).alpha() if side else 0
+
+    return ink(2 / 24) > 100 and ink(5.5 / 24) < 60 and all(ink(x / 24) > 200 for x in (10.5, 12, 13.5))
+
+
+def test_stop_looks_the_same_wherever_it_is(open_desk: OpenDesk, server: ModelServer) -> None:
+    bea, cid = share_out(server)
+    desk = open_team(open_desk, server)
+    desk.send(GOAL)
+    row(desk, "Bea")
+    lane(desk, "Cid")
+    stops = {
+        each.objectName(): each
+        for each in desk.window.findChildren(QAbstractButton)
+        if each.accessibleName().startswith("Stop") and not each.icon().isNull()
+    }
+    assert {"stop-button", "agent-stop"} <= stops.keys()
+    assert len(stops) >= 3, "a lane has one too"
+    icons = {name: button.icon() for name, button in stops.items()}
+    menu = QMenu(desk.window)
+    desk.window.actions_.fill(menu)
+    icons["menu"] = desk.window.actions_["stop-run"].icon()
+    quick = QuickAsk(desk.bridge, desk.window.chat.choices)
+    icons["question from anywhere"] = quick.stop.icon()
+    quick.deleteLater()
+    assert [name for name, icon in icons.items() if not is_stop(icon)] == []
+    assert not is_stop(theme().icon("circle-x")), "the look of something else"
+    server.free(bea)
+    server.free(cid)
+    desk.wait_done()
 
 
 def test_one_sub_agent_is_stopped_from_the_tree(open_desk: OpenDesk, server: ModelServer) -> None:

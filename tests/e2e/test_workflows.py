@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QLineEdit, QListView, QPlainTextEdit
 
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.rows import ListRow, RowRole
 from tests.e2e.asking import calculate
 from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, rendered, rows
@@ -130,6 +135,28 @@ def test_everything_is_searched_and_a_hit_is_opened(open_desk: OpenDesk) -> None
     )
     desk.press(field, Qt.Key.Key_Return)
     desk.last_reply("The ferry leaves at nine.")
+
+
+def test_found_words_are_bold_and_have_a_date(open_desk: OpenDesk) -> None:
+    desk = open_desk(["The harbourmaster leaves at nine."])
+    converse(desk, ("Apples", "harbourmaster"))
+    desk.action("search-everywhere")
+    desk.type("search-everywhere-field", "harbourmaster")
+    desk.until_row("search-everywhere-list", "Assistant")
+    desk.settle()
+    view = desk.find("search-everywhere-list", QListView)
+    index = view.model().index(1, 0)
+    shown: ListRow = index.data(RowRole)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", shown.end), "when it was said"
+    image = view.viewport().grab(view.visualRect(index)).toImage()
+    ground, scale = theme().colour("warn_soft").rgb(), image.devicePixelRatio()
+    marked = [x for x in range(image.width()) if any(image.pixel(x, y) == ground for y in range(image.height()))]
+    width = (marked[-1] - marked[0] + 1) / scale
+    plain, bold = (QFontMetricsF(theme().font(13, weight)).horizontalAdvance("harbourmaster") for weight in (400, 700))
+    assert bold - plain > 3
+    assert abs(width - bold) < 2, (width, plain, bold)
+    right = range(round(image.width() * 0.85), image.width() - 2)
+    assert any(image.pixel(x, y) != image.pixel(right[0], 2) for x in right for y in range(4, 20)), "it is painted"
 
 
 def test_text_is_found_in_the_workflow(open_desk: OpenDesk) -> None:

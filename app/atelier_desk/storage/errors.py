@@ -23,8 +23,9 @@ NEWER_SCHEMA = N_(
 OLDER_SCHEMA = N_(
     "The data in {path} was written by an early Atelier (its format is {found}, this program reads formats from "
     "{oldest} on). "
-    "Nothing was changed. Open it with the Atelier that wrote it and export it there (Settings, Data and diagnostics, "
-    "Export everything), then import that export here. To start with new data, choose another folder with --data-dir."
+    "Nothing was changed. Open it with the Atelier that wrote it and export it there (Settings, Data, Export "
+    "everything). Then start this program with a new folder (--data-dir) and import the export (Settings, Data and "
+    "diagnostics, Import an export)."
 )
 CANNOT_MIGRATE = N_(
     "The data in {path} has format {found} and could not be brought to format {known}, which this program needs "

@@ -143,6 +143,13 @@ class Tool(ABC):
         """
         return ()
 
+    def summary_now(self, input: Any, context: ToolContext) -> str:
+        """Return the template of an approval's summary if what exists now matters, such as a file that is replaced.
+
+        Empty if the call's own fits. Runs in a thread. Raises the same errors as the call.
+        """
+        return ""
+
     @abstractmethod
     async def run(self, input: Any, context: ToolContext) -> Outcome:
         """Run the call with validated ``input``.

@@ -17,9 +17,11 @@ from atelier_desk.domain.approval import ApprovalKind, ApprovalScope, ApprovalSt
 from atelier_desk.domain.call import CallText, Presentation, Subjects
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.support.i18n import set_language
 from tests.desktop.questions.approvals import LINEAGE, SPAWN, TODO, MakeScene, asks, tell
 from tests.support.fake_bridge import Held, settle
 
+REPLACES = "Checker wants to replace the content of a.md"
 WRITE = Presentation(summary=CallText(text="Write {path}", params={"path": "a.md"}))
 TRASHED = "It goes to the trash and can be restored for 30 days."
 RUNS = "Changes to files of the workspace can usually be undone, nothing else."
@@ -255,8 +257,8 @@ async def test_the_yes_does_not_stand_out_at_high_risk(
 @pytest.mark.parametrize(
     ("fields", "title", "undo"),
     [
-        ({"tool": "write_file", "effect": "write"}, "Checker wants to write a.md", "This can be undone for 30 days."),
-        ({"tool": "write_file", "effect": "write", "days": 0}, "Checker wants to write a.md", "This can be undone."),
+        ({"tool": "write_file", "effect": "write"}, REPLACES, "This can be undone for 30 days."),
+        ({"tool": "write_file", "effect": "write", "days": 0}, REPLACES, "This can be undone."),
         ({"tool": "delete_path", "effect": "write", "undo": "trash"}, "Checker wants to delete a.md", TRASHED),
         ({"tool": "run_command", "effect": "execute"}, "Checker wants to run “ls”", RUNS),
         (
@@ -271,7 +273,11 @@ async def test_the_yes_does_not_stand_out_at_high_risk(
 async def test_one_sentence_describes_the_request_and_the_next_the_undo(
     scene: MakeScene, fields: dict[str, Any], title: str, undo: str
 ) -> None:
-    words = {"write_file": "Write {path}", "delete_path": "Delete {path}", "run_command": "Run “{command}”"}
+    words = {
+        "write_file": "Replace the content of {path}",
+        "delete_path": "Delete {path}",
+        "run_command": "Run “{command}”",
+    }
     words |= {"fetch_web_page": "Read the page {path}"}
     said = CallText(text=words.get(fields["tool"], ""), params={"path": "a.md", "command": "ls"})
     details = {"undo_days": fields.pop("days", 30)} | ({"undo": fields.pop("undo")} if "undo" in fields else {})
@@ -279,6 +285,21 @@ async def test_one_sentence_describes_the_request_and_the_next_the_undo(
     s = scene(asks(kind=ApprovalKind.FILE_OP, operation="", presentation=shown, details=details, **fields))
     assert s.find("approval-title").text() == title
     assert (s.find("approval-undo").text(), s.find("approval-undo").isHidden()) == (undo, not undo)
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Create {path}", "Checker veut créer a.md"),
+        ("Replace the content of {path}", "Checker veut remplacer le contenu de a.md"),
+        ("Edit {path}", "Checker veut modifier a.md"),
+    ],
+)
+async def test_a_french_title_says_whether_a_file_is_new(scene: MakeScene, text: str, title: str) -> None:
+    set_language("fr")
+    shown = Presentation(summary=CallText(text=text, params={"path": "a.md"}))
+    s = scene(asks(kind=ApprovalKind.FILE_OP, operation="", tool="write_file", effect="write", presentation=shown))
+    assert s.find("approval-title").text() == title
 
 
 async def test_the_wider_yes_is_a_button_in_plain_words(scene: MakeScene) -> None:

@@ -83,6 +83,7 @@ async def test_every_day_of_the_period_has_a_bar_and_the_table_has_the_figures(p
         ["2", "1,000", "500", "100", "$0.50", "1.5 s"],
         ["6", "21,300", "10,650", "2,130", "at least $2.50", "4.5 s"],
     ]
+    assert find("usage-table").horizontalHeaderItem(6).text() == "Duration"
     assert [find("usage-table").item(3, column).text().replace(NARROW, " ") for column in (2, 5)] == [
         "21.3 k",
         "≥ $2.50",

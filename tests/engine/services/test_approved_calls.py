@@ -18,7 +18,9 @@ from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.presentation.undo import undo_text
 from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.support.i18n import _
 from atelier_desk.tools.base import Effect, Risk
 from atelier_desk.tools.custom import tool
 from tests.engine.conftest import Opener
@@ -354,3 +356,48 @@ async def test_what_was_decided_meanwhile_stays_as_it_was(office: Opener) -> Non
         for wrong in ([], ["missing"]):
             with pytest.raises((UsageError, NotFoundError)):
                 await atelier.approvals.approve_together(wrong)
+
+
+CALLS = {
+    "new": ("write_file", {"path": "new.md", "content": "x"}),
+    "old": ("write_file", {"path": "old.md", "content": "x"}),
+    "edit": ("edit_file", {"path": "old.md", "old_string": "one", "new_string": "two"}),
+    "patch that adds": ("edit_file", {"patch": "*** Begin Patch\n*** Add File: new.md\n+x\n*** End Patch"}),
+    "patch that deletes": ("edit_file", {"patch": "*** Begin Patch\n*** Delete File: old.md\n*** End Patch"}),
+    "move": ("move_file", {"source": "old.md", "destination": "new.md", "overwrite": True}),
+    "move over": ("move_file", {"source": "old.md", "destination": "docs", "overwrite": True}),
+    "copy over": ("copy_file", {"source": "old.md", "destination": "docs/old.md", "overwrite": True}),
+    "missing": ("move_file", {"source": "nowhere.md", "destination": "old.md", "overwrite": True}),
+}
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("new", "Create new.md"),
+        ("old", "Replace the content of old.md"),
+        ("edit", "Edit old.md"),
+        ("patch that adds", "Create new.md"),
+        ("patch that deletes", "Delete old.md"),
+        ("move", "Move old.md to new.md"),
+        ("move over", "Move old.md to docs, replacing the file there"),
+        ("copy over", "Copy old.md to docs/old.md, replacing the file there"),
+        ("missing", "Move nowhere.md to old.md"),
+    ],
+)
+async def test_an_approval_says_whether_a_file_is_created_or_replaced(
+    open_atelier: Opener, tmp_path: Path, call: str, text: str
+) -> None:
+    folder = tmp_path / "ws"
+    (folder / "docs").mkdir(parents=True)
+    for path in ("old.md", "docs/old.md"):
+        (folder / path).write_text("one\n")
+    name, arguments = CALLS[call]
+    clerk = AgentConfig(name="Clerk", provider="test", model="scripted", tools=(name,))
+    async with open_atelier(ScriptedModel([[ToolCall(id="c", name=name, arguments=arguments)]])) as atelier:
+        workflow = await atelier.workflows.create("x", workspace=[str(folder)])
+        run_id = await atelier.runs.send(workflow.id, "go", agent=clerk)
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.AWAITING_APPROVAL
+        [asked] = await atelier.approvals.pending()
+        assert asked.presentation.summary.localized(_) == text
+        assert undo_text(asked) == "This can be undone for 30 days."

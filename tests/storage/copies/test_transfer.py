@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,15 +22,18 @@ from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
-from atelier_desk.storage import bulk_rows
+from atelier_desk.storage import bulk_rows, integrity, tables
 from atelier_desk.storage.copies import transfer
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.rows import record
-from atelier_desk.storage.store import Store
+from atelier_desk.storage.rows import Table, record
+from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.commit import Commit
+from tests.storage.samples.opening import SAMPLES, versions
 from tests.storage.strategies import JSON, TIMES
 
+OLDEST = min(versions())
+"""The oldest version whose folders are opened."""
 BIG = {"big": 2**70}
 
 
@@ -221,3 +225,25 @@ async def test_files_that_are_not_as_exported_are_refused_until_their_line_is_re
         assert caught.value.code == "damaged_file"
         await other.reports.accept(workflow.id, "Plan")
         assert await other.reports.read(workflow.id, "Plan") == "# Changed"
+
+
+@pytest.mark.parametrize("version", range(1, OLDEST))
+async def test_an_export_of_a_version_whose_folders_are_refused_is_read(
+    repos: Repositories, store: Store, tmp_path: Path, version: int
+) -> None:
+    """The advice of ``older_schema`` holds: ``samples/exports.tar.xz`` has what a program of each version exported."""
+    with tarfile.open(SAMPLES / "exports.tar.xz") as archive:
+        archive.extractall(tmp_path, [one for one in archive if one.name.split("/")[0] == str(version)], filter="data")
+    datadir = DataDir(tmp_path / "data").ensure()
+    done = await transfer.import_jsonl(store, tmp_path / str(version), datadir=datadir)
+    assert (done.schema, done.counts["run_event"] > 40) == (version, True)
+    for table in vars(tables).values():
+        if isinstance(table, Table):
+            found = await store.query(f"SELECT {table.columns} FROM {table.name}")
+            assert len(table.decode_all(found)) == done.counts.get(table.name, 0), table.name
+    for name in await store.tables():  # a row that lacks a field could be read, but not written
+        await store.write(Statement(f"UPDATE {name} RETURN NONE", {}))
+    assert await integrity.damaged_anywhere(store) == []
+    home = next(path.name for path in (tmp_path / str(version) / "reports").iterdir())
+    assert "The train to Lyon leaves at 07:58." in str(await repos.journal.workflow_events(home))
+    assert await Repositories(store, datadir).reports.read(home, "journey") == "# Journey\n\nÀ Lyon, 07:58.\n"

@@ -150,6 +150,7 @@ async def test_a_folder_before_the_oldest_version_is_refused_and_left_alone(tmp_
             f"format is {OLDEST - 1},",
             f"from {OLDEST} on",
             "with the Atelier that wrote it",
+            "a new folder (--data-dir)",
             str(datadir.database),
         ):
             assert words in said

@@ -17,7 +17,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         await atelier.workflows.get(arguments.workflow)
     found = await atelier.commands.list(arguments.workflow or "")
     rows = ((each.id, each.workflow_id, each.line, each.output.rpartition("\n")[2]) for each in found)
-    return Result(found, Table((_("id"), _("workflow"), _("command"), _("output")), rows))
+    return Result(found, Table((_("id"), _("workflow id"), _("command"), _("output")), rows))
 
 
 async def output(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

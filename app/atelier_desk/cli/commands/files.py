@@ -207,7 +207,8 @@ async def leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
             for each in found
         ],
         Table(
-            (_("id"), _("what"), _("why")), [(each.key, leftover_name(each), leftover_facts(each)) for each in found]
+            (_("id"), _("what"), _("details")),
+            [(each.key, leftover_name(each), leftover_facts(each)) for each in found],
         ),
     )
 

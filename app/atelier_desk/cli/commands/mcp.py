@@ -31,13 +31,10 @@ from atelier_desk.support.threads import in_tool_thread
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = await atelier.mcp.list()
-    cells = (
-        (row.name, _(STATES[row.state]), str(row.tools), _time(row.ping_ms or row.latency_ms), row.config.place)
-        for row in rows
-    )
+    cells = ((row.name, _(STATES[row.state]), str(row.tools), _time(row.latency_ms), row.config.place) for row in rows)
     return Result(
         list(map(described, rows)),
-        Table((_("name"), _("state"), _("tools"), _("latency"), _("place")), cells),
+        Table((_("name"), _("state"), _("tools"), _("started in"), _("location")), cells),
         map(waits_of, rows),
     )
 
@@ -223,7 +220,7 @@ async def calls(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     )
     return Result(
         [row.model_dump(mode="json", exclude={"parts", "presentation"}) for row in rows],
-        Table((_("time"), _("tool"), _("agent"), _("status"), _("duration"), _("error")), lines),
+        Table((_("date"), _("tool"), _("agent"), _("status"), _("duration"), _("error")), lines),
     )
 
 

@@ -128,7 +128,7 @@ async def pairs(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         for pair in found
         for kind, one in ((words[pair.kind], pair.first), ("", pair.second))
     )
-    return Result(found, Table((_("pair"), _("id"), _("text")), rows))
+    return Result(found, Table((_("kind"), _("id"), _("text")), rows))
 
 
 async def merge(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

@@ -34,7 +34,7 @@ async def pins(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         (each.id, moment(each.created_at), each.agent_name or _("You"), " ".join(each.content.split())[:80])
         for each in found
     )
-    return Result(found, Table((_("id"), _("time"), _("who"), _("text")), rows))
+    return Result(found, Table((_("id"), _("date"), _("who"), _("text")), rows))
 
 
 async def pin(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

@@ -21,7 +21,9 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = (
         (each.file, _(STATES[each.state]), each.sha256[:12], each.reason or ", ".join(each.tools)) for each in found
     )
-    return Result(list(map(_described, found)), folder, Table((_("file"), _("state"), "SHA-256", _("tools")), rows))
+    return Result(
+        list(map(_described, found)), folder, Table((_("file"), _("state"), "SHA-256", _("tools or problem")), rows)
+    )
 
 
 async def confirm(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

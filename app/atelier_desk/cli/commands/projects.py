@@ -48,7 +48,7 @@ REPORT_S = 1.0
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     projects = await atelier.repos.projects.list()
     rows = ((each.name, _("yes") if each.loaded else _("no"), _when(each), each.root) for each in projects)
-    return Result(projects, Table((_("name"), _("loaded"), _("read"), _("folder")), rows))
+    return Result(projects, Table((_("name"), _("loaded"), _("indexed"), _("folder")), rows))
 
 
 async def create(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -114,7 +114,7 @@ async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         )
         for each in found
     )
-    return Result(found, Table((_("score"), _("id"), _("name"), _("project"), _("place")), rows))
+    return Result(found, Table((_("score"), _("id"), _("name"), _("project"), _("location")), rows))
 
 
 async def explore(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -128,7 +128,7 @@ async def explore(atelier: Atelier, arguments: Namespace, out: Output) -> Result
         by = f"{names.get(near.by.source, '?')} {_(RELATION_WORDS[near.by.kind])} {names.get(near.by.target, '?')}"
         return (str(near.depth), near.entity.id, title_word(near.entity), by, place_word(near.entity))
 
-    header = (_("depth"), _("id"), _("name"), _("relation"), _("place"))
+    header = (_("depth"), _("id"), _("name"), _("relation"), _("location"))
     return Result(
         found, Table(header, map(row, found.neighbours)), Note(_("More results: --limit N.")) if found.cut else ()
     )

@@ -43,7 +43,7 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result | 
             "month": asdict(month),
         },
         Table(
-            (header, _("requests"), _("sent"), _("cached"), _("received"), _("cost"), _("time")),
+            (header, _("requests"), _("sent"), _("cached"), _("received"), _("cost"), _("duration")),
             chain(cells, [(_("Total"), *_cells(total))]),
         ),
         saved_text(total) or (),

@@ -15,7 +15,7 @@ from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
-from atelier_desk.desktop.widgets import ElidedLabel, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import ElidedLabel, bind, bind_text, control, fill, label, tint
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain import limits
 from atelier_desk.support.i18n import N_, _
@@ -73,6 +73,7 @@ class QuickAsk(QWidget):
         self.answer = control(MarkdownView(self), "quick-answer", name=N_("Answer"))
         self.status = control(label("", "small", self, wrap=True), "quick-status")
         self.stop = control(QPushButton(self), "quick-stop", N_("Stop"), on=self.cancel)
+        tint(self.stop, "circle-stop", "text", 16)
         self.open = control(QPushButton(self), "quick-open", N_("Open the workflow"), on=self._open)
         row = fill(QHBoxLayout(), (self.status, 1), self.stop, self.open, spacing=8)
         fill(QVBoxLayout(self), self.field, self.who, (self.answer, 1), row, margins=(16, 16, 16, 16), spacing=8)

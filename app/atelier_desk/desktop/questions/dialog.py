@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk.desktop.chat.compose.focus import written
 from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.questions import approval_text
 from atelier_desk.desktop.questions.answer_field import AnswerField
@@ -34,7 +33,7 @@ from atelier_desk.desktop.questions.server_request import ServerRequest
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, PlainLabel, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import made
-from atelier_desk.desktop.widgets.enter import handle_enter, is_enter, show_enter
+from atelier_desk.desktop.widgets.enter import handle_enter, is_enter, show_enter, types_text
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import DECLINE, QuestionAnswer, QuestionType, UserQuestion
 from atelier_desk.support.i18n import N_, _
@@ -409,7 +408,7 @@ class QuestionDialog(QDialog):
             handle_enter(event, self, self._press_submit)
         elif event.key() == Qt.Key.Key_Escape:
             self.reject()
-        elif written(event):
+        elif types_text(event):
             if self.answer is not None and not self._busy and not self.answer.editor.hasFocus():
                 self.answer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
                 self._body.ensureWidgetVisible(self.answer)

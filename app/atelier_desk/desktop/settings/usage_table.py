@@ -53,7 +53,7 @@ class UsageTable(QTableWidget):
 
     def show_groups(self, groups: Sequence[UsageGroup], whole: UsageSum) -> None:
         """Fill the table with the groups and their total."""
-        self._heads = ("", _("Requests"), _("Sent"), _("Cache read"), _("Received"), _("Cost"), _("Time"))
+        self._heads = ("", _("Requests"), _("Sent"), _("Cache read"), _("Received"), _("Cost"), _("Duration"))
         for column, text in enumerate(self._heads):
             item = QTableWidgetItem(text)
             item.setTextAlignment(RIGHT if column else LEFT)

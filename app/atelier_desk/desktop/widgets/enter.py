@@ -1,4 +1,4 @@
-"""The Enter key: presses the focused button, sends text, and breaks lines with Shift."""
+"""Keys that type text, and the Enter key: presses the focused button, sends text, and breaks lines with Shift."""
 
 from __future__ import annotations
 
@@ -23,6 +23,20 @@ def is_enter(event: QKeyEvent) -> bool:
 def sends(event: QKeyEvent) -> bool:
     """Whether a key sends text: Enter, also with Ctrl. With Shift or Alt it breaks the line."""
     return is_enter(event) and not event.modifiers() & _BREAKS
+
+
+def types_text(event: QKeyEvent) -> bool:
+    """Whether a key types text. Space does not count: outside fields it scrolls pages and presses buttons."""
+    held = event.modifiers() & (
+        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
+    )
+    text = event.text()
+    return bool(text) and text.isprintable() and not text.isspace() and not held
+
+
+def is_field(widget: QWidget | None) -> bool:
+    """Whether text can be typed into the widget."""
+    return widget is not None and widget.testAttribute(Qt.WidgetAttribute.WA_InputMethodEnabled)
 
 
 def press_focused(within: QWidget) -> bool:

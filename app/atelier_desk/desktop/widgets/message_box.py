@@ -6,11 +6,12 @@ import re
 import unicodedata
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QGridLayout, QMessageBox, QPushButton, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets.enter import is_field, types_text
 from atelier_desk.desktop.widgets.scrim import PAUSE_MS, Scrim
 from atelier_desk.support.text import visible
 
@@ -33,7 +34,8 @@ class MessageBox(QMessageBox):
     Qt would cut off long words, and take seconds to lay out very long ones. It is deleted when closed.
 
     It opens as a sheet over its parent's window, under ``sheet-shade``; if that is hidden or too small, as a window.
-    In both cases keys are ignored before the pause of ``Scrim``: keys typed for something else decide nothing.
+    In both cases keys typed before the pause of ``Scrim``, and letters at any time, decide nothing: they go to the
+    composer of the window.
     """
 
     def __init__(self, parent: QWidget | None, name: str) -> None:
@@ -87,10 +89,22 @@ class MessageBox(QMessageBox):
         shade.hold(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.KeyPress and self._pause.isActive():
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.KeyPress
+            and (self._pause.isActive() or types_text(event))
+        ):
             self._pause.start()
+            self._pass_on(event)
             return True
         return super().eventFilter(watched, event)
+
+    def _pass_on(self, event: QKeyEvent) -> None:
+        """Type a key into the field of the window behind the box, which types letters into its composer."""
+        asking = self.parentWidget()
+        if asking is not None and (types_text(event) or event.text() == " "):
+            behind = asking.window().focusWidget()
+            QApplication.sendEvent(behind if behind is not None and is_field(behind) else asking.window(), event)
 
     def _align_texts(self) -> None:
         """Texts begin where the buttons do: Qt leaves room for an icon also where there is none."""

@@ -12,6 +12,7 @@ from shiboken6 import isValid
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.bindings import bind
+from atelier_desk.desktop.widgets.enter import is_field, types_text
 
 _SHADOW = 14
 _OPENED = itertools.count(1)
@@ -81,14 +82,17 @@ class Scrim(QWidget):
         Keys meant for the previous widget have no effect.
         """
         self._end_wait()
-        writes = typed_in is not None and typed_in.isVisible() and not self.isAncestorOf(typed_in)
-        if typed_in is None or not writes or not typed_in.testAttribute(Qt.WidgetAttribute.WA_InputMethodEnabled):
+        if typed_in is None or not self._is_typed_in(typed_in):
             typed_in = self
         self._typed_in = typed_in
         typed_in.setFocus(Qt.FocusReason.OtherFocusReason)
         if typed_in is not self:
             typed_in.installEventFilter(self)
         self._pause.start(PAUSE_MS)
+
+    def _is_typed_in(self, widget: QWidget) -> bool:
+        """Whether a widget is a field outside the dialog."""
+        return is_field(widget) and widget.isVisible() and not self.isAncestorOf(widget)
 
     def _end_wait(self) -> None:
         self._pause.stop()
@@ -115,6 +119,9 @@ class Scrim(QWidget):
     def _hold_focus(self, _old: QWidget | None, new: QWidget | None) -> None:
         """Return the focus to the dialog when it goes to a widget under the shade."""
         if self.dialog is None or new is None or not self.dialog.isVisible() or new is self._typed_in:
+            return
+        if self._typed_in is self and self._is_typed_in(new):
+            self._await_pause(new)  # the window types a letter into its composer
             return
         if self._typed_in is not None and self.isAncestorOf(new):
             self._end_wait()  # a click into the dialog, or Tab
@@ -151,9 +158,15 @@ class Scrim(QWidget):
         event.accept()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Before the pause ends, keys are not meant for the dialog."""
+        """Pass letters on to the window, which types them into its composer: what was typed is not lost.
+
+        Other keys have no effect: before the pause ends, they are not meant for the dialog.
+        """
+        letter = types_text(event)
+        if letter and self._typed_in is None:
+            self._await_pause(None)
         self._pause.start(PAUSE_MS)
-        event.accept()
+        event.setAccepted(not letter)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.accept()

@@ -10,6 +10,7 @@ from pathlib import Path
 from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest
 from atelier_desk.domain.base import new_id
+from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.events.run import (
     ApprovalRequested,
@@ -42,6 +43,7 @@ from atelier_desk.engine.team.protocol import TeamPort
 from atelier_desk.policy import approval_modes, budget
 from atelier_desk.policy.permissions import scope
 from atelier_desk.policy.permissions.call_facts import Concern
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import (
     AnswerChild,
     AskParent,
@@ -100,7 +102,7 @@ class ToolCalls:
         prepared = [await self._tried(await self._preparing.decide(state, call)) for call in calls]
         asking = [one for one in prepared if one.asks]
         if asking:
-            named = [(await self._named(self._request(state, one)), one.intent.grounds) for one in asking]
+            named = [(await self._named(self._request(state, one), one), one.intent.grounds) for one in asking]
             asked = [ApprovalRequested(approval=request, grounds=grounds) for request, grounds in named]
             await self._env.journal.append_if(self._handle, lambda now: asked if now is state else None)
             return
@@ -159,14 +161,14 @@ class ToolCalls:
         # It was not approved, so it must not be repeated after a kill, when it might succeed.
         return one.refused(outcome, idempotent=False)
 
-    async def _named(self, request: ApprovalRequest) -> ApprovalRequest:
-        """Complete a request with the names of its agents, which models may call by id, and how long file changes can
-        be undone.
+    async def _named(self, request: ApprovalRequest, one: Decided) -> ApprovalRequest:
+        """Complete a request with the names of its agents, which models may call by id, whether a file is created or
+        replaced, and how long that can be undone.
         """
         details = request.details
         if request.kind is ApprovalKind.FILE_OP and request.effect == Effect.WRITE:
             details = {**details, "undo_days": (await self._env.repos.settings.load()).checkpoint_days}
-            return request.model_copy(update={"details": details})
+            return request.model_copy(update={"details": details, "presentation": await self._summarized(one)})
         if "target_agent_id" not in details and "tasks" not in details:
             return request
         names = {agent.id: agent.name for agent in await self._env.repos.agents.list()}
@@ -180,6 +182,16 @@ class ToolCalls:
             ]
             details = {**details, "tasks": tasks}
         return request.model_copy(update={"details": details})
+
+    async def _summarized(self, one: Decided) -> Presentation:
+        """Return the display data of a call that changes files, by what exists now."""
+        shown, ready = one.intent.presentation, one.ready
+        assert ready is not None
+        try:
+            text = await in_tool_thread(ready.tool.summary_now, ready.input, self._context(one.intent, ready.tool))
+        except (AtelierError, OSError):
+            text = ""  # it would fail, as the card shows
+        return shown.model_copy(update={"summary": shown.summary.model_copy(update={"text": text})}) if text else shown
 
     def _request(self, state: RunState, prepared: Decided) -> ApprovalRequest:
         assert prepared.ready is not None

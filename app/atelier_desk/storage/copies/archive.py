@@ -45,8 +45,9 @@ NEWER_BACKUP = N_("The backup {path} was made by a newer Atelier. Update Atelier
 OLDER_BACKUP = N_(
     "The backup {path} was made by an early Atelier (its format is {found}, this program reads formats from {oldest} "
     "on). "
-    "Nothing was changed. Restore it with the Atelier that made it and export the data there (Settings, Data and "
-    "diagnostics, Export everything), then import that export here."
+    "Nothing was changed. Restore it with the Atelier that made it and export the data there (Settings, Data, Export "
+    "everything). Then start this program with a new folder (--data-dir) and import the export (Settings, Data and "
+    "diagnostics, Import an export)."
 )
 UNSEALED = N_("its bytes do not have the checksum at its end")
 MISMATCH = N_("The backup {path} does not match the database ({detail}) and was deleted. Try again.")

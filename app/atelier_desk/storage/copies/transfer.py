@@ -36,6 +36,14 @@ LEFT_OUT = frozenset({"schema_version"})
 HASHED = frozenset({"workflow", "run", "run_event", "message", "tool_execution", "prompt_frame"})
 HASHES = frozenset({"hash", "prev_hash", "wrote", "last_hash"})
 """Tables whose rows have hashes or are linked by them, and the columns for that."""
+ADDED: dict[str, dict[str, Any]] = {
+    "approval_request": {"always": []},
+    "memory": {"proposed": False, "tainted": [], "turn_id": ""},
+    "run": {"tainted": []},
+    "tool_execution": {"taint": ""},
+    "workflow": {"draft_attachments": "[]"},
+}
+"""Required columns that exports of versions 1 to 3 lack, with the values of rows from before them."""
 NOT_AN_EXPORT = N_("{path} is not an Atelier export: {detail}")
 CHANGED = N_(
     "{path} is not as it was exported: it is damaged or was changed. If it was changed on purpose, remove its line "
@@ -88,9 +96,9 @@ async def import_jsonl(
 ) -> TransferInfo:
     """Read an export into an empty database.
 
-    Settings, agents, providers and models of a first start are replaced. With ``datadir``, its folder is marked as
-    foreign (``origin.MARKER``) before the first row, so that a kill leaves nothing active; the caller disables what the
-    data grants and removes the mark.
+    Exports of every earlier version are read. Settings, agents, providers and models of a first start are replaced.
+    With ``datadir``, its folder is marked as foreign (``origin.MARKER``) before the first row, so that a kill leaves
+    nothing active; the caller disables what the data grants and removes the mark.
 
     Raises:
         ConflictError: the database holds workflows or memories.
@@ -170,14 +178,14 @@ async def _import_table(
     path = source / f"{table}.jsonl"
     await store.write(Statement(f"DELETE {table} RETURN NONE", {}))
     store.last_hashes.clear()
-    count, offset = 0, 0
+    count, offset, added = 0, 0, ADDED.get(table, {})
     while True:
         rows, offset = await in_storage_thread(_read_rows, path, offset)
         if not rows:
             return count
         if without and table in HASHED:
             rows = [{name: value for name, value in row.items() if name not in without} for row in rows]
-        rows = [packed(table, row) for row in rows]
+        rows = [packed(table, {**added, **row}) for row in rows]
         await store.write(Statement(insertion(table, rows), {"rows": rows}))
         count += len(rows)
         if progress:

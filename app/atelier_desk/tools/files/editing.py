@@ -46,6 +46,12 @@ _FIELDS = {
     "patch": ("patch",),
 }
 """Fields by form."""
+_PATCHES = {
+    "add": (N_("Create {path}"), N_("Created {path}")),
+    "update": (N_("Edit {path}"), N_("Edited {path}")),
+    "delete": (N_("Delete {path}"), N_("Deleted {path}")),
+}
+"""Summaries of patches that do the same to all their files, before and after; ``update`` also of mixed ones."""
 _WORDS = {"text": "old_string with new_string; edits", "lines": "start_line, end_line, expected and new_string"}
 
 
@@ -162,10 +168,13 @@ class EditFileTool(ChangingTool):
         except ToolError:
             return call
         paths = tuple(path for file in files for path in (file.path, file.moved_to) if path)
+        actions = {file.action for file in files}
+        summary, done = _PATCHES[actions.pop()] if len(actions) == 1 else _PATCHES["update"]
         named = replace(
             call,
             subjects=Subjects(paths=paths),
-            summary=CallText(text=self.summaries[""], params={"path": ", ".join(paths)[:200]}),
+            summary=CallText(text=summary, params={"path": ", ".join(paths)[:200]}),
+            done=done,
         )
         return replace(named, risk=self.risk_of(paths))
 

@@ -125,6 +125,10 @@ class MoveFileTool(ChangingTool):
     async def run(self, input: MoveInput, context: ToolContext) -> ToolResult:
         return await in_tool_thread(self._move, input, context)
 
+    def summary_now(self, input: MoveInput, context: ToolContext) -> str:
+        replaced = N_("Move {source} to {destination}, replacing the file there")
+        return replaced if _taken(self, input, context) else ""
+
     def preview(self, input: MoveInput, context: ToolContext) -> list[FileChange]:
         source, target = _ends(self, input, context)
         here, there = movable(self.files(context).root, source, target, overwrite=input.overwrite)
@@ -167,6 +171,10 @@ class CopyFileTool(ChangingTool):
 
     async def run(self, input: MoveInput, context: ToolContext) -> ToolResult:
         return await in_tool_thread(self._copy, input, context)
+
+    def summary_now(self, input: MoveInput, context: ToolContext) -> str:
+        replaced = N_("Copy {source} to {destination}, replacing the file there")
+        return replaced if _taken(self, input, context) else ""
 
     def preview(self, input: MoveInput, context: ToolContext) -> list[FileChange]:
         source, target = _ends(self, input, context)
@@ -229,6 +237,12 @@ def _ends(tool: ChangingTool, input: MoveInput, context: ToolContext) -> tuple[W
     if there is not None and there.kind == "folder" and source.path:
         target = target.below(source.path.rpartition("/")[2])
     return source, target
+
+
+def _taken(tool: ChangingTool, input: MoveInput, context: ToolContext) -> bool:
+    """Return whether a move or copy replaces a file."""
+    _source, target = _ends(tool, input, context)
+    return input.overwrite and tool.root(target, context).inspect(target.path, follow=False) is not None
 
 
 def _part(action: str, where: WorkspacePath, change: Change) -> FileChange:

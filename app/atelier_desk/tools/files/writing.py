@@ -56,6 +56,11 @@ class WriteFileTool(ChangingTool):
     async def run(self, input: WriteInput, context: ToolContext) -> ToolResult:
         return await in_tool_thread(self._write, input, context)
 
+    def summary_now(self, input: WriteInput, context: ToolContext) -> str:
+        where = self.place(input.path, context)
+        there = self.root(where, context).inspect(where.path)
+        return N_("Create {path}") if there is None else N_("Replace the content of {path}")
+
     def preview(self, input: WriteInput, context: ToolContext) -> list[FileChange]:
         where, before, after = self._worked_out(input, context)
         return [file_change(where.shown, before, after)]

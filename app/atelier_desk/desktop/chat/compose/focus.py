@@ -9,6 +9,8 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
+from atelier_desk.desktop.widgets.enter import types_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -75,20 +77,11 @@ class ComposerFocus(QObject):
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             if event.key() == Qt.Key.Key_Escape:
                 self._focus_field()
-            elif written(event):
+            elif types_text(event):
                 return self._write(event)
         elif event.type() == QEvent.Type.WindowActivate and QApplication.focusWidget() is None:
             self.back()
         return False
-
-
-def written(event: QKeyEvent) -> bool:
-    """Whether a key types text. Space does not count: outside fields it scrolls pages and presses buttons."""
-    held = event.modifiers() & (
-        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
-    )
-    text = event.text()
-    return bool(text) and text.isprintable() and not text.isspace() and not held
 
 
 def _usable(widget: QWidget) -> bool:

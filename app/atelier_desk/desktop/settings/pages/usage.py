@@ -45,7 +45,7 @@ BY = (
     (UsageBy.AGENT, N_("By agent")),
     (UsageBy.WORKFLOW, N_("By workflow")),
 )
-MEASURES = (("tokens", N_("Tokens")), ("cost", N_("Cost")), ("time", N_("Time")))
+MEASURES = (("tokens", N_("Tokens")), ("cost", N_("Cost")), ("time", N_("Duration")))
 SLOW_S = 1.0
 """Seconds after which the page shows that it is loading."""
 MOST_BARS = 12
