@@ -35,8 +35,6 @@ def entrance(part: QWidget) -> QWidget:
         return part
     usable = [each for each in part.findChildren(QWidget) if each.isVisible() and each.isEnabled()]
     stops = [
-        each
-        for each in usable
-        if each.focusPolicy() & Qt.FocusPolicy.TabFocus and not isinstance(each, QToolButton)
+        each for each in usable if each.focusPolicy() & Qt.FocusPolicy.TabFocus and not isinstance(each, QToolButton)
     ]
     return next((each for each in stops if isinstance(each, QAbstractItemView)), stops[0] if stops else part)
