@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QDialogButtonBox, QGridLayout, QMess
 from shiboken6 import isValid
 
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets.bindings import bind
 from atelier_desk.desktop.widgets.scrim import PAUSE_MS, Scrim
 from atelier_desk.support.text import visible
 
@@ -78,8 +79,7 @@ class MessageBox(QMessageBox):
             return
         mark(self, "sheet")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        if (layout := self.layout()) is not None:
-            layout.setContentsMargins(*map(theme().px, (20, 18, 20, 16)))
+        bind(self._size_margins, on="look")
         self._shade = shade = Scrim(host, "sheet-shade")
         before = QApplication.focusWidget()
         asking.destroyed.connect(shade.deleteLater)
@@ -91,6 +91,10 @@ class MessageBox(QMessageBox):
             self._pause.start()
             return True
         return super().eventFilter(watched, event)
+
+    def _size_margins(self) -> None:
+        if (layout := self.layout()) is not None:
+            layout.setContentsMargins(*map(theme().px, (20, 18, 20, 16)))
 
     def _align_texts(self) -> None:
         """Texts begin where the buttons do: Qt leaves room for an icon also where there is none."""
