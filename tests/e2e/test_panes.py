@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QLineEdit, QListWidget
+from PySide6.QtWidgets import QLineEdit, QListView, QListWidget
 
+from tests.e2e import wire
 from tests.e2e.asking import calculate, remember, report, task
 from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import rendered
+from tests.e2e.harness import rendered, rows
+from tests.e2e.wire import ModelServer, calls, config, hire, spawn
 
 
 def test_a_task_appears_in_the_task_pane(open_desk: OpenDesk) -> None:
@@ -56,3 +58,26 @@ def test_the_activity_pane_lists_the_calls(open_desk: OpenDesk) -> None:
     desk = open_desk()
     desk.until_row("activity-list", "Calculat")
     assert desk.all("toast") == []
+
+
+def test_each_step_of_a_team_is_one_row_of_the_activity(open_desk: OpenDesk, server: ModelServer) -> None:
+    desk = open_desk(None)
+    desk.engine(lambda a: hire(a, server.provider, config("Ada"), config("Bea")))
+    desk.settle()
+    figures = [wire.calculate(f"c{number}", f"{number}*7") for number in (1, 2, 3)]
+    server.script("Build", calls(*figures, text="I calculate."), calls(spawn("s1", "Bea", "Check")), "It stands.")
+    server.script("Check", "Right.")
+    desk.send("Build")
+    desk.last_reply("It stands.")
+    desk.wait_done()
+    desk.action("show-activity")
+    told = [
+        "Your message, Build",
+        "Reply, I calculate.",
+        *(f"Calculated, done, {number} × 7" for number in (1, 2, 3)),
+        "Started the agent, done, Bea",
+        "Reply, Bea, Right.",
+        "Reply, It stands.",
+    ]
+    shown = desk.find("activity-list", QListView)
+    desk.until(lambda: [each.rpartition(", ")[0] for each in rows(shown)] == told, "one row for each step")

@@ -17,6 +17,7 @@ from atelier_desk.desktop.folders.button import FolderButton
 from atelier_desk.desktop.folders.controller import files_of, folders_of
 from atelier_desk.desktop.folders.drop import FolderDrop
 from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow
@@ -267,6 +268,24 @@ def test_a_file_of_another_machine_is_not_taken_for_one_of_this(tmp_path: Path) 
     mime.setData("text/uri-list", f"file://elsewhere{tmp_path}\r\n".encode())
     assert [path for path in files_of(mime) if Path(path) == tmp_path] == []
     assert folders_of(mime) == []
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+async def test_the_button_shows_a_readable_name_or_its_icon_alone(panel: Panel, tmp_path: Path, scale: int) -> None:
+    theme().set_scale(scale)
+    folder = tmp_path / "Dossier Martin"
+    folder.mkdir()
+    panel.chat.folders.grant([str(folder)])
+    await settle()
+    button = panel.button
+    shown = set()
+    for width in range(button.minimumSizeHint().width(), button.sizeHint().width() + 1):
+        button.resize(width, button.height())
+        shown.add(button.text().removesuffix("▾").strip())
+    assert "" in shown
+    assert "Dossier Martin" in shown
+    assert [text for text in shown if text and not text.startswith("Doss")] == []
+    assert str(folder) in button.toolTip()
 
 
 async def test_the_words_follow_the_language(panel: Panel) -> None:

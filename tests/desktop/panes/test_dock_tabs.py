@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 import shiboken6
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMainWindow, QTabBar
+from PySide6.QtWidgets import QApplication, QMainWindow, QStyleOptionTab, QTabBar
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.dock_tabs import DockTabs
+from atelier_desk.desktop.panes.rail import WIDTH
+from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.support import i18n
@@ -62,10 +64,58 @@ def test_a_bar_that_qt_deleted_is_dropped(qtbot: QtBot) -> None:
     assert tabs._bars == []
 
 
-async def test_titles_that_fit_are_complete(qtbot: QtBot) -> None:
+def cut_titles(bar: QTabBar) -> list[str]:
+    """The titles that are painted elided."""
+    cut = []
+    for number in range(bar.count()):
+        option = QStyleOptionTab()
+        bar.initStyleOption(option, number)
+        cut += [option.text] if option.text != bar.tabText(number) else []
+    return cut
+
+
+@pytest.mark.parametrize(("language", "scale"), [("en", 100), ("fr", 100), ("en", 150), ("fr", 150)])
+async def test_titles_that_fit_are_complete(qtbot: QtBot, language: str, scale: int) -> None:
     """In French they just fit; elided in advance they would read "Mém…" beside free space."""
+    i18n.set_language(language)
+    theme().set_scale(scale)
+    window = await started(qtbot)
+    window.resize(1366, 730)
+    qtbot.waitUntil(lambda: bool(rail_tabs(window)))
+    qtbot.waitUntil(lambda: all(cut_titles(bar) == [] for bar in rail_tabs(window)))
+
+
+async def test_titles_that_do_not_fit_are_elided(qtbot: QtBot) -> None:
+    window = await started(qtbot)
+    window.resize(1366, 730)
+    qtbot.waitUntil(lambda: bool(rail_tabs(window)))
+    window.resizeDocks([window.rail.docks["questions"]], [180], Qt.Orientation.Horizontal)
+    qtbot.waitUntil(lambda: all(cut_titles(bar) != [] for bar in rail_tabs(window)))
+    assert all(bar.tabRect(bar.count() - 1).right() < bar.width() for bar in rail_tabs(window)), "the last is in sight"
+
+
+@pytest.mark.parametrize("width", [0, 240])
+async def test_neither_titles_nor_theme_nor_language_change_the_width_of_the_column(qtbot: QtBot, width: int) -> None:
+    """The column keeps its first width, or the one a person gave it."""
     i18n.set_language("fr")
     window = await started(qtbot)
     window.resize(1366, 730)
     qtbot.waitUntil(lambda: bool(rail_tabs(window)))
-    qtbot.waitUntil(lambda: all(bar.elideMode() is Qt.TextElideMode.ElideNone for bar in rail_tabs(window)))
+    if width:
+        window.resizeDocks([window.rail.docks["questions"]], [width], Qt.Orientation.Horizontal)
+    wanted = width or WIDTH
+
+    def settled() -> int:
+        QApplication.processEvents()
+        (bar,) = rail_tabs(window)
+        return bar.width()
+
+    assert settled() == wanted
+    window.rail._badge("questions", 12)
+    assert settled() == wanted
+    for mode in ("dark", "light"):
+        theme().set_mode(mode)
+        assert settled() == wanted, mode
+    for language in ("en", "fr"):
+        switch_language(language)
+        assert settled() == wanted, language

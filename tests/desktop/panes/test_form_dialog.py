@@ -94,14 +94,28 @@ def test_the_key_stands_on_the_button(filled: Any) -> None:
 
 
 def test_an_open_form_follows_the_size_of_text_and_back(qtbot: QtBot) -> None:
-    form = Form("Note")
-    qtbot.addWidget(form)
-    form.add_field("Name", QLineEdit(form), "What it is for, in a sentence that takes a line or two of a narrow form.")
-    form.finish("Save")
-    form.show()
-    qtbot.waitExposed(form)
+    """It is then as large as a new one, and none of them scrolls."""
+
+    def shown() -> Form:
+        form = Form("Note")
+        qtbot.addWidget(form)
+        for name in ("Name", "Place"):
+            form.add_field(
+                name, QLineEdit(form), "What it is for, in a sentence that takes two lines of a narrow form."
+            )
+        form.finish("Save")
+        form.show()
+        qtbot.waitExposed(form)
+        assert form.area.verticalScrollBar().maximum() == 0
+        return form
+
+    form = shown()
     before = form.size()
     theme().set_scale(150)
-    qtbot.waitUntil(lambda: form.width() > before.width() and form.height() > before.height())
+    large = shown().size()
+    assert large.width() > before.width()
+    assert large.height() > before.height()
+    qtbot.waitUntil(lambda: form.size() == large)
     theme().set_scale(100)
     qtbot.waitUntil(lambda: form.size() == before)
+    assert form.area.verticalScrollBar().maximum() == 0

@@ -395,6 +395,27 @@ def test_a_short_question_needs_no_scroll_bar(opened: Callable[..., QuestionDial
     assert child("question-option-o3").isVisible()
 
 
+@pytest.mark.parametrize(("height", "scrolls"), [(700, False), (360, True)])
+def test_only_the_body_scrolls_and_only_where_the_view_is_too_low(
+    opened: Callable[..., QuestionDialog], child: Find, host: QWidget, height: int, scrolls: bool
+) -> None:
+    """In the view of a window of 1024 × 700 with large French text, five options and a field just fit."""
+    set_language("fr")
+    theme().set_scale(150)
+    host.resize(647, height)
+    dialog = opened(ask(kind="mixed", options=5, context="some **context**"))
+    QCoreApplication.processEvents()
+    dialog.fit()
+    QCoreApplication.processEvents()
+    assert (child("question-scroll").verticalScrollBar().maximum() > 0) is scrolls
+    assert dialog.height() <= host.height()
+    if scrolls:
+        assert dialog.height() >= host.height() - 8, "all there is"
+    for name in ("question-title", "question-submit", "question-skip", "question-later"):
+        part = child(name)
+        assert dialog.rect().contains(part.rect().translated(part.mapTo(dialog, QPoint())))
+
+
 def test_tab_goes_round_inside_the_dialog(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
 ) -> None:

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 import atelier_desk.desktop
 from atelier_desk.desktop.settings.files import confirm
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.message_box import LINES, MOST, MessageBox
 
 APP = Path(atelier_desk.desktop.__file__).parent
@@ -193,6 +194,28 @@ def test_texts_and_buttons_begin_at_one_line(qtbot: QtBot) -> None:
     box = confirm(window, "Undo the changes?", "Later ones are kept.", "Undo changes to all these files", lambda: None)
     text, button = box.findChild(QLabel, "qt_msgbox_label"), box.findChild(QPushButton, "confirm-yes")
     assert text.mapTo(box, QPoint()).x() == button.mapTo(box, QPoint()).x()
+
+
+def test_an_open_sheet_follows_the_size_of_text(qtbot: QtBot) -> None:
+    """It is then laid out as a new one."""
+
+    def opened() -> QMessageBox:
+        window = QWidget()
+        window.resize(900, 600)
+        qtbot.addWidget(window)
+        window.show()
+        return confirm(window, "Delete it?", "It cannot be restored.", "Delete", lambda: None)
+
+    def texts(box: QMessageBox) -> list[QRect]:
+        QApplication.processEvents()
+        return [each.geometry() for each in box.findChildren(QLabel) if each.isVisible()]
+
+    box = opened()
+    before = texts(box)
+    theme().set_scale(150)
+    assert texts(box) == texts(opened()) != before
+    theme().set_scale(100)
+    assert texts(box) == before
 
 
 def test_a_long_path_is_broken_between_its_folders(box: MessageBox) -> None:

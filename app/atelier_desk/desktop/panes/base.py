@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout, QWidget
 
@@ -25,6 +25,7 @@ from atelier_desk.desktop.widgets import (
 )
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.hover_gate import HoverGate
+from atelier_desk.desktop.widgets.tab_stops import entrance
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 
 if TYPE_CHECKING:
@@ -134,6 +135,12 @@ class Pane(QWidget):
         """The content was loaded, for the first time or again."""
         if self._empty is not None:
             self._empty.wait(False)
+        QTimer.singleShot(0, self, self._focus_content)  # once it is shown
+
+    def _focus_content(self) -> None:
+        """Focus what arrived after the pane had been opened, unless a person has gone on."""
+        if self.hasFocus():
+            entrance(self).setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def fold_when(self, empty: EmptyState) -> None:
         """Let the pane fold while it shows ``empty``."""

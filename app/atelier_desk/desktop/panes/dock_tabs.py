@@ -1,4 +1,4 @@
-"""The tab bars of stacked docks: full titles where possible, and no page change by scrolling."""
+"""The tab bars of stacked docks: full titles where they fit, and no page change by scrolling."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QTabBar
 from shiboken6 import isValid
 
-from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.support.i18n import N_
 
 FIT_MS = 50
 _SAVED = 8
-"""Pixels at 100 % saved per tab where not all fit: the style's padding shrinks from 7 to 3 on both sides."""
+"""Pixels saved per tab where not all fit: the style's padding shrinks from 7 to 3 on both sides, at any text size."""
 
 
 def full_height(window: QMainWindow, dock: QDockWidget) -> int:
@@ -50,7 +49,10 @@ class DockTabs(QObject):
         for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             if any(bar is known for known in self._bars):
                 continue
-            bar.setUsesScrollButtons(False)
+            # With scroll buttons the bar's minimum width does not depend on its titles. The minimum width of the column
+            # does include it: a longer title, or the fonts in the middle of a change of theme, would widen the column.
+            bar.setUsesScrollButtons(True)
+            bar.setElideMode(Qt.TextElideMode.ElideRight)
             bar.setExpanding(False)
             bind_text(bar, name=N_("Panes"))
             self._bars.append(bar)
@@ -58,9 +60,9 @@ class DockTabs(QObject):
             self._fit.ask()
 
     def fit(self) -> None:
-        """Reduce the padding of tabs if they do not fit, then elide their titles (full titles are in the tool tips).
+        """Reduce the padding of tabs if their titles do not fit; Qt elides those that still do not.
 
-        Qt would otherwise hide the last ones behind scroll arrows.
+        Full titles are in the tool tips.
         """
         # Qt deletes the bars of docks that are moved, also in between.
         self._bars = [bar for bar in self._bars if isValid(bar)]
@@ -68,15 +70,10 @@ class DockTabs(QObject):
             if not isValid(bar):  # a style event of another bar can make Qt lay out its docks
                 continue
             tight = bool(bar.property("tight"))
-            bar.setElideMode(Qt.TextElideMode.ElideNone)  # so that each tab has its preferred width
-            total = sum(bar.tabRect(number).width() for number in range(bar.count()))
-            if tight:
-                total += theme().px(_SAVED) * bar.count()
-            if (total > bar.width()) != tight:
+            wanted = bar.sizeHint().width() + (_SAVED * bar.count() if tight else 0)
+            if (wanted > bar.width()) != tight:
                 bar.setProperty("tight", not tight)
                 bar.style().unpolish(bar)
                 bar.style().polish(bar)
                 # The tab rectangles are cached until this event.
                 QApplication.sendEvent(bar, QEvent(QEvent.Type.StyleChange))
-            if sum(bar.tabRect(number).width() for number in range(bar.count())) > bar.width():
-                bar.setElideMode(Qt.TextElideMode.ElideRight)

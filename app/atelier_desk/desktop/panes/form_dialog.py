@@ -103,26 +103,35 @@ class FormDialog(QDialog):
             self._grow()
 
     def _grow(self) -> None:
-        """Fit the height to the texts at this width, which Qt does not do, limited to the screen."""
-        wide = max(self.width(), self._column.totalMinimumSize().width())
-        parts = (self._column, self._foot)
-        needed = sum(max(part.totalHeightForWidth(wide), part.totalMinimumSize().height()) for part in parts)
+        """Give the texts the height they need at this width, but take none back."""
+        self._fit(self.width(), self.height())
+
+    def _fit(self, width: int = 0, height: int = 0) -> None:
+        """Resize to the height of the texts at this width, which Qt does not do, limited to the screen.
+
+        Args:
+            width, height: at least these, in pixels; by default what the content wants.
+        """
+        wide = max(width or self.sizeHint().width(), self.minimumWidth(), self._column.totalMinimumSize().width())
+        needed = sum(
+            part.totalHeightForWidth(wide) if part.hasHeightForWidth() else part.totalSizeHint().height()
+            for part in (self._column, self._foot)
+        )
         room = self.screen().availableSize() * ON_SCREEN
-        if needed > self.height() or wide > self.width():
-            self.resize(min(wide, room.width()), min(max(needed, self.height()), room.height()))
+        # A scroll bar of the size before would narrow the texts, which then need it.
+        self.area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.resize(min(wide, room.width()), min(max(needed, height), room.height()))
+        self._outer.activate()
+        self.area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
 
     def _fit_later(self) -> None:
         """Resize after a change of text size, once all children have the new fonts."""
         if self.isVisible():
             QTimer.singleShot(0, self, self._fit)
 
-    def _fit(self) -> None:
-        self.adjustSize()
-        self._grow()
-
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._grow()
+        self._fit()
 
     def close_done(self) -> None:
         """The engine accepted the values: close."""

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 DRAWER_HEIGHT = 320
 DRAWER_SHARE = 0.42
 """Largest share of the window's height that the lower drawer takes when opened."""
-WIDTH = 300
+WIDTH = 320
+"""Width in pixels at 100 %: the French titles of all panes fit side by side, also with text at 150 %."""
 COMPACT_HEIGHTS = [300, 500]
 """Heights of the top and bottom pane where no more than two fit, in pixels at 100 %."""
 ROOMY_SCALE = 1.2

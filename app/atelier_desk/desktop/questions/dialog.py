@@ -42,6 +42,8 @@ from atelier_desk.support.text import visible
 WIDTH = 520
 HINT_ROOM = 96
 """Minimum width of the hint beside the buttons, in logical pixels at 100 %; with less, it is above them."""
+LEAST_MARGIN = 4
+"""Pixels above and below the dialog where it would scroll with more."""
 _WARN_S = 30
 """Remaining seconds from which the time is shown as a warning."""
 
@@ -278,11 +280,12 @@ class QuestionDialog(QDialog):
         self._body.setFixedHeight(wanted)  # a scroll area's own size hint is based on another width
         total = column.totalHeightForWidth(width) if column.hasHeightForWidth() else column.totalMinimumSize().height()
         self._body.setMinimumHeight(min(wanted, theme().px(44)))
-        height = min(total, host.height() - 2 * margin)
+        above = margin if total <= host.height() - 2 * margin else LEAST_MARGIN
+        height = min(total, host.height() - 2 * above)
         bar = Qt.ScrollBarPolicy.ScrollBarAlwaysOn if total > height else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         self._body.setVerticalScrollBarPolicy(bar)
         self.setGeometry(
-            (host.width() - width) // 2, max(margin, (host.height() - height) // 2), width, max(height, 120)
+            (host.width() - width) // 2, max(above, (host.height() - height) // 2), width, max(height, 120)
         )
 
     def _arrange(self, width: int) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QDialogButtonBox, QGridLayout, QMess
 from shiboken6 import isValid
 
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets.bindings import bind
 from atelier_desk.desktop.widgets.enter import is_field, types_text
 from atelier_desk.desktop.widgets.scrim import PAUSE_MS, Scrim
 from atelier_desk.support.text import visible
@@ -80,8 +81,7 @@ class MessageBox(QMessageBox):
             return
         mark(self, "sheet")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        if (layout := self.layout()) is not None:
-            layout.setContentsMargins(*map(theme().px, (20, 18, 20, 16)))
+        bind(self._size_margins, on="look")
         self._shade = shade = Scrim(host, "sheet-shade")
         before = QApplication.focusWidget()
         asking.destroyed.connect(shade.deleteLater)
@@ -105,6 +105,10 @@ class MessageBox(QMessageBox):
         if asking is not None and (types_text(event) or event.text() == " "):
             behind = asking.window().focusWidget()
             QApplication.sendEvent(behind if behind is not None and is_field(behind) else asking.window(), event)
+
+    def _size_margins(self) -> None:
+        if (layout := self.layout()) is not None:
+            layout.setContentsMargins(*map(theme().px, (20, 18, 20, 16)))
 
     def _align_texts(self) -> None:
         """Texts begin where the buttons do: Qt leaves room for an icon also where there is none."""

@@ -293,8 +293,12 @@ class Picker(QPushButton):
         return QSize(min(self._width(self._full_text), theme().px(220)), theme().px(28))
 
     def minimumSizeHint(self) -> QSize:
-        short = self._full_text if len(self._full_text) <= _LETTERS + 1 else f"{self._full_text[:_LETTERS]}…"
-        return QSize(min(self._width(short), self.sizeHint().width()), theme().px(28))
+        return QSize(min(self._least_width(), self.sizeHint().width()), theme().px(28))
+
+    def _least_width(self) -> int:
+        """Width in pixels with the shortest text that is still useful."""
+        short = len(self._full_text) <= _LETTERS + 1
+        return self._width(self._full_text if short else f"{self._full_text[:_LETTERS]}…")
 
     def _width(self, text: str) -> int:
         icon = 0 if self.icon().isNull() else self.iconSize().width() + 4
@@ -310,7 +314,9 @@ class Picker(QPushButton):
             self.setText(self._shown(self._full_text).replace("&", "&&"))
             return
         room = max(0, self.width() - self._width("") - metrics.horizontalAdvance(" "))
-        text = metrics.elidedText(self._full_text, Qt.TextElideMode.ElideRight, room)
+        if self.width() < self._least_width() and not self.icon().isNull():
+            room = 0  # the icon alone
+        text = metrics.elidedText(self._full_text, Qt.TextElideMode.ElideRight, room) if room else ""
         self.setText(self._shown(text).replace("&", "&&"))
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QAbstractItemView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QToolButton, QWidget
 
 
 def tab_stops(within: QWidget) -> list[QWidget]:
@@ -27,9 +27,14 @@ def chain(before: QWidget, stops: Iterable[QWidget]) -> None:
 
 
 def entrance(part: QWidget) -> QWidget:
-    """The widget to focus in a part of the window: its main list, else its first control."""
+    """The widget to focus in a part of the window: its main list, else its first field or button, else the part itself.
+
+    Never a button with only an icon: those in the heading of a pane detach or hide it, or revoke its folders.
+    """
     if part.focusPolicy() & Qt.FocusPolicy.TabFocus:
         return part
     usable = [each for each in part.findChildren(QWidget) if each.isVisible() and each.isEnabled()]
-    stops = [each for each in usable if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
+    stops = [
+        each for each in usable if each.focusPolicy() & Qt.FocusPolicy.TabFocus and not isinstance(each, QToolButton)
+    ]
     return next((each for each in stops if isinstance(each, QAbstractItemView)), stops[0] if stops else part)

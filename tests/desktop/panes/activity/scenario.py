@@ -10,7 +10,7 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def event(seq: int, kind: ChunkType, run_id: str = "r1", **data: Any) -> StreamEvent:
+def event(seq: int, kind: ChunkType, /, run_id: str = "r1", **data: Any) -> StreamEvent:
     """An event of Ada's run, ``seq`` seconds after ``START``."""
     parent = data.pop("parent_run_id", None)
     return StreamEvent(

@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_summary, entry_time, entry_title
 from atelier_desk.desktop.panes.activity.log import ActivityLog
-from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from tests.desktop.panes.activity.scenario import event, one_run
 
 
@@ -135,3 +135,86 @@ def test_a_reply_of_nothing_but_calls_is_no_row() -> None:
         ("Your message", ""),
         ("Reply", "Done"),
     ]
+
+
+def lines(events: list[StreamEvent], group: str = "all") -> list[str]:
+    """Title and summary of the rows of a group."""
+    log = ActivityLog()
+    log.feed_all(events)
+    return [f"{entry_title(each)} {entry_summary(each)}".strip() for each in log.entries if each.matches("", group)]
+
+
+def call(seq: int, id: str, title: str, summary: str, done: str = "", **params: str) -> list[StreamEvent]:
+    """A call's start and its successful end a hundred events later."""
+    said = {"title": title, "summary": {"text": summary, "params": params}, "done": done}
+    return [
+        event(seq, ChunkType.TOOL_START, call_id=id, tool="T", presentation=said),
+        event(seq + 100, ChunkType.TOOL_END, call_id=id, tool="T", success=True, status="ok", result={}),
+    ]
+
+
+def test_each_step_is_one_row_and_the_events_are_complete() -> None:
+    """What a call does is told by its row: not again by a task that it adds, a question, or its sub-agent."""
+    kid = {"sub_agent_id": "kid", "sub_agent_name": "Bea", "call_id": "s1", "kind": "spawn"}
+    added = call(3, "t1", "Tasks", "Create the task: {name}", name="Saw")
+    asked = call(5, "q1", "Question to you", "Question to you: {question}", question="Which wood?")
+    hired = call(8, "s1", "Sub-agent", "Start the agent {name}", "Started the agent {name}", name="Bea")
+    question = {"question_id": "q", "call_id": "q1", "question": "Which wood?"}
+    events = [
+        event(1, ChunkType.WORKFLOW_START),
+        event(2, ChunkType.MESSAGE, role="user", content="Build the shelf"),
+        added[0],
+        event(4, ChunkType.TASK_CREATE, task_name="Saw"),
+        added[1],
+        asked[0],
+        event(6, ChunkType.USER_QUESTION_START, user_question=question),
+        event(7, ChunkType.USER_QUESTION_COMPLETE, question_id="q", status="answered"),
+        asked[1],
+        hired[0],
+        event(9, ChunkType.SUB_AGENT_START, **kid),
+        event(10, ChunkType.MESSAGE, run_id="kid", parent_run_id="r1", role="user", content="Check"),
+        event(11, ChunkType.MESSAGE, run_id="kid", parent_run_id="r1", role="assistant", content="Right."),
+        event(12, ChunkType.SUB_AGENT_COMPLETE, **kid),
+        hired[1],
+        event(13, ChunkType.MESSAGE, role="assistant", content="Done."),
+        event(14, ChunkType.WORKFLOW_COMPLETE, status="completed"),
+    ]
+    assert lines(events) == [
+        "Your message Build the shelf",
+        "Create the task Saw",
+        "Question to you Which wood?",
+        "Started the agent Bea",
+        "Reply Right.",
+        "Reply Done.",
+    ]
+    assert len(lines(events, "events")) == 11
+
+
+def test_sub_agents_of_one_call_have_a_row_each_and_failures_are_never_left_out() -> None:
+    batch = call(1, "b1", "In parallel", "Run {n} agents", n="2")
+    both = [{"sub_agent_id": f"k{each}", "sub_agent_name": each, "call_id": "b1", "kind": "parallel"} for each in "AB"]
+    events = [batch[0], *(event(2 + at, ChunkType.SUB_AGENT_START, **each) for at, each in enumerate(both))]
+    assert lines(events) == ["Run 2 agents", "Sub-agent started A", "Sub-agent started B"]
+    events += [
+        event(4, ChunkType.SUB_AGENT_COMPLETE, **both[0]),
+        event(5, ChunkType.SUB_AGENT_ERROR, error="x", **both[1]),
+    ]
+    assert lines(events) == ["Run 2 agents", "Sub-agent done A", "Sub-agent failed B"]
+    failed = event(9, ChunkType.WORKFLOW_COMPLETE, status="error")
+    assert lines([event(8, ChunkType.MESSAGE, role="assistant", content="I try."), failed])[-1] == "Run: failed"
+
+
+def test_a_background_sub_agents_end_is_a_step_of_its_own() -> None:
+    hired = call(1, "s1", "Sub-agent", "Start the agent {name}", "Started the agent {name}", name="Bea")
+    kid = {"sub_agent_id": "kid", "sub_agent_name": "Bea", "call_id": "s1", "kind": "spawn"}
+    start, end = event(2, ChunkType.SUB_AGENT_START, **kid), event(200, ChunkType.SUB_AGENT_COMPLETE, **kid)
+    assert lines([hired[0], start, hired[1], end]) == ["Started the agent Bea", "Sub-agent done Bea"]
+
+
+def test_an_approval_is_a_row_until_its_call_runs() -> None:
+    asked = event(1, ChunkType.VALIDATION_REQUIRED, call_id="c1", validation_id="v", tool="edit_file")
+    decided = event(2, ChunkType.VALIDATION_RESPONSE, call_id="c1", validation_id="v", status="approved")
+    run = call(3, "c1", "Edit file", "Edit {path}", "Edited {path}", path="a.py")
+    assert lines([asked]) == ["Approval requested edit_file"]
+    assert lines([asked, decided]) == ["Approved"]
+    assert lines([asked, decided, *run]) == ["Edited a.py"]

@@ -305,11 +305,12 @@ async def test_a_calls_state_is_shown_in_words(pane: ActivityPane) -> None:
 
 
 async def test_a_row_names_its_sub_agent(team: ActivityPane, qtbot: QtBot) -> None:
-    team.on_stream(team_event(40, "message", "dot", message_id="m", role="user", content="Check"))
+    for number, text in enumerate(("Check the types", "Hurry")):  # its task, then a message of a person
+        team.on_stream(team_event(40 + number, "message", "dot", message_id=text, role="user", content=text))
     await quiet(team, qtbot)
     model = team.list.model()
     rows = {model.index(row, 0).data(): model.index(row, 0) for row in range(model.rowCount())}
-    assert "Message to Dot" in rows
+    assert rows["Message to Dot"].data(Qt.ItemDataRole.ToolTipRole) == "Dot\nMessage to Dot\nHurry"
     assert rows["CalculatorTool"].data(Qt.ItemDataRole.AccessibleTextRole).startswith("CalculatorTool, running, Dot")
     assert rows["CalculatorTool"].data(Qt.ItemDataRole.ToolTipRole).startswith("Dot\nCalculatorTool")
 

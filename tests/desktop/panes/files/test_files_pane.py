@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QMessageBox, QPushButton, QTreeWidgetItem, QWidget
+from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton, QTreeWidgetItem, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.folders.held_file_row import HeldRow
 from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.widgets.rows import RowRole
+from atelier_desk.desktop.widgets.tab_stops import entrance
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ConflictError, ToolError
 from atelier_desk.domain.held_file import HeldFile
@@ -78,6 +79,28 @@ async def test_changes_are_a_tree_with_what_and_who(pane: FilesPane) -> None:
     assert told["src/"] == "src/, 1 change · Ada"
     assert told["a.py"].startswith("a.py, edited · Ada")
     assert told["old.txt → new.txt"].endswith("undone")
+
+
+async def test_the_first_focus_of_the_keyboard_is_the_list_once_it_is_read(
+    bridge: FakeBridge, atelier: FakeAtelier, shown: Show, pane: FilesPane
+) -> None:
+    """And never a button that detaches the pane or revokes a folder, which Space would press."""
+    made = shown(FilesPane(bridge))  # type: ignore[arg-type]
+    made.window().activateWindow()
+    await settle()
+    entrance(made).setFocus()
+    assert QApplication.focusWidget() is made, "nothing is read yet"
+    made.set_workflow("w")
+    await settle()
+    assert made.list.hasFocus()
+    atelier.set("files", "list", [])
+    made.reload()
+    await settle()
+    assert entrance(made) is made
+    atelier.set("workflows", "get", Workflow(id="w", name="W"))
+    made.reload()
+    await settle()
+    assert entrance(made) is made.empty.button
 
 
 async def test_the_ground_of_a_selected_row_begins_with_the_row(pane: FilesPane) -> None:

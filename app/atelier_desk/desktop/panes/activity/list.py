@@ -102,10 +102,18 @@ _ENDS: dict[str, tuple[str, Role]] = {
 """Icon and colour of runs that did not complete."""
 
 
+def call_words(entry: LogEntry) -> tuple[str, str]:
+    """What a call does or did, and with what: "Calculated" and "12 × 7", as in the transcript."""
+    shown = entry.presentation
+    if not shown.summary.text:
+        return "", summary_of(informative_arguments(entry.arguments)).localized(_)
+    return shown.words(over=entry.status == "ok").parts(_)
+
+
 def entry_title(entry: LogEntry) -> str:
     """What happened, in a few words."""
     if entry.is_call:
-        title = _(entry.presentation.title) or bare_tool(entry.tool)
+        title = call_words(entry)[0] or _(entry.presentation.title) or bare_tool(entry.tool)
         server = str(entry.data.get("server", ""))
         return visible(f"{server} · {title.removeprefix(f'{server}: ')}" if server else title)
     match entry.payload:
@@ -134,17 +142,7 @@ def entry_summary(entry: LogEntry, most: int = SHOWN) -> str:
     """The most informative value, in one line of at most ``most`` characters."""
     if entry.is_call:
         # Also of a failed call: its error is written for the model and is in the details.
-        summary = (
-            entry.presentation.summary
-            if entry.presentation.summary.text
-            else summary_of(informative_arguments(entry.arguments))
-        )
-        value = summary.localized(_)
-        words = " ".join(value.split())
-        title = _(entry.presentation.title)
-        if title and words.startswith(title):  # "Question to you: which colour?" follows the title "Question to you"
-            words = words[len(title) :].lstrip(" \u00a0\u202f:")
-        return shorten(words, most, at_word=True)
+        return shorten(" ".join(call_words(entry)[1].split()), most, at_word=True)
     return visible(shorten(one_line(_activity_text(entry.payload) or entry.error), most, at_word=True))
 
 

@@ -15,6 +15,7 @@ from atelier_desk.domain.events.base import CallStatus
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
+from atelier_desk.domain.team import TeamCall
 from atelier_desk.presentation.failure_text import stopped_by_user
 from atelier_desk.support.i18n import _
 
@@ -29,6 +30,8 @@ _WORDLESS = frozenset(
     }
 )
 """Events that change figures but have no row."""
+_ALONE = (TeamCall.SPAWN, TeamCall.DELEGATE)
+"""Calls that start one sub-agent, for which their row stands."""
 
 
 @dataclass(slots=True)
@@ -57,6 +60,8 @@ class LogEntry:
     data: dict[str, Any] = field(default_factory=dict)
     payload: Payload | None = None
     presentation: Presentation = field(default_factory=Presentation)
+    repeats: bool = False
+    """Another row stands for the same step: this one is listed only among the events."""
 
     @property
     def is_call(self) -> bool:
@@ -65,10 +70,11 @@ class LogEntry:
     def matches(self, words: str, group: str) -> bool:
         """Whether it belongs to ``group`` (all, calls, errors, events) and contains all the words, ignoring case."""
         failed = self.status == "error" or self.kind in {ChunkType.ERROR, ChunkType.SUB_AGENT_ERROR}
-        fits = {"all": True, "calls": self.is_call, "errors": failed, "events": not self.is_call}[group]
+        fits = {"all": not self.repeats, "calls": self.is_call, "errors": failed, "events": not self.is_call}[group]
         if not fits or not words:
             return fits
-        said = f"{_(self.presentation.title)} {self.presentation.summary.localized(_)}"
+        texts = [self.presentation.words(over=over).localized(_) for over in (False, True)]
+        said = " ".join([_(self.presentation.title), *texts])
         text = (
             f"{said} {self.tool} {self.kind} {self.agent_name} {self.arguments} {self.result} {self.error} {self.data}"
         ).casefold()
@@ -104,6 +110,14 @@ class ActivityLog:
         self._root = ""
         self._calls: dict[tuple[str, str], LogEntry] = {}
         self._seen: set[tuple[int, str, str]] = set()
+        self._starts: dict[str, LogEntry] = {}
+        """By run: its start, until its first message."""
+        self._begun: dict[str, LogEntry] = {}
+        """By run: the start of a sub-agent."""
+        self._asked: dict[str, LogEntry] = {}
+        """By id: questions."""
+        self._approvals: dict[tuple[str, str], list[LogEntry]] = {}
+        """By run and call: requests and decisions, until the call runs."""
 
     @property
     def root(self) -> str:
@@ -151,14 +165,50 @@ class ActivityLog:
             entry.error = payload.message
         elif isinstance(payload, payloads.SubAgentError):
             entry.error = payload.error
+        self._mark_repeats(entry)
         self.entries.append(entry)
         return True
+
+    def _mark_repeats(self, entry: LogEntry) -> None:
+        """Find out which of the rows so far and this one say the same: one of them stays, the most telling one."""
+        run = entry.run_id
+        match entry.payload:
+            case payloads.WorkflowStart():
+                self._starts.setdefault(run, entry)
+            case payloads.MessageAdded(role="user") if (start := self._starts.pop(run, None)) is not None:
+                # The message stands for the start of a turn, the start of a sub-agent for the task it is given.
+                (start if isinstance(start.payload, payloads.WorkflowStart) else entry).repeats = True
+            case payloads.SubAgentStart() as said:
+                self._starts[said.sub_agent_id] = self._begun[said.sub_agent_id] = entry
+                entry.repeats = said.kind in _ALONE and (run, said.call_id) in self._calls
+            case payloads.SubAgentComplete() as said if (start := self._begun.get(said.sub_agent_id)) is not None:
+                call = self._calls.get((run, said.call_id))
+                waits = start.repeats and call is not None and call.status == "running"
+                entry.repeats = waits and not entry.error
+                start.repeats = True
+            case payloads.TaskNews():
+                entry.repeats = any(key[0] == run and call.status == "running" for key, call in self._calls.items())
+            case payloads.UserQuestionStart(user_question=question):
+                self._asked[question.question_id] = entry
+                entry.repeats = (run, question.call_id) in self._calls
+            case payloads.UserQuestionComplete() as said:
+                asked = self._asked.get(said.question_id)
+                entry.repeats = asked is not None and asked.repeats
+            case payloads.ValidationRequired() | payloads.ValidationResponse() as said:
+                earlier = self._approvals.setdefault((run, said.call_id), [])
+                for each in earlier:
+                    each.repeats = True
+                earlier.append(entry)
+            case payloads.WorkflowComplete(status="completed") if self.entries:
+                last = self.entries[-1]
+                entry.repeats = last.run_id == run and isinstance(last.payload, payloads.MessageAdded)
 
     def _begin_turn(self, root: str) -> None:
         """A new root run: the pane shows only the current run."""
         self._root = root
         self.entries.clear()
-        self._calls.clear()
+        for known in (self._calls, self._starts, self._begun, self._asked, self._approvals):
+            known.clear()
 
     def _call(self, event: StreamEvent, said: payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd) -> bool:
         key = (event.run_id, said.call_id)
@@ -176,6 +226,8 @@ class ActivityLog:
                 "running",
             )
             self._calls[key] = entry
+            for asked in self._approvals.pop(key, ()):
+                asked.repeats = True  # the row of the call tells that it was allowed, or rejected
             self.entries.append(entry)
         match said:
             case payloads.ToolStart():
