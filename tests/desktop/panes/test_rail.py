@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtWidgets import QDockWidget, QLabel, QPushButton, QTabBar, QWidget
+from PySide6.QtWidgets import QDockWidget, QLabel, QPushButton, QTabBar, QTabBar, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.diff.view import DiffView
@@ -297,3 +297,21 @@ async def test_the_card_of_changed_files_opens_their_diff(window: MainWindow) ->
     assert diff is not None
     assert diff.isVisible()
     assert "y" in diff.text
+
+
+async def test_a_restored_stack_of_panes_has_one_tab_bar_from_the_first_paint(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    """Qt deletes the bars of earlier layouts in the event loop, which begins after the first paint."""
+    window.resize(1360, 728)
+    await settle(30)
+    window.rail.show_pane("reports")
+    await settle(30)
+    kept = window.layout_state()
+    other = MainWindow(FakeBridge(FakeAtelier()))  # type: ignore[arg-type]
+    qtbot.addWidget(other)
+    other.restore_layout(kept)
+    other.show()
+    bars = other.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    (bar,) = [bar for bar in bars if bar.isVisible() and bar.count()]
+    assert [bar.tabText(number) for number in range(bar.count())] == ["Tasks", "Activity", "Memory", "Reports", "Inbox"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QTabBar
 from shiboken6 import isValid
 
@@ -22,6 +22,16 @@ def full_height(window: QMainWindow, dock: QDockWidget) -> int:
         return dock.height()
     bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
     return dock.height() + max((bar.height() for bar in bars if bar.isVisible()), default=0)
+
+
+def drop_replaced_bars(window: QMainWindow) -> None:
+    """Delete the tab bars of earlier layouts at once.
+
+    Qt deletes them in the event loop, which begins seconds after the first paint: until then they would be painted
+    over the bar in use.
+    """
+    for bar in window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+        QCoreApplication.sendPostedEvents(bar, QEvent.Type.DeferredDelete)
 
 
 class DockTabs(QObject):
