@@ -219,10 +219,9 @@ class ChatView(QAbstractScrollArea):
 
     def stay(self) -> None:
         """Follow the end no longer if what the user opened moved it out of view; what was clicked stays in place."""
-        if self.following:
-            self._set_following(False)
-            self._place()
-            self._on_value(self.verticalScrollBar().value())
+        self._set_following(False)
+        self._place()
+        self._on_value(self.verticalScrollBar().value())
 
     def reveal(self, entry: Entry) -> None:
         """Scroll an entry into the upper third of the view."""
