@@ -299,8 +299,9 @@ async def test_the_card_of_changed_files_opens_their_diff(window: MainWindow) ->
     assert "y" in diff.text
 
 
+@pytest.mark.parametrize("low", [False, True])
 async def test_a_restored_stack_of_panes_has_one_tab_bar_from_the_first_paint(
-    window: MainWindow, qtbot: QtBot
+    window: MainWindow, qtbot: QtBot, low: bool
 ) -> None:
     """Qt deletes the bars of earlier layouts in the event loop, which begins after the first paint."""
     window.resize(1360, 728)
@@ -310,6 +311,9 @@ async def test_a_restored_stack_of_panes_has_one_tab_bar_from_the_first_paint(
     kept = window.layout_state()
     other = MainWindow(FakeBridge(FakeAtelier()))  # type: ignore[arg-type]
     qtbot.addWidget(other)
+    if low:  # then the first layout is one stack, too
+        other.resize(1360, 600)
+        other.rail.lay_out()
     other.restore_layout(kept)
     other.show()
     bars = other.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)

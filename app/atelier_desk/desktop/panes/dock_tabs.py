@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QTabBar
 from shiboken6 import isValid
 
@@ -24,14 +24,21 @@ def full_height(window: QMainWindow, dock: QDockWidget) -> int:
     return dock.height() + max((bar.height() for bar in bars if bar.isVisible()), default=0)
 
 
-def drop_replaced_bars(window: QMainWindow) -> None:
-    """Delete the tab bars of earlier layouts at once.
+def hide_replaced_bars(window: QMainWindow) -> None:
+    """Hide the tab bars of earlier layouts: all but the newest of each stack of docks that there is now.
 
     Qt deletes them in the event loop, which begins seconds after the first paint: until then they would be painted
     over the bar in use.
     """
-    for bar in window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
-        QCoreApplication.sendPostedEvents(bar, QEvent.Type.DeferredDelete)
+    docks = window.findChildren(QDockWidget)
+    stacks = [{dock.windowTitle(), *(each.windowTitle() for each in window.tabifiedDockWidgets(dock))} for dock in docks]
+    bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    for bar in reversed(bars):
+        titles = {bar.tabText(number) for number in range(bar.count())}
+        if titles in stacks:
+            stacks = [stack for stack in stacks if stack != titles]
+        elif titles:
+            bar.hide()
 
 
 class DockTabs(QObject):
