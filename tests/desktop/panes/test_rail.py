@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtWidgets import QDockWidget, QLabel, QPushButton, QTabBar, QTabBar, QWidget
+from PySide6.QtWidgets import QDockWidget, QLabel, QPushButton, QTabBar, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.diff.view import DiffView

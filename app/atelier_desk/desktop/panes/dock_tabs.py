@@ -31,7 +31,7 @@ def hide_replaced_bars(window: QMainWindow) -> None:
     over the bar in use.
     """
     docks = window.findChildren(QDockWidget)
-    stacks = [{dock.windowTitle(), *(each.windowTitle() for each in window.tabifiedDockWidgets(dock))} for dock in docks]
+    stacks = [{each.windowTitle() for each in (dock, *window.tabifiedDockWidgets(dock))} for dock in docks]
     bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
     for bar in reversed(bars):
         titles = {bar.tabText(number) for number in range(bar.count())}

@@ -12,7 +12,16 @@ from shiboken6 import isValid
 
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import PageEntry, sections
-from atelier_desk.desktop.settings.search import Found, FoundMark, Index, Matches, found_in, index_of, lead_to, matches_of
+from atelier_desk.desktop.settings.search import (
+    Found,
+    FoundMark,
+    Index,
+    Matches,
+    found_in,
+    index_of,
+    lead_to,
+    matches_of,
+)
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Line, bind_text, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer
@@ -185,7 +194,8 @@ class SettingsWindow(QWidget):
         self._words, self._at = self.search.text().strip(), -1
         self._unmark()
         self._typed.start()
-        for self._text_matches in matches_of(self._words):
+        for text_matches in matches_of(self._words):
+            self._text_matches = text_matches
             self._matches = {name: self._found_on(name) for name in self._entries if self._words}
             if any(self._matches.values()):
                 break
