@@ -18,6 +18,7 @@ from atelier_desk.desktop.main_window.action_registry import ActionRegistry, sho
 from atelier_desk.desktop.main_window.opening_page import OpeningPage
 from atelier_desk.desktop.main_window.tab_order import step
 from atelier_desk.desktop.main_window.window_actions import WindowActions
+from atelier_desk.desktop.panes.dock_tabs import hide_replaced_bars
 from atelier_desk.desktop.panes.rail import OPENINGS, Rail
 from atelier_desk.desktop.sidebar.column import SideColumn
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
@@ -323,6 +324,7 @@ class MainWindow(WindowActions):
             self.sidebar.set_closed(frozenset(kept["closed"].split("\n")) - {""})
         if kept.get("folder"):
             remember_folder(Path(kept["folder"]))
+        hide_replaced_bars(self)
 
     def _on_theme(self) -> None:
         """A change of text size resizes the columns; a change of colour keeps the widths the user set."""

@@ -16,7 +16,8 @@ def found_text(preview: ChatFilePreview) -> str:
     first = min((each.first for each in chats if each.first), default=None)
     last = max((each.last for each in chats if each.last), default=None)
     if first is not None and last is not None:
-        told.append(_("{first} to {last}", first=day(first), last=day(last)))
+        since, until = day(first), day(last)
+        told.append(since if since == until else _("{first} to {last}", first=since, last=until))
     here = sum(not each.new_turns for each in chats)
     if here:
         told.append(ngettext("{number} already imported", "{number} already imported", here, number=number(here)))

@@ -6,10 +6,11 @@ import asyncio
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.chat.transcript.entries import Call, Entry
 from atelier_desk.domain.agent import Agent, AgentConfig
@@ -505,3 +506,28 @@ async def test_what_is_typed_while_a_new_workflow_is_made_stays(desk: Desk) -> N
     assert desk.panel.composer.field.toPlainText() == "and then"
     desk.panel.close_workflow()
     assert desk.panel.composer.field.toPlainText() == ""
+
+
+async def test_a_card_opened_at_the_end_stays_under_the_pointer(qtbot: QtBot, desk: Desk) -> None:
+    await desk.open()
+    view = desk.panel.view
+    call = Call("c1", "t", {"lines": "\n".join("x" * 40 for _ in range(40))}, "success", {"success": True})
+    said = [Entry(f"m{number}", "user", run_id="r", content="Words. " * 60) for number in range(12)]
+    view.set_entries([*said, Entry("a", "assistant", run_id="r", content="Done. " * 40, calls=[call])])
+    await settle()
+    card = view.findChild(ToolCard, "tool-card")
+    head = card.findChild(QPushButton)
+
+    def height() -> int:
+        return head.mapTo(view, QPoint(0, 0)).y()
+
+    before = height()
+    qtbot.mouseClick(head, Qt.MouseButton.LeftButton)
+    await settle()
+    assert card.opened
+    assert height() == before
+    assert view.jump.isVisible(), "the end is below now"
+    qtbot.mouseClick(head, Qt.MouseButton.LeftButton)
+    await settle()
+    assert height() == before
+    assert view.following, "at the end again"

@@ -3,7 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit, QStyleOptionViewItem, QTreeView, QWidget
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QFileSystemModel,
+    QLabel,
+    QLineEdit,
+    QStyleOptionViewItem,
+    QTreeView,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save
@@ -70,3 +78,19 @@ def test_sizes_of_files_are_in_the_windows_language(qtbot: QtBot, tmp_path: Path
     assert sorted(shown(row) for row in range(2)) == ["", written]
     dialog.close()
     switch_language("en")
+
+
+def test_a_folder_is_chosen_with_its_files_in_sight(qtbot: QtBot, tmp_path: Path) -> None:
+    """Otherwise a folder of documents looks empty, and one wonders whether it is the right one."""
+    (tmp_path / "offer.txt").write_text("x")
+    window = QWidget()
+    qtbot.addWidget(window)
+    chosen: list[Path] = []
+    dialog = ask_folder(window, "T", chosen.append)
+    dialog.setDirectory(str(tmp_path))
+    model = dialog.findChild(QFileSystemModel)
+    root = model.index(str(tmp_path))
+    qtbot.waitUntil(lambda: model.rowCount(root) == 1)
+    assert model.index(0, 0, root).data() == "offer.txt"
+    dialog.accept()
+    assert chosen == [tmp_path]

@@ -297,3 +297,25 @@ async def test_the_card_of_changed_files_opens_their_diff(window: MainWindow) ->
     assert diff is not None
     assert diff.isVisible()
     assert "y" in diff.text
+
+
+@pytest.mark.parametrize("low", [False, True])
+async def test_a_restored_stack_of_panes_has_one_tab_bar_from_the_first_paint(
+    window: MainWindow, qtbot: QtBot, low: bool
+) -> None:
+    """Qt deletes the bars of earlier layouts in the event loop, which begins after the first paint."""
+    window.resize(1360, 728)
+    await settle(30)
+    window.rail.show_pane("reports")
+    await settle(30)
+    kept = window.layout_state()
+    other = MainWindow(FakeBridge(FakeAtelier()))  # type: ignore[arg-type]
+    qtbot.addWidget(other)
+    if low:  # then the first layout is one stack, too
+        other.resize(1360, 600)
+        other.rail.lay_out()
+    other.restore_layout(kept)
+    other.show()
+    bars = other.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    (bar,) = [bar for bar in bars if bar.isVisible() and bar.count()]
+    assert [bar.tabText(number) for number in range(bar.count())] == ["Tasks", "Activity", "Memory", "Reports", "Inbox"]

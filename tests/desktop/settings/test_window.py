@@ -139,6 +139,7 @@ FOUND = {
     "autorité (ca)": ("providers", "provider-ca-file"),
     "ca file": ("providers", "provider-ca-file"),
     "generate titles": ("general", "name_by_model"),
+    "budget per month": ("usage", "usage-limit"),
 }
 
 
@@ -193,6 +194,47 @@ async def test_search_finds_what_lists_hold_and_chooses_it(window: SettingsWindo
     assert find("agent-list").currentItem().text() == "Researcher"
     await search(window, qtbot, "todotool")
     assert "Permissions and tools" in shown(window)
+
+
+async def test_a_word_is_found_at_its_start_before_anywhere(window: SettingsWindow, qtbot: QtBot) -> None:
+    """Otherwise "limit" leads to the option ``--delimiter`` of a safe command, and past the limits."""
+    await search(window, qtbot, "limit")
+    assert "usage-limit" in [place.objectName() for _name, row in window._found for place in inside(row.widget)]
+    assert "safe-commands" not in [row.widget.objectName() for _name, row in window._found]
+    await search(window, qtbot, "elimiter")
+    assert "safe-commands" in [row.widget.objectName() for _name, row in window._found], "where nothing starts so"
+
+
+def inside(widget: QWidget) -> list[QWidget]:
+    return [widget, *widget.findChildren(QWidget)]
+
+
+async def test_a_page_chosen_while_searching_opens_at_its_first_match(
+    window: SettingsWindow, find: Find, qtbot: QtBot
+) -> None:
+    await search(window, qtbot, "limit")
+    for row, page in enumerate(PAGES):
+        if not window.list.item(row).isHidden():
+            window.list.setCurrentRow(row)
+            await settle()
+            assert window._found[window._at][0] == window.current in PAGES[page]
+    await search(window, qtbot, "monthly cost limit")
+    window.show_page("general")
+    window.list.setCurrentRow(list(PAGES).index("Data and diagnostics"))
+    await settle()
+    assert window.current == "usage"
+    assert window.findChild(FoundMark).visibleRegion().boundingRect().height() > 10
+
+
+async def test_what_changed_while_it_was_closed_is_shown_on_opening(
+    window: SettingsWindow, find: Find, atelier: Any
+) -> None:
+    await settle()
+    window.close()
+    await atelier.settings.update(font_scale=150)
+    window.show()
+    await settle()
+    assert find("font-scale").value() == 15
 
 
 async def test_enter_goes_from_match_to_match(window: SettingsWindow, qtbot: QtBot) -> None:

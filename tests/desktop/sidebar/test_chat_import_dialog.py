@@ -60,7 +60,7 @@ def button(dialog: ChatImportDialog, name: str) -> QPushButton:
 
 async def test_what_is_new_is_ticked_and_imported_and_undone(atelier: FakeAtelier, parent: QWidget) -> None:
     dialog = await opened(atelier, parent)
-    assert "4 chats · 2025-03-01 to 2025-03-01 · 2 already imported" in dialog.found.text()
+    assert "4 chats · 2025-03-01 · 2 already imported" in dialog.found.text()
     assert "1 chat is damaged" in dialog.busy.text.text()
     assert dialog.chosen() == ["chatgpt:1", "chatgpt:2"]
     go, undo = button(dialog, "chats-import"), button(dialog, "chats-undo")

@@ -33,7 +33,7 @@ def test_groups_by_day() -> None:
     assert group_of(now - timedelta(days=20), today) == "Last 30 days"
     assert group_of(now.replace(year=2020, month=3, day=10), date(2026, 5, 1)) == "March 2020"
     i18n.set_language("fr")
-    assert group_of(now.replace(year=2020, month=3, day=10), date(2026, 5, 1)) == "mars 2020"
+    assert group_of(now.replace(year=2020, month=3, day=10), date(2026, 5, 1)) == "Mars 2020"
 
 
 async def test_headings_stand_between_and_cannot_be_chosen(column: Column) -> None:

@@ -96,6 +96,7 @@ class ChatPanel(QWidget):
         self.agent_page: AgentPage | None = None
         self.find_bar = FindBar("find", N_("Find in this workflow"), self, wait_ms=150, newest_last=True)
         self.view = ChatView(item_maker(self.host), self)
+        self.host.unfolded.connect(self.view.stay)
         self.commands = self.host.commands = MessageCommands(
             bridge, self.host, self.view, self.pages, self.header.models, self
         )

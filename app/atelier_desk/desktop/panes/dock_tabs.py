@@ -23,6 +23,23 @@ def full_height(window: QMainWindow, dock: QDockWidget) -> int:
     return dock.height() + max((bar.height() for bar in bars if bar.isVisible()), default=0)
 
 
+def hide_replaced_bars(window: QMainWindow) -> None:
+    """Hide the tab bars of earlier layouts: all but the newest of each stack of docks that there is now.
+
+    Qt deletes them in the event loop, which begins seconds after the first paint: until then they would be painted
+    over the bar in use.
+    """
+    docks = window.findChildren(QDockWidget)
+    stacks = [{each.windowTitle() for each in (dock, *window.tabifiedDockWidgets(dock))} for dock in docks]
+    bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    for bar in reversed(bars):
+        titles = {bar.tabText(number) for number in range(bar.count())}
+        if titles in stacks:
+            stacks = [stack for stack in stacks if stack != titles]
+        elif titles:
+            bar.hide()
+
+
 class DockTabs(QObject):
     """Adjusts the tab bars of a window's docks when Qt creates them."""
 

@@ -100,6 +100,7 @@ class ReplayView(QWidget):
 
     def _build(self) -> None:
         self.view = ChatView(self._make_widget, self)
+        self.host.unfolded.connect(self.view.stay)
         self.view.setObjectName("replay-transcript")
         self.side = SnapshotSide(self)
         self.body = QSplitter(Qt.Orientation.Horizontal, self)

@@ -35,10 +35,9 @@ def ask_open(parent: QWidget, title: str, kinds: str, then: Callable[[Path], obj
 
 
 def ask_folder(parent: QWidget, title: str, then: Callable[[Path], object]) -> QFileDialog:
-    """Ask for a folder."""
+    """Ask for a folder. Its files are shown, so that it does not look empty."""
     dialog = QFileDialog(parent, title, str(start_folder()))
     dialog.setFileMode(QFileDialog.FileMode.Directory)
-    dialog.setOption(QFileDialog.Option.ShowDirsOnly)
     return _open(dialog, then)
 
 

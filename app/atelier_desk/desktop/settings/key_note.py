@@ -83,7 +83,7 @@ class KeyNote(QWidget):
 
     def _offer(self) -> str:
         there = self._store is not None and self._store.place is KeyPlace.FILE
-        return _("Delete the file of keys…") if there else _("Keep keys in a file…")
+        return _("Delete the key file…") if there else _("Keep keys in a file…")
 
     def _ask(self) -> None:
         if self._store is None:
@@ -94,9 +94,8 @@ class KeyNote(QWidget):
             confirm(self, _("Delete {path}?", path=path), details, _("Delete"), lambda: self._switch(False))
             return
         details = _(
-            "Keys are then written unencrypted to {path}. Only your user account can read it; backups, exports and "
-            "logs leave it out. "
-            "You can delete it here at any time.",
+            "Keys will be stored unencrypted in {path}. Only your user account can read it; backups, exports and logs "
+            "leave it out. You can delete it here at any time.",
             path=path,
         )
         confirm(self, _("Keep keys in a file?"), details, _("Keep in a file"), lambda: self._switch(True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,6 +38,26 @@ Matches = Callable[[str], bool]
 """Whether a text, normalized by ``plain``, matches."""
 Index = list[tuple[Found, list[str]]]
 """Each widget of a page, and each row of its lists, with its texts in every language, normalized by ``plain``."""
+
+
+def matches_of(words: str) -> tuple[Matches, ...]:
+    """The ways texts can match, best first: the phrase or all words at starts of words, then anywhere.
+
+    Without the first two, "limit" would lead to the option ``--delimiter`` of a safe command.
+    """
+    phrase = plain(words)
+    each = phrase.split()
+
+    def starts(*wanted: str) -> Matches:
+        patterns = [re.compile(rf"(?<![^\W_]){re.escape(one)}") for one in wanted]
+        return lambda text: all(pattern.search(text) for pattern in patterns)
+
+    return (
+        starts(phrase),
+        starts(*each),
+        lambda text: phrase in text,
+        lambda text: all(word in text for word in each),
+    )
 
 
 def index_of(page: SettingsPage) -> Index:

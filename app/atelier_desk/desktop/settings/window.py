@@ -6,13 +6,22 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeySequence, QShortcut
+from PySide6.QtGui import QFontMetrics, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import PageEntry, sections
-from atelier_desk.desktop.settings.search import Found, FoundMark, Index, Matches, found_in, index_of, lead_to
+from atelier_desk.desktop.settings.search import (
+    Found,
+    FoundMark,
+    Index,
+    Matches,
+    found_in,
+    index_of,
+    lead_to,
+    matches_of,
+)
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Line, bind_text, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer
@@ -109,7 +118,7 @@ class SettingsWindow(QWidget):
         self._typing = Debouncer(self, 200, self._find)
         self.search.textChanged.connect(lambda _text: self._typing.start())
         self.search.returnPressed.connect(self._next)
-        self.list.currentItemChanged.connect(self._chosen)
+        self.list.currentItemChanged.connect(self._listed)
         return self._side
 
     @property
@@ -150,6 +159,15 @@ class SettingsWindow(QWidget):
                 self.list.setCurrentRow(self._hosts.index(self._entries[entry.host]))
             self._chosen(self.list.currentItem())
 
+    def _listed(self, item: QListWidgetItem | None) -> None:
+        """A page was selected in the list: show it, while searching at its first match."""
+        self._chosen(item)
+        for number, (name, _row) in enumerate(self._found if self._words else ()):
+            if self._entries[name].host == self._host:
+                self._arriving = name
+                self._show_result(number)
+                break
+
     def _chosen(self, item: QListWidgetItem | None) -> None:
         """A page was selected: show its last shown section."""
         if item is None:
@@ -176,12 +194,8 @@ class SettingsWindow(QWidget):
         self._words, self._at = self.search.text().strip(), -1
         self._unmark()
         self._typed.start()
-        needle = plain(self._words)
-        words = needle.split()
-        for self._text_matches in (
-            lambda text: needle in text,
-            lambda text: all(word in text for word in words),
-        ):  # the exact phrase, else all words
+        for text_matches in matches_of(self._words):
+            self._text_matches = text_matches
             self._matches = {name: self._found_on(name) for name in self._entries if self._words}
             if any(self._matches.values()):
                 break
@@ -284,6 +298,11 @@ class SettingsWindow(QWidget):
             item.setSizeHint(QSize(0, theme().px(32)))
         for row, entry in enumerate(self._parts(self._host)):
             self.tabs.setTabText(row, _(entry.tab))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Settings may have changed since it was closed, such as the text size by its shortcut."""
+        super().showEvent(event)
+        self.page(self.current).reload()
 
     def closeEvent(self, event: object) -> None:
         super().closeEvent(event)  # type: ignore[arg-type]

@@ -88,6 +88,7 @@ def group_of(updated: datetime, today: date) -> str:
     if day > today - timedelta(days=30):
         return _("Last 30 days")
     name = locale().standaloneMonthName(day.month)
+    name = name[:1].upper() + name[1:]  # a heading, like the others
     return f"{name} {day.year}" if day.year != today.year else name
 
 

@@ -81,18 +81,18 @@ class ReportTool(DescribedTool):
     purpose: ClassVar[str] = N_("Writes longer results as Markdown reports")
     icon: ClassVar[str] = "file-text"
     summaries: ClassVar[Mapping[str, str]] = {
-        "write": N_("Write “{name}”"),
-        "write_diff": N_("Change “{name}”"),
-        "read": N_("Read “{name}”"),
+        "write": N_("Write the report “{name}”"),
+        "write_diff": N_("Change the report “{name}”"),
+        "read": N_("Read the report “{name}”"),
         "glob": N_("Find {pattern}"),
-        "delete": N_("Delete “{name}”"),
+        "delete": N_("Delete the report “{name}”"),
     }
     done: ClassVar[Mapping[str, str]] = {
-        "write": N_("Wrote “{name}”"),
-        "write_diff": N_("Changed “{name}”"),
-        "read": N_("Opened “{name}”"),
+        "write": N_("Wrote the report “{name}”"),
+        "write_diff": N_("Changed the report “{name}”"),
+        "read": N_("Opened the report “{name}”"),
         "glob": N_("Looked for {pattern}"),
-        "delete": N_("Deleted “{name}”"),
+        "delete": N_("Deleted the report “{name}”"),
     }
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = CORE

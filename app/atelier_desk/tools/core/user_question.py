@@ -88,7 +88,7 @@ class UserQuestionTool(DescribedTool):
             "question": "Which database shall I use?",
             "questionType": "mixed",
             "options": [{"id": "sqlite", "label": "SQLite"}, {"id": "postgres", "label": "PostgreSQL"}],
-            "textPlaceholder": "Or another one",
+            "textPlaceholder": "Anything to add?",
         },
         limits=(
             f"question {limits.QUESTION} characters",

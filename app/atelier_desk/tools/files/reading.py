@@ -56,7 +56,7 @@ class ReadFileTool(FileTool):
     title: ClassVar[str] = N_("Read file")
     purpose: ClassVar[str] = N_("Reads files in the workspace")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Read {path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Looked into {path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Viewed {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
     input: ClassVar[object] = ReadInput

@@ -53,7 +53,7 @@ class FetchWebPage(WebTool):
     title: ClassVar[str] = N_("Read web page")
     purpose: ClassVar[str] = N_("Fetches web pages as text")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the page {url}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Looked into the page {url}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Viewed the page {url}")}
     preset: ClassVar[bool] = True
     input: ClassVar[object] = FetchInput
     rest_hint: ClassVar[str] = "Read on with offset."

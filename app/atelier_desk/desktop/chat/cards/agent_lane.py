@@ -110,6 +110,7 @@ class Lane(QWidget):
         (reports.discard if self.opened else reports.add)(self.run_id)
         self.refresh()
         self.height_changed.emit()
+        self._host.unfolded.emit()
 
     def _open(self) -> None:
         if self.member.status not in {"planned", "not_run"}:

@@ -52,6 +52,7 @@ class ReasoningFold(QWidget):
         )
         self.refresh()
         self.height_changed.emit()
+        self._host.unfolded.emit()
 
     def stream(self) -> None:
         """More reasoning arrived: ignored while collapsed, else redrawn every ``GROW_MS``."""

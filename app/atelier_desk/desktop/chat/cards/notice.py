@@ -71,6 +71,7 @@ class NoticeCard(EntryWidget):
         opened = self._host.state.open_reports
         (opened.discard if self.entry.id in opened else opened.add)(self.entry.id)
         self.refresh()
+        self._host.unfolded.emit()
 
     def _show_details(self) -> None:
         """Show the error code and the server's message."""

@@ -155,6 +155,7 @@ class PartView(QWidget):
             self.body = None
         self._show()
         self.height_changed.emit()
+        self._host.unfolded.emit()
 
     def _open(self) -> None:
         part = self._part

@@ -92,6 +92,7 @@ class ToolCard(QFrame):
         (self._host.state.open_calls.discard if self.opened else self._host.state.open_calls.add)(self._key)
         self.refresh()
         self.height_changed.emit()
+        self._host.unfolded.emit()
 
     def refresh(self) -> None:
         """Update the card to the call's current state."""

@@ -53,6 +53,7 @@ class AgentMessage(BodyMessage):
         (opened.discard if self._open else opened.add)(self.entry.id)
         self.refresh()
         self.height_changed.emit()
+        self.host.unfolded.emit()
 
     def refresh(self) -> None:
         self.body.set_text(self.entry.content)

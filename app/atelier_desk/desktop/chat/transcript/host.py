@@ -57,6 +57,7 @@ class TranscriptHost(QObject):
         agent_requested: show the transcript of this sub-agent's run.
         provider_requested: open the settings of this provider, at its API key.
         files_requested: show the changes with these ids (a tuple).
+        unfolded: the user opened or closed a part of an item, which must not scroll away from the pointer.
         status_changed: a short status text.
     """
 
@@ -73,6 +74,7 @@ class TranscriptHost(QObject):
     agent_requested = Signal(str)
     provider_requested = Signal(str)
     files_requested = Signal(object)
+    unfolded = Signal()
     status_changed = Signal(str)
 
     def __init__(self, parent: QObject | None = None, team: TeamModel | None = None) -> None:

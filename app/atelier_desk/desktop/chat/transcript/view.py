@@ -217,6 +217,12 @@ class ChatView(QAbstractScrollArea):
         self._set_following(True)
         self._place()
 
+    def stay(self) -> None:
+        """Follow the end no longer if what the user opened moved it out of view; what was clicked stays in place."""
+        self._set_following(False)
+        self._place()
+        self._on_value(self.verticalScrollBar().value())
+
     def reveal(self, entry: Entry) -> None:
         """Scroll an entry into the upper third of the view."""
         if entry not in self._index:

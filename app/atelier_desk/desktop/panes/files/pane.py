@@ -109,7 +109,7 @@ class FilesPane(Pane):
         self._reader = QWidget(self)
         back = control(IconButton("chevron-left", parent=self), tip=N_("Back to the list"), on=self.close_change)
         self._name = control(ElidedLabel("", self), look="strong")
-        self._undo = control(QPushButton(self), "file-undo", N_("Undo"), on=self.undo_open)
+        self._undo = control(QPushButton(self), "file-undo", N_("Undo changes"), on=self.undo_open)
         self._side = control(
             IconButton("columns-2", parent=self), "diff-side", tip=N_("Side by side or inline"), on=self._switch
         )
