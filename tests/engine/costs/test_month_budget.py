@@ -16,6 +16,7 @@ from atelier_desk.domain.agent import AgentConfig, Budget
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.events.run import LimitKind, PauseReason
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone, Usage
+from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.gateway import FactoryGateway, OpenModel
@@ -202,8 +203,9 @@ async def test_after_a_restart_a_call_that_asks_a_model_finds_what_was_spent(ope
         assert await settled(atelier, spent) is RunStatus.COMPLETED
     async with opened(open_atelier, model, clock) as atelier:
         [handle] = await atelier.runs.team_of(spent)
+        info = ModelInfo(provider="test", name="sees", price_input=0.0, price_output=PRICE)
         with pytest.raises(ToolError) as refused:
-            async with CallSpending(atelier.environment, handle, "c1").room(0, 1_000, (0.0, PRICE)):
+            async with CallSpending(atelier.environment, handle, "c1").room(info, 0, 1_000):
                 pass
         assert refused.value.code == "limit"
 
