@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from functools import partial
 
-from atelier_desk.domain.errors import AtelierError
+from atelier_desk.domain.errors import AtelierError, NotFoundError
 from atelier_desk.domain.events.run import EventBody, PauseReason, RequestLost
 from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.engine.journal.journal import Part
@@ -41,6 +41,8 @@ class Recovery:
                 time = max(sent.time, last) if last is not None else sent.time
                 parts = [Part(live.handle, lost, own, time=time, settles=(key,))]
                 await self._env.journal.append_together([live.handle], partial(list, parts))
+            except NotFoundError:
+                continue
             except (AtelierError, ValueError):
                 log.exception("a request of run %s is not given to it", key.run_id)
         self._env.month.reread()
