@@ -28,13 +28,14 @@ PRICE = 0.25
 TOKENS = 1_000.0
 """US dollars for a million tokens of the model."""
 LIMIT = 100.0
+MOST_TOKENS = 1_000
 AGENT = AgentConfig(
     name="Worker",
     provider="test",
     model="m",
     tools=("search_web", "generate_image"),
     approval=ApprovalMode.AUTO,
-    max_tokens=1_000,
+    max_tokens=MOST_TOKENS,
 )
 CALLS = (
     ToolCall(id="search", name="search_web", arguments={"query": "bees"}),
@@ -86,7 +87,8 @@ async def main(data: Path, effects: Path, fault: Any) -> None:
             run = await atelier.runs.wait(run_id)
         month = await atelier.usage.month()
         await atelier.month_budget.prepare()
-        os.write(1, f"month {month.spent:.6f} {LIMIT - atelier.month_budget._left():.6f}\n".encode())
+        counted = LIMIT - atelier.month_budget._left()
+        os.write(1, f"month {month.spent:.6f} {counted:.6f} {month.estimated:.6f}\n".encode())
         os.write(1, f"status {run.status}\n".encode())
 
 

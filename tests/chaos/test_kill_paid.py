@@ -4,11 +4,13 @@ counts none twice.
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ from typing import Any
 import pytest
 
 from tests.chaos.kills import World
-from tests.chaos.paid_worker import PRICE, TOKENS
+from tests.chaos.paid_worker import MOST_TOKENS, PRICE, TOKENS
+from tests.chaos.sent_worker import KINDS
 from tests.support.pictures import png
 from tests.support.servers.plain_http import Handler, serving
 
@@ -55,8 +58,19 @@ def services(monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
-            made.take("image")
-            self.said({"data": [{"b64_json": b64encode(png()).decode()}]})
+            if self.path.endswith("/embeddings"):
+                made.take("embedding")
+                vectors = [{"index": 0, "embedding": [0.6, 0.8]}]
+                self.said({"data": vectors, "usage": {"prompt_tokens": 3}})
+            elif self.path.endswith("/chat/completions"):
+                made.take("connection test")
+                choice = {"index": 0, "delta": {"content": "Hello."}, "finish_reason": "stop"}
+                said = f"data: {json.dumps({'choices': [choice]})}\n\ndata: [DONE]\n\n"
+                with suppress(OSError):
+                    self.answer(200, said.encode(), "text/event-stream")
+            else:
+                made.take("image")
+                self.said({"data": [{"b64_json": b64encode(png()).decode()}]})
 
         def said(self, answer: Any) -> None:
             try:
@@ -74,36 +88,38 @@ class Paying(World):
     """What the worker said the month is."""
 
     month: tuple[float, float] = (0.0, 0.0)
+    estimated: float = 0.0
+    of_runs: float = 0.0
     replies: int = 0
 
     def heard(self, line: str) -> None:
         super().heard(line)
         if line.startswith("month "):
-            _, stored, counted = line.split()
-            self.month = float(stored), float(counted)
+            stored, counted, self.estimated, *of_runs = map(float, line.split()[1:])
+            self.month, self.of_runs = (stored, counted), sum(of_runs)
         self.replies += line == "sends"
 
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
-    ("point", "count", "searches", "pictures", "unsent"),
+    ("point", "count", "searches", "pictures", "lost"),
     [
-        # The moment of the kill; how often each service was asked in all, and what is counted that never left.
+        # The moment of the kill; how often each service was asked in all, and how many answers were not stored.
         ("", 0, 1, 1, 0),
-        ("before_commit:media_paid", 1, 1, 1, 0),
-        ("after_commit:media_paid", 1, 1, 1, 1),
-        ("asked:search", 0, 2, 1, 0),
+        ("asked:search", 0, 2, 1, 1),
+        ("before_commit:media_paid", 1, 2, 1, 1),
+        ("after_commit:media_paid", 1, 2, 1, 0),
         ("before_commit:tool_call_finished", 1, 2, 1, 0),
         ("after_commit:tool_call_finished", 1, 1, 1, 0),
-        ("before_commit:media_paid", 2, 1, 0, 0),
-        ("after_commit:media_paid", 2, 1, 0, 1),
-        ("asked:image", 0, 1, 1, 0),
+        ("asked:image", 0, 1, 1, 1),
+        ("before_commit:media_paid", 2, 1, 1, 1),
+        ("after_commit:media_paid", 2, 1, 1, 0),
         ("before_commit:tool_call_finished", 2, 1, 1, 0),
         ("after_commit:tool_call_finished", 2, 1, 1, 0),
     ],
 )
 def test_the_month_after_a_kill(
-    services: Services, tmp_path: Path, point: str, count: int, searches: int, pictures: int, unsent: int
+    services: Services, tmp_path: Path, point: str, count: int, searches: int, pictures: int, lost: int
 ) -> None:
     world = Paying(tmp_path, "tests.chaos.paid_worker")
     if point.startswith("asked:"):
@@ -115,8 +131,9 @@ def test_the_month_after_a_kill(
     world.run_to_the_end()
     assert world.status == "completed"
     assert (services.got.count("search"), services.got.count("image")) == (searches, pictures)
-    spent = 3 * REPLY + PRICE * (searches + pictures + unsent)
+    spent = 3 * REPLY + PRICE * (searches + pictures)
     assert world.month == pytest.approx((spent, spent), abs=1e-6), "no request is forgotten, and none is counted twice"
+    assert world.estimated == pytest.approx(PRICE * lost, abs=1e-6)
     world.finish(world.start())
     assert world.month == pytest.approx((spent, spent), abs=1e-6), "another start changes nothing"
 
@@ -127,8 +144,8 @@ def test_the_month_after_a_kill(
     [("asked:model", 1), ("before_commit:model_replied", 1), ("after_commit:model_replied", 0)],
 )
 def test_a_reply_that_was_asked_for_is_counted(services: Services, tmp_path: Path, point: str, lost: int) -> None:
-    """What the server would have said it used is not known then: the prompt counts by its estimate, and again when it
-    is sent again.
+    """What the server would have said it used is not known then: it counts as the most that it may have used, and again
+    when it is sent again.
     """
     world = Paying(tmp_path, "tests.chaos.paid_worker")
     if point == "asked:model":
@@ -147,7 +164,54 @@ def test_a_reply_that_was_asked_for_is_counted(services: Services, tmp_path: Pat
     stored, counted = world.month
     assert stored == pytest.approx(counted, abs=1e-6)
     assert (stored > known + 0.01) == bool(lost), "a request that may have been answered costs"
-    assert stored < known + 10 * REPLY * lost + 0.01
+    assert world.estimated == pytest.approx(stored - known, abs=1e-6)
+    assert stored < known + 2 * MOST_TOKENS * TOKENS / 1_000_000 * lost + 0.01, "prompt and reply"
     before = world.month
     world.finish(world.start())
     assert world.month == before
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("moment", ["sending", "settling", "settled"])
+@pytest.mark.parametrize(
+    ("kind", "least", "exact"),
+    [
+        # What it costs at least when its answer is lost: what the reply may have had, or the price; and when it is not.
+        ("title", 0.128, REPLY),
+        ("memory extraction", 0.4, REPLY),
+        ("sampling", 0.2, REPLY),
+        ("image description", 1.0, REPLY),
+        ("summary", 0.8, REPLY),
+        ("embedding", 0.007, 0.003),
+        ("search", PRICE, PRICE),
+        ("connection test", 0.048, 0.048),
+    ],
+)
+def test_a_request_beside_replies(
+    services: Services, tmp_path: Path, kind: str, least: float, exact: float, moment: str
+) -> None:
+    world = Paying(tmp_path, "tests.chaos.sent_worker")
+    world.finish(world.start())
+    before, of_runs = world.month[0], world.of_runs
+    process = world.start(kind, moment)
+    in_run = bool(KINDS[kind][1])
+    if moment == "sending" and in_run:
+        assert process.stdout is not None
+        while (line := process.stdout.readline()) != b"sends\n":
+            assert line, process.communicate()[1].decode()[-2000:]
+        process.kill()
+    elif moment == "sending":
+        services.at, services.kill = kind, process
+    assert world.finish(process), "it was killed"
+    world.finish(world.start())
+    stored, counted = world.month
+    cost, lost = stored - before, moment != "settled"
+    assert stored == pytest.approx(counted, abs=1e-6)
+    if lost:
+        assert least <= cost + 1e-6 < 4 * least + 0.1, "it counts as the most it may have cost"
+    elif kind != "connection test":
+        assert cost == pytest.approx(exact, abs=1e-6), "it counts once, by what its server said"
+    assert world.estimated == pytest.approx(cost if lost else 0.0, abs=1e-6), "and is shown as such"
+    assert world.of_runs - of_runs == pytest.approx(cost if in_run else 0.0, abs=1e-6), "its run has it too"
+    world.finish(world.start())
+    assert world.month == (stored, counted), "another start changes nothing"

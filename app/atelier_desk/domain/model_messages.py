@@ -145,6 +145,8 @@ class Usage(Model):
         tokens_cached, tokens_stored: tokens of ``tokens_input`` that the server read from its cache, and wrote to it.
         saved: US dollars saved by the cache: the additional cost of its tokens otherwise, minus the cost of writing
             them. Negative until something was read.
+        cost_estimated: US dollars of ``cost`` that rest on our own counts: the server gave none, or its reply was cut
+            off or lost.
     """
 
     tokens_input: int = 0
@@ -156,6 +158,7 @@ class Usage(Model):
     saved: float = 0.0
     tokens_unpriced: int = 0
     estimated: bool = False
+    cost_estimated: float = 0.0
 
     @property
     def was_used(self) -> bool:
@@ -178,6 +181,7 @@ class Usage(Model):
             saved=self.saved + other.saved,
             tokens_unpriced=self.tokens_unpriced + other.tokens_unpriced,
             estimated=self.estimated or other.estimated,
+            cost_estimated=self.cost_estimated + other.cost_estimated,
         )
 
 

@@ -23,12 +23,14 @@ CSV_COLUMNS = (
 @dataclass(frozen=True, slots=True)
 class MonthUsage:
     """What was spent in a month (``2026-11``) of this machine's calendar, of which ``limit``, in US dollars; 0 for no
-    limit. ``unpriced``: whether requests whose price is not known are allowed in it."""
+    limit. ``unpriced``: whether requests whose price is not known are allowed in it. ``estimated``: of what was spent,
+    for requests whose usage no server told: it is not known yet, or the reply was cut off or lost."""
 
     month: str
     spent: float
     limit: float
     unpriced: bool = False
+    estimated: float = 0.0
 
 
 def month_of(now: datetime) -> str:

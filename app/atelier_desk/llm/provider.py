@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, ProviderError
@@ -26,6 +26,8 @@ from atelier_desk.llm.wire.http import MAX_BODY, HttpClient, Timeouts
 from atelier_desk.llm.wire.retry import RetryPolicy, call_with_retries, stream_with_retries
 from atelier_desk.llm.wire.sse import LineTooLongError
 from atelier_desk.support.i18n import _
+
+T = TypeVar("T")
 
 REFUSAL_STATUSES = (400, 422)
 _REFUSAL_WORDS = (
@@ -197,12 +199,11 @@ class HttpProvider(ABC):
 
     async def json(self, method: str, path: str, payload: Any = None, *, model: str = "") -> Any:
         """Make a non-streaming request, with retries."""
-        return await call_with_retries(
-            lambda: self.http.json(method, path, payload, model=model),
-            clock=self._clock,
-            policy=self.retry,
-            rng=self._rng,
-        )
+        return await self.with_retries(lambda: self.http.json(method, path, payload, model=model))
+
+    async def with_retries(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Return what ``call`` does at last, within the attempts of ``retry``."""
+        return await call_with_retries(call, clock=self._clock, policy=self.retry, rng=self._rng)
 
     async def optional_json(self, method: str, path: str) -> dict[str, Any]:
         """Return the object of a page that not every server has, empty if missing."""
@@ -216,12 +217,12 @@ class HttpProvider(ABC):
 
     async def embeddings(self, payload: dict[str, Any], model: str) -> tuple[Any, int | None]:
         """Vectors for the texts of ``payload["input"]``, in their order, as the server has them (anything else when it
-        gave none), and the tokens that it counted.
+        gave none), and the tokens that it counted. One request: retries are the caller's.
 
         Raises:
             ProviderError: the server cannot be reached or has no such page.
         """
-        answer = await self.json("POST", "/embeddings", payload, model=model)
+        answer = await self.http.json("POST", "/embeddings", payload, model=model)
         items = self.items(answer, "data")
         items.sort(key=lambda item: item["index"] if isinstance(item.get("index"), int) else 0)
         return [item.get("embedding") for item in items], counted_tokens(answer, "usage", "prompt_tokens")

@@ -96,10 +96,22 @@ def priced(usage: Usage, info: ModelInfo | None) -> Usage:
         return usage
     if info is None or info.price_input is None or info.price_output is None:
         known = 0.0 if info is None else _dollars(usage, info)
-        return usage.model_copy(update={"cost": known, "tokens_unpriced": usage.tokens_input + usage.tokens_output})
+        unpriced = usage.tokens_input + usage.tokens_output
+        return usage.model_copy(update={**_cost(usage, known), "tokens_unpriced": unpriced})
     cost = _dollars(usage, info)
     uncached = usage.model_copy(update={"tokens_cached": 0, "tokens_stored": 0})
-    return usage.model_copy(update={"cost": cost, "saved": round(_dollars(uncached, info) - cost, 12)})
+    return usage.model_copy(update={**_cost(usage, cost), "saved": round(_dollars(uncached, info) - cost, 12)})
+
+
+def at_most(tokens_input: int, tokens_output: int, info: ModelInfo) -> Usage:
+    """Return what a request may use of which nothing is known but what was sent and the allowed reply, in tokens."""
+    usage = priced(Usage(tokens_input=tokens_input, tokens_output=tokens_output, estimated=True), info)
+    dollars = (tokens_input * highest_input_price(info) + tokens_output * (info.price_output or 0.0)) / 1_000_000
+    return usage.model_copy(update=_cost(usage, dollars))
+
+
+def _cost(usage: Usage, dollars: float) -> dict[str, float]:
+    return {"cost": dollars, "cost_estimated": dollars if usage.estimated else 0.0}
 
 
 def highest_input_price(info: ModelInfo) -> float:

@@ -23,16 +23,26 @@ CURRENCY = N_(
 
 def month_text(month: MonthUsage) -> str:
     """Cost of this month, and the limit."""
-    if not month.limit:
-        return _("This month: {spent}, no limit", spent=cost(month.spent))
-    text = _(
-        "This month: {spent} of {limit} ({percent})",
-        spent=cost(month.spent),
-        limit=cost(month.limit),
-        percent=percent(month.spent / month.limit),
+    text = _("This month: {spent}, no limit", spent=cost(month.spent))
+    if month.limit:
+        text = _(
+            "This month: {spent} of {limit} ({percent})",
+            spent=cost(month.spent),
+            limit=cost(month.limit),
+            percent=percent(month.spent / month.limit),
+        )
+    estimated = (
+        _(
+            "{cost} of it is estimated: the reply has not arrived yet, was cut off or lost, or its server reported no "
+            "usage. A lost reply counts as the most it may have cost.",
+            cost=cost(month.estimated),
+        )
+        if round(month.estimated, 4) > 0
+        else ""
     )
-    allowed = _("Requests without a known price are allowed this month and do not count.") if month.unpriced else ""
-    return "\n".join(filter(None, (text, allowed)))
+    unpriced = month.limit and month.unpriced
+    allowed = _("Requests without a known price are allowed this month and do not count.") if unpriced else ""
+    return "\n".join(filter(None, (text, estimated, allowed)))
 
 
 def embedding_offer_text(offer: EmbeddingOffer) -> str:

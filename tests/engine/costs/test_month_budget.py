@@ -16,15 +16,20 @@ from atelier_desk.domain.agent import AgentConfig, Budget
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.events.run import LimitKind, PauseReason
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone, Usage
+from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.gateway import FactoryGateway, OpenModel
 from atelier_desk.engine.run.tool_budget import CallSpending
+from atelier_desk.storage.repositories.usage_totals import UsageRecord
+from atelier_desk.storage.writing.sent_requests import OWN, SentKey
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
 
 AGENT = AgentConfig(name="Tester", provider="test", model="priced", tools=(), max_tokens=1_000)
 START = datetime(2026, 3, 10, 12, tzinfo=UTC)
+APRIL = datetime(2026, 4, 1).astimezone(UTC)
+"""When the next month begins here."""
 PRICE = 1_000.0
 """US dollars for a million tokens: a reply of 1 000 tokens costs a dollar."""
 
@@ -202,8 +207,9 @@ async def test_after_a_restart_a_call_that_asks_a_model_finds_what_was_spent(ope
         assert await settled(atelier, spent) is RunStatus.COMPLETED
     async with opened(open_atelier, model, clock) as atelier:
         [handle] = await atelier.runs.team_of(spent)
+        info = ModelInfo(provider="test", name="sees", price_input=0.0, price_output=PRICE)
         with pytest.raises(ToolError) as refused:
-            async with CallSpending(atelier.environment, handle, "c1").room(0, 1_000, (0.0, PRICE)):
+            async with CallSpending(atelier.environment, handle, "c1").room(info, 0, 1_000):
                 pass
         assert refused.value.code == "limit"
 
@@ -217,3 +223,47 @@ async def test_the_limit_of_a_run_says_what_the_request_may_cost(open_atelier: O
         limit = handle.current.limit
         assert limit is not None
         assert (limit.limit, limit.needed, limit.left) == (LimitKind.COST, 0.256, 0.02)
+
+
+@pytest.mark.parametrize("name", ["title", OWN])
+@pytest.mark.parametrize(("started", "in_march"), [(START + timedelta(seconds=9), True), (APRIL, False)])
+async def test_a_request_that_a_kill_left_counts_in_the_month_it_was_sent_in(
+    open_atelier: Opener, started: datetime, in_march: bool, name: str
+) -> None:
+    model, clock = Model(), ManualClock(START)
+    async with opened(open_atelier, model, clock, monthly_cost_limit=5.0) as atelier:
+        run_id = await ask(atelier)
+        assert await settled(atelier, run_id) is RunStatus.COMPLETED
+        run = await atelier.repos.runs.get(run_id)
+        lost = Usage(tokens_output=500, cost=0.5, cost_estimated=0.5, estimated=True)
+        for key in (SentKey(run_id, name), SentKey("", "vectors"), SentKey("gone", "title")):
+            await atelier.repos.used.send(key, UsageRecord(run.workflow_id, "Tester", "p", "m", START, lost, 1, 0))
+    async with opened(open_atelier, model, ManualClock(started)) as atelier:
+        month = await atelier.usage.month()
+        # The reply is estimated too: a server that counts no prompt is not believed.
+        assert (month.spent, month.estimated) == pytest.approx((2.5, 2.5) if in_march else (0.0, 0.0))
+        await atelier.month_budget.prepare()
+        assert atelier.month_budget._left() == pytest.approx(5.0 - month.spent), "stored and counted alike"
+        assert sum(row.total.cost or 0.0 for row in await atelier.usage.rows()) == pytest.approx(2.5), "each once"
+        assert (await atelier.repos.runs.get(run_id)).usage.cost == pytest.approx(1.5), "its run has it"
+    async with opened(open_atelier, model, ManualClock(started)) as atelier:
+        assert (await atelier.usage.month()).spent == pytest.approx(month.spent), "another start changes nothing"
+
+
+async def test_a_request_that_is_answered_in_the_next_month_counts_there_once(open_atelier: Opener) -> None:
+    model, clock = Model(), ManualClock(APRIL - timedelta(seconds=5))
+    async with opened(open_atelier, model, clock, monthly_cost_limit=5.0) as atelier:
+        model.gate.clear()
+        run_id = await ask(atelier)
+        while not model.asked:
+            await asyncio.sleep(0)
+        sent = (await atelier.usage.month()).spent
+        assert sent == pytest.approx(1.0, abs=0.1), "it counts from when it is sent"
+        await clock.advance(10)
+        assert (await atelier.usage.month()).spent == 0.0
+        model.gate.set()
+        assert await settled(atelier, run_id) is RunStatus.COMPLETED
+        month = await atelier.usage.month()
+        assert (month.month, month.spent) == ("2026-04", pytest.approx(1.0))
+        await atelier.month_budget.prepare()
+        assert atelier.month_budget._left() == pytest.approx(4.0)

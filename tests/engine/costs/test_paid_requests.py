@@ -119,7 +119,8 @@ async def title(paid: Paid) -> str:
     if asked is SkipReason.ROOM:
         return "limit"
     assert not isinstance(asked, SkipReason)
-    await paid.atelier.journal.append(paid.handle, TitleGenerated(title="x", usage=asked.usage))
+    settled = TitleGenerated(title="x", usage=asked.usage)
+    await paid.atelier.environment.sent.settle(paid.atelier.journal, paid.handle, asked.hold, settled)
     return ""
 
 
@@ -128,8 +129,6 @@ async def sampling(paid: Paid) -> str:
     found = await sample(paid.atelier.environment, paid.handle, "call", "server", asked)
     if isinstance(found, ReachedLimit):
         return found.limit
-    # an event that may follow the end of a run
-    await paid.atelier.journal.append(paid.handle, TitleGenerated(usage=found.usage))
     return ""
 
 

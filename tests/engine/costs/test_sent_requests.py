@@ -13,7 +13,21 @@ from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone, RetryDelta, TextDelta, Usage
 from atelier_desk.domain.workflow import RunStatus
-from tests.engine.costs.test_paid_requests import AGENT, FIRST, Paid, description, opened, reply, sampling, title
+from tests.engine.costs.test_paid_requests import (
+    AGENT,
+    FIRST,
+    START,
+    TOKENS,
+    Paid,
+    Ticking,
+    description,
+    embedder,
+    opened,
+    reply,
+    sampling,
+    title,
+)
+from tests.support.servers.base import Failure
 
 __all__ = ["opened"]
 LIMIT = 1_000.0
@@ -145,6 +159,42 @@ async def test_a_summary(opened: Any, how: str, parts: int) -> None:
         replies = 0.0 if parts else REPLY
         assert (await spent(paid)) > before + replies + 0.1, "the summary read 2 000 tokens"
         assert await paid.atelier.repos.journal.partial(run_id) is None
+
+
+async def test_a_workflow_that_is_deleted_meanwhile_does_not_take_the_cost_with_it(opened: Any) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        asked, gate = asyncio.Event(), asyncio.Event()
+
+        async def stream(_request: ChatRequest) -> Any:
+            asked.set()
+            await gate.wait()
+            yield ReplyDone(reply=ChatReply(content="Done.", usage=Usage(tokens_input=100, tokens_output=10)))
+
+        paid.stream = stream  # type: ignore[method-assign]
+        task = asyncio.create_task(title(paid))
+        await asked.wait()
+        await paid.atelier.workflows.delete(paid.handle.workflow_id)
+        await paid.atelier.workflows.purge(paid.handle.workflow_id)
+        gate.set()
+        with pytest.raises(AtelierError):
+            await task
+        assert await spent(paid) > 0.02, "the most that 20 tokens may cost"
+
+
+async def test_each_attempt_at_vectors_counts(opened: Any) -> None:
+    clock = Ticking(START)
+    async with opened(clock=clock, monthly_cost_limit=LIMIT) as paid:
+        made = await embedder(paid)
+        paid.server.script(Failure(408), Failure(429))
+        task = asyncio.create_task(made.embed(["a text of many words"]))
+        while not task.done():
+            await clock.advance(1)
+        await task
+        await made.aclose()
+        assert len(paid.server.of("/v1/embeddings")) == 3
+        assert await spent(paid) > 2 * 3 * TOKENS / 1_000_000
+        [row] = [each for each in await paid.atelier.usage.rows() if each.provider == "Server"]
+        assert row.total.requests == 2, "what timed out may be charged for, a refusal is not"
 
 
 async def test_a_model_that_is_called_free_and_is_charged_for_needs_a_price(opened: Any) -> None:

@@ -53,6 +53,7 @@ from atelier_desk.domain.events.run import (
     QueueChanged,
     QueuedSent,
     ReplyCutOff,
+    RequestLost,
     RightsNarrowed,
     RunFailed,
     RunFinished,
@@ -191,6 +192,7 @@ def server_events(usage: Usage) -> list[EventBody]:
         SampledForServer(call_id="server", server="s", key="k", text="t", model="m", usage=usage, duration_ms=3),
         PictureDescribed(call_id="server", provider="p", model="m", usage=usage, duration_ms=3),
         MediaPaid(call_id="server", provider="p", model="m", usage=usage),
+        RequestLost(provider="p", model="m", usage=usage),
         InputSent(call_id="server", server="s"),
         ToolCallFinished(call_id="server", tool="t", result={"success": True}, text="{}"),
     ]

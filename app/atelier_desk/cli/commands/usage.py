@@ -79,8 +79,8 @@ def _cells(total: UsageSum) -> tuple[str, ...]:
 def _plain(total: UsageSum) -> dict[str, Any]:
     """A sum as JSON.
 
-    ``cost`` is null when no price is known, ``tokens_unpriced`` are the tokens it does not cover, ``saved``
-    is what caching saved.
+    ``cost`` is null when no price is known, ``cost_estimated`` is what of it no server confirmed,
+    ``tokens_unpriced`` are the tokens it does not cover, ``saved`` is what caching saved.
     """
     usage = total.usage
     return {
@@ -91,6 +91,7 @@ def _plain(total: UsageSum) -> dict[str, Any]:
         "tokens_output": usage.tokens_output,
         "tokens_unpriced": usage.tokens_unpriced,
         "cost": None if total.cost is None else round(total.cost, 8),
+        "cost_estimated": round(usage.cost_estimated, 8),
         "saved": round(usage.saved, 8),
         "duration_ms": total.duration_ms,
     }

@@ -43,6 +43,7 @@ from atelier_desk.domain.events.team import (
     ParentAnswered,
     ParentAsked,
     PictureDescribed,
+    RequestLost,
     TitleGenerated,
 )
 from atelier_desk.domain.events.tool import (
@@ -100,6 +101,7 @@ __all__ = [
     "QueueChanged",
     "QueuedSent",
     "ReplyCutOff",
+    "RequestLost",
     "Retention",
     "RightsNarrowed",
     "RunEvent",
@@ -404,6 +406,7 @@ EventBody = Annotated[
     | MemoryExtractionDone
     | PictureDescribed
     | MediaPaid
+    | RequestLost
     | CompactionUndone
     | ContextCompacted
     | WindowLearned

@@ -239,6 +239,21 @@ class MediaPaid(Event):
     usage: Usage = Usage()
 
 
+class RequestLost(Event):
+    """A paid request was sent beside the run's own replies, and its result did not arrive or was not stored.
+
+    ``usage`` is the most it may have used when Atelier was killed meanwhile, otherwise an estimate of what came.
+    """
+
+    type: Literal["request_lost"] = "request_lost"
+    label: ClassVar[str] = N_("Request without a result")
+    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    provider: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+    duration_ms: int = 0
+
+
 class CompactionUndone(Event):
     """A person undid a compaction.
 

@@ -14,7 +14,7 @@ from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.pictures import fitted
 from atelier_desk.engine.run.request.replies import ReceivedReply, counted
 from atelier_desk.llm.registry import picture_limits
-from atelier_desk.llm.tokens import estimate_request, highest_input_price, priced
+from atelier_desk.llm.tokens import estimate_request, priced
 from atelier_desk.media.prepare import UnusablePicture
 from atelier_desk.support.background import to_the_end
 from atelier_desk.support.i18n import N_
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.provider import ModelInfo
     from atelier_desk.llm.base import Provider
-    from atelier_desk.tools.calls.context import Spending
+    from atelier_desk.tools.calls.context import Spending, Used
 
 PROMPT = "Describe this picture: what it shows, any text in it, and what stands out."
 MAX_TOKENS = 2_000
@@ -91,16 +91,20 @@ class ImageDescriber:
             # One at a time per run: two concurrent ones would both find the same room.
             async with self._turns.setdefault(spending.run_id, asyncio.Lock()):
                 prompt_tokens = estimate_request(request)
-                prices = (highest_input_price(info), info.price_output or 0.0)
-                async with spending.room(prompt_tokens, MAX_TOKENS, prices, info.priced) as room:
+                async with spending.room(info, prompt_tokens, MAX_TOKENS) as (room, settle):
                     began = self._clock.monotonic()
                     received = ReceivedReply(room)
 
-                    async def used(received: ReceivedReply = received, room: int = room, began: float = began) -> None:
+                    async def used(
+                        received: ReceivedReply = received,
+                        room: int = room,
+                        began: float = began,
+                        settle: Used = settle,
+                    ) -> None:
                         reply = received.reply
                         usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), info)
                         took = round((self._clock.monotonic() - began) * 1000)
-                        await spending.used(name, reply.model or model, usage, took)
+                        await settle(reply.model or model, usage, took)
 
                     asked = request.model_copy(update={"max_tokens": room})
                     try:

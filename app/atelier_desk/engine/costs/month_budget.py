@@ -26,6 +26,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy import budget
+from atelier_desk.storage.writing.sent_requests import SentKey
 from atelier_desk.support import background
 
 log = logging.getLogger(__name__)
@@ -52,12 +53,15 @@ async def _ignore_month(_month: str) -> None:
 @dataclass(slots=True, eq=False)
 class Hold:
     """What a request may cost, in US dollars, set aside until ``free``. ``own``: it is the run's next reply, of which
-    there is one at a time; the run's end frees it too."""
+    there is one at a time; the run's end frees it too. ``key``: its row, by which it counts as ``most`` until it is
+    settled, see ``SentRequests``."""
 
     run_id: str = ""
     cost: float = 0.0
     since: float = 0.0
     own: bool = False
+    key: SentKey | None = None
+    most: float = 0.0
 
 
 class MonthBudget:
@@ -66,7 +70,8 @@ class MonthBudget:
     Attributes:
         limit: US dollars a month; 0 for no limit.
         unpriced: whether requests whose price is not known are allowed this month.
-        cost_since: what was spent since then, from the journal.
+        cost_since: what was spent since then, from the journal, without what is ``in_flight``.
+        in_flight: requests of this process that were sent and are not settled: what they may cost is held.
         warn: is told the month, once, when most of the limit is used.
         raise_limit: adds US dollars to the limit.
         allow_unpriced: allows requests whose price is not known until the month ends.
@@ -78,6 +83,7 @@ class MonthBudget:
         self.limit = 0.0
         self.cost_since: Callable[[datetime], Awaitable[float]] = no_cost
         self.warn: Callable[[str], Coroutine[Any, Any, None]] = _ignore_month
+        self.in_flight: set[SentKey] = set()
         self.raise_limit: Callable[[float], Awaitable[object]] | None = None
         self.allow_unpriced: Callable[[], Awaitable[object]] | None = None
         self._unpriced = ""
@@ -175,6 +181,7 @@ class MonthBudget:
         has no room for it.
         """
         if not self.limit:
+            self._hold(hold, cost or 0.0)
             return None
         if cost is None:
             return None if self.unpriced else budget.ReachedLimit(LimitKind.UNPRICED, self._month_cost(), self.limit)
@@ -190,6 +197,14 @@ class MonthBudget:
         """A request is over: what it cost is counted, or it cost nothing. Doing it again changes nothing."""
         if hold in self._held:
             self._held.remove(hold)
+
+    def held_by(self, run_id: str) -> float:
+        """US dollars set aside for requests beside this run's own replies."""
+        return sum(each.cost for each in self._held if each.run_id == run_id and not each.own)
+
+    def reread(self) -> None:
+        """Read this month's cost again before the next request."""
+        self._month = ""
 
     def count(self, cost: float) -> None:
         """US dollars that were spent, or given back, outside of runs: what runs spend is heard when it is committed."""

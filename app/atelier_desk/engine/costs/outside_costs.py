@@ -13,12 +13,14 @@ from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.usage import Payment
 from atelier_desk.engine.costs.month_budget import Hold, MonthBudget
+from atelier_desk.engine.costs.sent_requests import SentRequests
 from atelier_desk.engine.run.request.replies import SENT
 from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS
 from atelier_desk.llm.embedders.remote import EmbeddingUse
 from atelier_desk.llm.registry import find
-from atelier_desk.llm.tokens import estimate, highest_input_price
+from atelier_desk.llm.tokens import estimate, highest_input_price, priced
 from atelier_desk.storage.repositories.usage_totals import UsageRecord
+from atelier_desk.support.background import to_the_end
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.number_format import cost_bound
 
@@ -39,8 +41,8 @@ class OutsideCosts:
     def __init__(self, month: MonthBudget, model_info: ModelInfoOf, used: UsedRepository, clock: Clock) -> None:
         self._month = month
         self._model_info = model_info
-        self._used = used
         self._clock = clock
+        self._sent = SentRequests(month, used, clock)
         self._writing = asyncio.Lock()
 
     async def price(self, settings: EmbedderSettings) -> float | None:
@@ -73,16 +75,10 @@ class OutsideCosts:
             yield use
             return
         price = None if info.price_input is None else highest_input_price(info) / 1_000_000
-        async with self._held(f"{provider}/{model}", None if price is None else price * tokens):
-            await self._count_tokens(info, tokens, requests=1)
-            try:
-                yield use
-            except ProviderError as error:
-                if error.code not in SENT:
-                    await self._count_tokens(info, -tokens, requests=-1)
-                raise
-            if use.tokens != tokens:
-                await self._count_tokens(info, use.tokens - tokens)
+        cost = None if price is None else price * tokens
+        most = Usage(tokens_input=tokens, cost=cost or 0.0, cost_estimated=cost or 0.0, estimated=True)
+        async with self._counted(f"{provider}/{model}", provider, model, cost, most, lambda: _embedded(info, use)):
+            yield use
 
     @asynccontextmanager
     async def paying(self, service: str, model: str, cost: float | None, _what: str) -> AsyncIterator[Payment]:
@@ -91,19 +87,32 @@ class OutsideCosts:
         Raises:
             LimitError: as ``counted``.
         """
-        usage, refund = Usage(cost=cost or 0.0), Usage(cost=-(cost or 0.0))
-        async with self._held(service, cost):
-            await self._count(service, model, usage, requests=1)
-            try:
-                yield Payment()
-            except ProviderError as error:
-                if error.code not in SENT:
-                    await self._count(service, model, refund, requests=-1)
-                raise
+        usage, payment = Usage(cost=cost or 0.0), Payment()
+        most = usage.model_copy(update={"cost_estimated": usage.cost})
+        async with self._counted(service, service, model, cost, most, lambda: usage):
+            yield payment
 
     @asynccontextmanager
-    async def _held(self, name: str, cost: float | None) -> AsyncIterator[None]:
-        """Within it what a request may cost is set aside."""
+    async def _counted(
+        self, name: str, provider: str, model: str, cost: float | None, most: Usage, used: Callable[[], Usage]
+    ) -> AsyncIterator[None]:
+        """Within it one request is sent, which may cost ``cost`` (None: nobody knows) and counts as ``most`` until it
+        is counted by what it ``used``.
+        """
+        hold = await self._held(name, cost)
+        await self._sent.send(hold, provider, model, most)
+        try:
+            yield
+        except BaseException as error:
+            if isinstance(error, ProviderError) and error.code not in SENT:
+                await self._sent.refused(hold)
+            else:
+                await to_the_end(self._count(hold, provider, model, used()))
+            raise
+        await self._count(hold, provider, model, used())
+
+    async def _held(self, name: str, cost: float | None) -> Hold:
+        """Set aside what a request may cost."""
         await self._month.prepare()
         hold = Hold()
         reached = self._month.hold(hold, cost)
@@ -130,20 +139,16 @@ class OutsideCosts:
                 cost=needed,
                 left=left,
             )
-        try:
-            yield
-        finally:
-            self._month.free(hold)
+        return hold
 
-    async def _count_tokens(self, info: ModelInfo, tokens: int, *, requests: int = 0) -> None:
-        cost = tokens * (info.price_input or 0.0) / 1_000_000
-        unpriced = tokens if info.price_input is None else 0
-        await self._count(
-            info.provider, info.name, Usage(tokens_input=tokens, cost=cost, tokens_unpriced=unpriced), requests
-        )
-
-    async def _count(self, provider: str, model: str, usage: Usage, requests: int) -> None:
+    async def _count(self, hold: Hold, provider: str, model: str, usage: Usage) -> None:
         hour = self._clock.now().replace(minute=0, second=0, microsecond=0)
         async with self._writing:
-            await self._used.count(UsageRecord("", "", provider, model, hour, usage, requests, 0))
-        self._month.count(usage.cost)
+            await self._sent.settle_outside(hold, UsageRecord("", "", provider, model, hour, usage, 1, 0))
+
+
+def _embedded(info: ModelInfo, use: EmbeddingUse) -> Usage:
+    """Return what a request for vectors used, as its server counted it, or as it was estimated."""
+    return priced(
+        Usage(tokens_input=use.tokens, estimated=use.estimated), info.model_copy(update={"price_output": 0.0})
+    )

@@ -15,6 +15,7 @@ from atelier_desk.domain.workflow import Run, Workflow
 from atelier_desk.engine.run.projection.project import Projection, RunTotals
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.sent_requests import SentKey
 
 
 @dataclass
@@ -97,7 +98,11 @@ class Batch:
         return state
 
     def commit(
-        self, rows: Sequence[Run] = (), clear_partial: Sequence[str] = (), frames: Sequence[PromptFrame] = ()
+        self,
+        rows: Sequence[Run] = (),
+        clear_partial: Sequence[str] = (),
+        frames: Sequence[PromptFrame] = (),
+        settled: Sequence[SentKey] = (),
     ) -> Commit:
         """Return the commit, with the rows of its runs and other data to store."""
         return Commit(
@@ -117,6 +122,7 @@ class Batch:
             matched_rules=self.rows.matched_rules,
             pins=self.rows.pins,
             clear_partial=tuple(clear_partial),
+            settled=tuple(settled),
         )
 
 

@@ -28,6 +28,7 @@ from atelier_desk.domain.events.run import (
     MemoryExtractionDone,
     PictureDescribed,
     QueueChanged,
+    RequestLost,
     RightsNarrowed,
     RunEvent,
     RunFinished,
@@ -53,6 +54,7 @@ from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.policy.permissions import taint
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.writing.commit import Commit, Rename
+from atelier_desk.storage.writing.sent_requests import SentKey
 from atelier_desk.support.background import to_the_end
 from atelier_desk.support.i18n import N_
 
@@ -119,7 +121,7 @@ async def run_events(repos: Repositories, run_id: str) -> list[RunEvent]:
 class Part:
     """Part of one run in a commit of several: its events and what follows, and whether its partial reply is obsolete.
 
-    ``time`` is when they happened, None for now.
+    ``time`` is when they happened, None for now; ``settles`` the requests whose usage the events have.
     """
 
     handle: RunHandle
@@ -127,6 +129,7 @@ class Part:
     clear_partial: bool = False
     follow: Follow = nothing_follows
     time: datetime | None = None
+    settles: Sequence[SentKey] = ()
 
 
 def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
@@ -138,7 +141,7 @@ def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
     ):
         return True
     workflow_events = EntryPinned | CompactionUndone | TitleGenerated | MemoryExtractionDone | QueueChanged
-    return isinstance(body, workflow_events | MediaPaid | PictureDescribed | SampledForServer)
+    return isinstance(body, workflow_events | MediaPaid | PictureDescribed | SampledForServer | RequestLost)
 
 
 class Journal:
@@ -164,12 +167,13 @@ class Journal:
         frames: Sequence[PromptFrame] = (),
         follow: Follow = nothing_follows,
         rename: Rename | None = None,
+        settles: Sequence[SentKey] = (),
     ) -> RunState:
         """Commit events of a run and publish them; return the state after them.
 
         ``frames`` and ``rename`` (``Commit.rename``) are stored in the same transaction, as is what ``follow`` returns
         for the state after the events, repeatedly until it returns nothing; nothing else can happen in between. A copy
-        of the workflow can still be cut before these.
+        of the workflow can still be cut before these. ``settles`` are the requests whose usage the events have.
 
         Raises:
             StorageError: nothing was committed and the state is unchanged.
@@ -177,7 +181,11 @@ class Journal:
             Exception: raised by ``follow``; nothing was committed.
         """
         await self._write(
-            handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial, follow)], frames, rename
+            handle.workflow_id,
+            (handle,),
+            lambda: [Part(handle, bodies, clear_partial, follow, settles=settles)],
+            frames,
+            rename,
         )
         return handle.current
 
@@ -236,7 +244,8 @@ class Journal:
                 self._append_following(batch, part)
             rows = {run_id: self._row(handle, batch.state(run_id)) for run_id, handle in touched.items()}
             partial = [part.handle.run_id for part in parts if part.clear_partial]
-            commit = replace(batch.commit(list(rows.values()), partial, frames), rename=rename)
+            settled = [key for part in parts for key in part.settles]
+            commit = replace(batch.commit(list(rows.values()), partial, frames, settled), rename=rename)
             try:
                 cancelled = await self._commit(head, batch, commit)
             except BaseException:

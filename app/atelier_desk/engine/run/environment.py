@@ -19,6 +19,7 @@ from atelier_desk.domain.skill import Invocation, SkillFacts
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.engine.costs.month_budget import MonthBudget
+from atelier_desk.engine.costs.sent_requests import SentRequests
 from atelier_desk.engine.gateways.gateway import ModelGateway
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.journal.journal import FaultPoint, Journal, no_fault
@@ -85,6 +86,7 @@ class RunEnvironment:
         marks: workspace files written after reading outside content.
         record_answer: reports how a question ended to the question gate's circuit breaker.
         month: the monthly cost limit.
+        sent: paid requests until they are settled.
         calibrations: by model, the ratio of the server's token counts to estimates.
         inactivity_s: seconds of inactivity after which a model's reply, or a sub-agent, is ended; may change during
             runs.
@@ -104,6 +106,7 @@ class RunEnvironment:
     skills: Skills = field(default_factory=NoSkills)
     server_problems: Callable[[Sequence[str]], Awaitable[tuple[ServerProblem, ...]]] = no_problems
     month: MonthBudget = field(init=False)
+    sent: SentRequests = field(init=False)
     budget: InitVar[MonthBudget | None] = None
     announcing: asyncio.Lock = field(default_factory=asyncio.Lock)
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
@@ -117,6 +120,7 @@ class RunEnvironment:
 
     def __post_init__(self, budget: MonthBudget | None) -> None:
         self.month = budget or MonthBudget(self.clock, self.bus)
+        self.sent = SentRequests(self.month, self.repos.used, self.clock)
 
     def publish(self, state: RunState, said: Payload) -> None:
         """Publish a transient stream event.

@@ -26,14 +26,14 @@ from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, FinishR
 from atelier_desk.domain.question import QuestionSpec, QuestionStatus, Sampling, UserQuestion
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.costs.month_budget import Hold
-from atelier_desk.engine.journal.journal import Follow, RunHandle
+from atelier_desk.engine.journal.journal import Follow, RunHandle, nothing_follows
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.replies import ReceivedReply, counted
 from atelier_desk.engine.run.results import call_finished
 from atelier_desk.engine.run.sanitize import sanitized
-from atelier_desk.llm.tokens import estimate, highest_input_price, priced
+from atelier_desk.llm.tokens import at_most, estimate, highest_input_price, priced
 from atelier_desk.policy import budget
 from atelier_desk.support import background
 from atelier_desk.support.i18n import N_
@@ -179,7 +179,6 @@ class CallRequestBroker:
         sampled = await sample(self._env, self._handle, self._call_id, server, sampling)
         if isinstance(sampled, budget.ReachedLimit):
             raise LimitError(N_("The limits of this run do not allow another request to a model."), code="limit")
-        await self._env.journal.append(self._handle, sampled)
         return sampled.answer
 
 
@@ -189,7 +188,7 @@ async def sample_for_call(env: RunEnvironment, handle: RunHandle, call: CallStat
     assert given is not None
     tool = call.intent.tool if call.intent else call.call.name
     try:
-        sampled = await sample(env, handle, call.call.id, given.server, given.samplings[key], key)
+        sampled = await sample(env, handle, call.call.id, given.server, given.samplings[key], key, follow)
     except AtelierError as error:
         why = f"The MCP server {given.server} wanted to ask a model for this call, and that failed: {error}"
         await env.journal.append(
@@ -200,14 +199,19 @@ async def sample_for_call(env: RunEnvironment, handle: RunHandle, call: CallStat
         reached = LimitReached(**asdict(sampled))
         held: list[EventBody] = [reached, RunPaused(reason=PauseReason.LIMIT)]
         await env.journal.append_if(handle, lambda now: None if now.status.final or now.pause is not None else held)
-        return
-    await env.journal.append(handle, sampled, follow=follow)
 
 
 async def sample(
-    env: RunEnvironment, handle: RunHandle, call_id: str, server: str, sampling: Sampling, key: str = ""
+    env: RunEnvironment,
+    handle: RunHandle,
+    call_id: str,
+    server: str,
+    sampling: Sampling,
+    key: str = "",
+    follow: Follow = nothing_follows,
 ) -> SampledForServer | budget.ReachedLimit:
-    """Ask the run's model for a server. It sees nothing of the run's conversation and has no tools.
+    """Ask the run's model for a server, and commit its answer. It sees nothing of the run's conversation and has no
+    tools.
 
     Raises:
         AtelierError: the model cannot be asked.
@@ -256,21 +260,24 @@ async def sample(
             duration_ms=round((env.clock.monotonic() - began) * 1000),
         )
 
+    await env.sent.send(hold, opened.info.provider, state.agent.model, at_most(prompt_tokens, room, opened.info), state)
     try:
         await received.read(watched(opened.plain.stream(request), env.clock, env.inactivity_s))
     except BaseException as error:
         if received.charged(error):
             # It costs the same: otherwise a server that withdraws its requests would exceed the run's limits unnoticed.
-            background.start(_note(env, handle, sampled("")), "cost of a server's request")
+            background.start(_note(env, handle, hold, sampled("")), "cost of a server's request")
         else:
-            env.month.free(hold)
+            await env.sent.refused(hold)
         raise
-    return sampled(key)
+    answer = sampled(key)
+    await env.sent.settle(env.journal, handle, hold, answer, follow=follow)
+    return answer
 
 
-async def _note(env: RunEnvironment, handle: RunHandle, spent: SampledForServer) -> None:
+async def _note(env: RunEnvironment, handle: RunHandle, hold: Hold, spent: SampledForServer) -> None:
     """Record the cost of a request without a result."""
     try:
-        await env.journal.append(handle, spent)
+        await env.sent.settle(env.journal, handle, hold, spent)
     except AtelierError as error:
         log.info("what a request of a server cost was not kept: %s", type(error).__name__)

@@ -8,14 +8,17 @@ from contextlib import asynccontextmanager
 from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.events.run import LimitKind, MediaPaid, PictureDescribed
 from atelier_desk.domain.model_messages import Usage
+from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.usage import Payment
 from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.request.replies import SENT
+from atelier_desk.llm.tokens import at_most, highest_input_price
 from atelier_desk.policy import budget
 from atelier_desk.policy.budget import caps
 from atelier_desk.support.number_format import cost_bound
+from atelier_desk.tools.calls.context import Used
 
 UNPRICED = (
     "The price of {what} is not known, so the user's monthly cost limit cannot be kept: nothing was sent. The user "
@@ -39,13 +42,16 @@ class CallSpending:
         self.run_id = handle.run_id
 
     @asynccontextmanager
-    async def room(
-        self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float], priced: bool = True
-    ) -> AsyncIterator[int]:
+    async def room(self, info: ModelInfo, prompt_tokens: int, reply_tokens: int) -> AsyncIterator[tuple[int, Used]]:
         await self._env.month.prepare()
         hold, state = Hold(), self._handle.current
         room = self._env.month.reserve(
-            state, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices, priced=priced, hold=hold
+            state,
+            prompt_tokens=prompt_tokens,
+            reply_tokens=reply_tokens,
+            prices=(highest_input_price(info), info.price_output or 0.0),
+            priced=info.priced,
+            hold=hold,
         )
         if isinstance(room, budget.ReachedLimit):
             if room.limit is LimitKind.UNPRICED:
@@ -53,49 +59,54 @@ class CallSpending:
             raise ToolError(
                 "The limits of this run have no room for a request to the model that sees pictures.", code="limit"
             )
-        try:
-            yield room
-        finally:
-            self._env.month.free(hold)
+        settled = False
 
-    async def used(self, provider: str, model: str, usage: Usage, duration_ms: int) -> None:
-        described = PictureDescribed(
-            call_id=self._call_id, provider=provider, model=model, usage=usage, duration_ms=duration_ms
-        )
-        await self._env.journal.append(self._handle, described)
+        async def used(model: str, usage: Usage, duration_ms: int) -> None:
+            nonlocal settled
+            settled = True
+            described = PictureDescribed(
+                call_id=self._call_id, provider=info.provider, model=model, usage=usage, duration_ms=duration_ms
+            )
+            await self._env.sent.settle(self._env.journal, self._handle, hold, described)
+
+        await self._env.sent.send(hold, info.provider, info.name, at_most(prompt_tokens, room, info), state)
+        try:
+            yield room, used
+        finally:
+            if not settled:
+                await self._env.sent.refused(hold)
 
     @asynccontextmanager
     async def paying(
         self, provider: str, model: str, cost: float | None, what: str, where: str
     ) -> AsyncIterator[Payment]:
-        await self._env.month.prepare()
+        month, sent = self._env.month, self._env.sent
+        await month.prepare()
         hold, state = Hold(run_id=self.run_id), self._handle.current
         cap = caps(state.agent, state.raised_limits).get(LimitKind.COST)
-        if cap is not None and cost is not None and state.spent.cost + cost > cap:
+        spent = state.spent.cost + month.held_by(self.run_id)
+        if cap is not None and cost is not None and spent + cost > cap:
             raise ToolError("The cost limit of this run has no room for it.", code="limit")
-        reached = self._env.month.hold(hold, cost)
+        reached = month.hold(hold, cost)
         if reached is not None and reached.limit is LimitKind.UNPRICED:
             raise _unpriced(what, where)
         if reached is not None:
             left = cost_bound(reached.left, up=False)
             raise ToolError(NO_ROOM, code="limit", cost=cost_bound(reached.needed, up=True), left=left)
-        payment = Payment()
+        usage, payment = Usage(cost=cost or 0.0), Payment()
+        most = usage.model_copy(update={"cost_estimated": usage.cost})
+        await sent.send(hold, provider, model, most, state)
         try:
-            await self._count(provider, model, cost or 0.0)
-            try:
-                yield payment
-            except ProviderError as error:
-                payment.returned = payment.returned or (not payment.accepted and error.code not in SENT)
-                raise
-            finally:
-                if payment.returned:
-                    await self._count(provider, model, -(cost or 0.0))
+            yield payment
+        except ProviderError as error:
+            payment.returned = payment.returned or (not payment.accepted and error.code not in SENT)
+            raise
         finally:
-            self._env.month.free(hold)
-
-    async def _count(self, provider: str, model: str, cost: float) -> None:
-        paid = MediaPaid(call_id=self._call_id, provider=provider, model=model, usage=Usage(cost=cost))
-        await self._env.journal.append(self._handle, paid)
+            if payment.returned:
+                await sent.refused(hold)
+            else:
+                paid = MediaPaid(call_id=self._call_id, provider=provider, model=model, usage=usage)
+                await sent.settle(self._env.journal, self._handle, hold, paid)
 
 
 def _unpriced(what: str, where: str) -> ToolError:

@@ -31,6 +31,7 @@ from atelier_desk.knowledge.similarity import relation
 from atelier_desk.llm.secrets import redact
 from atelier_desk.storage.search_terms import content_text
 from atelier_desk.support import background
+from atelier_desk.support.background import to_the_end
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.memory.repeated import origin_of
 
@@ -256,7 +257,11 @@ class MemoryExtraction:
             made = await self._side_requests.ask(live.handle.current, INSTRUCTIONS, text, REPLY_TOKENS)
             if isinstance(made, SkipReason):
                 return made
-            memories = await self._new(live.handle.current, facts_of(made.text), known)
+            try:
+                memories = await self._new(live.handle.current, facts_of(made.text), known)
+            except BaseException:
+                await to_the_end(self._side_requests.lose(live.handle.run_id, made))
+                raise
             done = MemoryExtractionDone(
                 count=len(memories),
                 provider=made.provider,
@@ -265,7 +270,7 @@ class MemoryExtraction:
                 duration_ms=made.duration_ms,
             )
             # Usage first: if the workflow was deleted meanwhile, this raises, and nothing is proposed.
-            await self._env.journal.append(live.handle, done)
+            await self._env.sent.settle(self._env.journal, live.handle, made.hold, done)
         if self._failed.pop(live.handle.run_id, None) is not None:
             self._env.bus.changed("memory", live.handle.run_id)
         self._env.bus.changed("workflow", live.handle.workflow_id)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
-from atelier_desk.domain.errors import AtelierError
-from atelier_desk.domain.events.run import PauseReason
+from atelier_desk.domain.errors import AtelierError, NotFoundError
+from atelier_desk.domain.events.run import EventBody, PauseReason, RequestLost
 from atelier_desk.domain.workflow import Run, RunStatus
+from atelier_desk.engine.journal.journal import Part
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.runs.live_runs import LiveRuns
+from atelier_desk.engine.runs.live_runs import LiveRuns, lost_reply
 from atelier_desk.engine.runs.steering import Steering
+from atelier_desk.storage.writing.sent_requests import OWN
 
 log = logging.getLogger(__name__)
 
@@ -22,12 +25,35 @@ class Recovery:
         self._runs = runs
         self._steering = steering
 
+    async def settle_sent(self) -> None:
+        """Give requests that a kill left unsettled to their runs, at the time at which they were sent: they count as
+        the most they may have used. Those outside runs, and of runs that are gone, go on counting by themselves.
+        """
+        for key, sent in await self._env.repos.used.sent():
+            if not key.run_id or key in self._env.month.in_flight:
+                continue
+            try:
+                live = await self._runs.load(key.run_id)
+                own = key.name == OWN
+                lost: list[EventBody] = await lost_reply(self._env.repos, key.run_id) if own else []
+                lost = lost or [RequestLost(provider=sent.provider, model=sent.model, usage=sent.usage)]
+                last = live.handle.current.last_time
+                time = max(sent.time, last) if last is not None else sent.time
+                parts = [Part(live.handle, lost, own, time=time, settles=(key,))]
+                await self._env.journal.append_together([live.handle], partial(list, parts))
+            except NotFoundError:
+                continue
+            except (AtelierError, ValueError):
+                log.exception("a request of run %s is not given to it", key.run_id)
+        self._env.month.reread()
+
     async def index(self) -> None:
         """Load which runs are unfinished; called once when the engine opens.
 
         A run marked as running was interrupted by a kill, because nobody else has the data folder open: it is marked as
         interrupted. So is one that was about to start its sub-agents.
         """
+        await self.settle_sent()
         rows = await self._env.repos.runs.alive()
         for row in rows:
             if row.parent_run_id is None:

@@ -1,7 +1,8 @@
 """Short requests to a run's model beside its work, for titles and memory extraction: within the run's limits, one at a
 time.
 
-No run waits for them, and the caller commits their usage to the run's journal before the next may be made.
+No run waits for them, and the caller commits their usage to the run's journal (``SentRequests.settle``) before the next
+may be made.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.domain.events.run import TitleGenerated
+from atelier_desk.domain.events.run import RequestLost
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, Usage
 from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.run.environment import RunEnvironment
@@ -23,7 +24,7 @@ from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.replies import ReceivedReply, counted
 from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.runs.live_runs import LiveRuns
-from atelier_desk.llm.tokens import estimate, highest_input_price, priced
+from atelier_desk.llm.tokens import at_most, estimate, highest_input_price, priced
 from atelier_desk.policy import budget
 from atelier_desk.support.background import to_the_end
 
@@ -42,6 +43,8 @@ class SideRequest:
     model: str
     usage: Usage
     duration_ms: int
+    hold: Hold
+    """What it holds until ``SentRequests.settle``."""
 
 
 class SkipReason(StrEnum):
@@ -97,7 +100,7 @@ class SideRequests:
             usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), opened.info)
             took = round((self._env.clock.monotonic() - began) * 1000)
             return SideRequest(
-                sanitized(reply.content), opened.info.provider, reply.model or state.agent.model, usage, took
+                sanitized(reply.content), opened.info.provider, reply.model or state.agent.model, usage, took, hold
             )
 
         request = ChatRequest(
@@ -107,22 +110,25 @@ class SideRequests:
             enable_thinking=False,
             context_window=opened.window,
         )
+        most = at_most(prompt_tokens, room, opened.info)
+        await self._env.sent.send(hold, opened.info.provider, state.agent.model, most, state)
         try:
             await received.read(watched(opened.plain.stream(request), self._env.clock, SILENCE_S))
         except BaseException as error:
             if received.charged(error):
-                await to_the_end(self._note(state.run_id, made()))
-            self._env.month.free(hold)
+                await to_the_end(self.lose(state.run_id, made()))
+            else:
+                await self._env.sent.refused(hold)
             raise
         return made()
 
-    async def _note(self, run_id: str, spent: SideRequest) -> None:
+    async def lose(self, run_id: str, spent: SideRequest) -> None:
         """Record the cost of a request without a result."""
         try:
             live = await self.runs.load(run_id)
-            note = TitleGenerated(
+            lost = RequestLost(
                 provider=spent.provider, model=spent.model, usage=spent.usage, duration_ms=spent.duration_ms
             )
-            await self._env.journal.append(live.handle, note)
+            await self._env.sent.settle(self._env.journal, live.handle, spent.hold, lost)
         except AtelierError as error:
             log.info("what a request cost was not stored: %s", type(error).__name__)

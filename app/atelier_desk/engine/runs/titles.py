@@ -14,6 +14,7 @@ from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import TitleGenerated
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, RunStatus, Workflow
+from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.runs.live_run import LiveRun
@@ -104,7 +105,7 @@ class Titles:
             if made is None:
                 raise UsageError(N_("The limits of this agent do not allow another request."), code="limit")
             title = title_of(made[0]) or name_from(first) or shorten(row.name, NAME_LENGTH, at_word=True)
-            await self._commit_title(live, row, title, made[1], by="person")
+            await self._commit_title(live, row, title, *made[1:], by="person")
         return await self._env.repos.workflows.get(workflow_id)
 
     def _on_event(self, event: StreamEvent) -> None:
@@ -130,7 +131,7 @@ class Titles:
             async with self._side_requests.turn(run_id):
                 made = await self._ask(live, await self._recent_messages(row), small_too=False)
                 if made is not None:
-                    await self._commit_title(live, row, title_of(made[0]), made[1], by="model")
+                    await self._commit_title(live, row, title_of(made[0]), *made[1:], by="model")
         except Exception as error:  # the words of the first message are a usable name
             log.info("no title by the model: %s", error if isinstance(error, AtelierError) else type(error).__name__)
 
@@ -147,8 +148,8 @@ class Titles:
 
     async def _ask(
         self, live: LiveRun, said: list[Message], *, small_too: bool = True
-    ) -> tuple[str, TitleGenerated] | None:
-        """Return the model's title and its usage.
+    ) -> tuple[str, TitleGenerated, Hold] | None:
+        """Return the model's title, its usage, and what the request holds.
 
         None if it may not or cannot be asked. ``small_too``: also ask too small models.
         """
@@ -157,21 +158,22 @@ class Titles:
         )
         made = await self._side_requests.ask(live.handle.current, INSTRUCTIONS, text, REPLY_TOKENS)
         if made is SkipReason.SMALL and small_too:
-            return "", TitleGenerated()
+            return "", TitleGenerated(), Hold()
         if isinstance(made, SkipReason):
             return None
-        return made.text, TitleGenerated(
+        written = TitleGenerated(
             provider=made.provider, model=made.model, usage=made.usage, duration_ms=made.duration_ms
         )
+        return made.text, written, made.hold
 
     async def _commit_title(
-        self, live: LiveRun, row: Workflow, title: str, written: TitleGenerated, *, by: str
+        self, live: LiveRun, row: Workflow, title: str, written: TitleGenerated, hold: Hold, *, by: str
     ) -> None:
         """Commit the usage, with the new name if there is one."""
         rename = Rename(row.name, title, by) if title and title != row.name else None
         written = written.model_copy(update={"title": title})
         try:
-            await self._env.journal.append(live.handle, written, rename=rename)
+            await self._env.sent.settle(self._env.journal, live.handle, hold, written, rename=rename)
         except NotFoundError:
             return  # deleted meanwhile
         self._env.bus.changed("workflow", row.id)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ReasoningDelta, ReplyDone, Role, TextDelta
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role
 from atelier_desk.engine.run.request.blank_replies import watched
-from atelier_desk.engine.run.request.replies import Length
+from atelier_desk.engine.run.request.replies import ReceivedReply
 from atelier_desk.llm.tokens import estimate, highest_input_price
 from atelier_desk.policy import budget
 from atelier_desk.support.i18n import N_
@@ -52,20 +51,9 @@ async def try_model(server: Provider, model: str, clock: Clock) -> Trial:
     began = time.monotonic()
     messages = (ChatMessage(role=Role.USER, content=PROMPT),)
     request = ChatRequest(model=model, messages=messages, max_tokens=MAX_TOKENS, enable_thinking=False)
-    parts: list[str] = []
-    reasoned = False
-    length = Length(MAX_TOKENS)
-    async with aclosing(watched(server.stream(request), clock, SILENCE_S, SILENT)) as deltas:
-        async for delta in deltas:
-            if length.over(delta):
-                break  # it answers, ignoring ``MAX_TOKENS``
-            if isinstance(delta, TextDelta):
-                parts.append(delta.content)
-            elif isinstance(delta, ReasoningDelta):
-                reasoned = True
-            elif isinstance(delta, ReplyDone):
-                reasoned = reasoned or bool(delta.reply.reasoning)
-    text = " ".join("".join(parts).split())
-    if not text and not reasoned:
+    received = ReceivedReply(MAX_TOKENS)
+    await received.read(watched(server.stream(request), clock, SILENCE_S, SILENT))
+    text = " ".join(received.reply.content.split())
+    if not text and not received.reasoned:
         raise ProviderError(N_("The model did not answer; try another one."), code="empty_reply")
     return Trial(text or "…", round((time.monotonic() - began) * 1000))

@@ -100,7 +100,7 @@ class LazyParts(Services):
         from atelier_desk.engine.costs.month_budget import MonthBudget
 
         made = MonthBudget(self.clock, self.bus)
-        made.cost_since, made.warn = self.usage.cost_since, self.usage.warn
+        made.cost_since, made.warn = lambda since: self.usage.cost_since(since, made.in_flight), self.usage.warn
         made.raise_limit, made.allow_unpriced = self.usage.raise_limit, self.usage.allow_unpriced
         self.in_force.subscribe(made.apply, "monthly_cost_limit", "monthly_warned", "monthly_unpriced")
         return made

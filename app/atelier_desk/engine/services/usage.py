@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta, tzinfo
 
 from atelier_desk.domain.usage import MonthUsage, UsageRow, UsageSum, month_of, month_start
 from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.storage.writing.sent_requests import SentKey
 from atelier_desk.support.i18n import _
 
 
@@ -61,20 +63,27 @@ class UsageService:
         """
         return self._context.repos.history.reading
 
-    async def cost_since(self, since: datetime) -> float:
-        """Return the cost of requests since then in US dollars, as far as prices are known, including deleted ones.
+    async def cost_since(self, since: datetime, without: Collection[SentKey] = frozenset()) -> float:
+        """Return the cost of requests since then in US dollars, as far as prices are known, including deleted ones and
+        those that are not settled, except ``without``.
 
         Copied workflows cost nothing: usage with equal time and figures counts once. A refund lowers only its own run.
         """
-        usage = await self._context.repos.used.used_since(since)
-        return await self._context.repos.history.cost(since) + sum(max(0.0, each.usage.cost) for each in usage)
+        return (await self._cost(since, without))[0]
+
+    async def _cost(self, since: datetime, without: Collection[SentKey] = frozenset()) -> tuple[float, float]:
+        """Return the cost since then, and how much of it is estimated."""
+        usage = [each.usage for each in await self._context.repos.used.used_since(since, without)]
+        cost, estimated = await self._context.repos.history.cost(since)
+        return cost + sum(max(0.0, each.cost) for each in usage), estimated + sum(each.cost_estimated for each in usage)
 
     async def month(self) -> MonthUsage:
         """Return this month's cost, and the limit."""
         now = self._context.clock.now()
         settings = await self._context.settings.get()
-        cost = await self.cost_since(month_start(now))
-        return MonthUsage(month_of(now), cost, settings.monthly_cost_limit, settings.monthly_unpriced == month_of(now))
+        cost, estimated = await self._cost(month_start(now))
+        unpriced = settings.monthly_unpriced == month_of(now)
+        return MonthUsage(month_of(now), cost, settings.monthly_cost_limit, unpriced, estimated)
 
     async def warn(self, month: str) -> None:
         """Warn once a month that most of the limit is used."""

@@ -51,6 +51,7 @@ class EmbeddingUse:
     """Tokens that a request sends: estimated, and then as its server counted them."""
 
     tokens: int
+    estimated: bool = True
 
 
 Meter = Callable[[str, str, int], AbstractAsyncContextManager[EmbeddingUse]]
@@ -167,9 +168,15 @@ async def _request(
     parameter, native = _SHORTENED.get(bare_name(model), ("", 0))
     if parameter and dimension is not None and dimension != native:
         payload[parameter] = dimension
-    async with meter(provider.name, model, sum(map(estimate, texts))) as use:
-        given, tokens = await provider.embeddings(payload, model)
-        use.tokens = use.tokens if tokens is None else tokens
+
+    async def ask() -> Any:
+        # A request that is sent again may be charged for twice: each attempt is counted.
+        async with meter(provider.name, model, sum(map(estimate, texts))) as use:
+            given, tokens = await provider.embeddings(payload, model)
+            use.tokens, use.estimated = (use.tokens, True) if tokens is None else (tokens, False)
+        return given
+
+    given = await provider.with_retries(ask)
     vectors = [_decoded(vector) for vector in given] if isinstance(given, list) else None
     if (
         not isinstance(vectors, list)

@@ -139,7 +139,7 @@ class GoogleProvider(HttpProvider):
         """See ``HttpProvider.embeddings``."""
         resource = _resource(model)
         asked = [{"model": resource, "content": {"parts": [{"text": text}]}} for text in payload["input"]]
-        answer = await self.json("POST", _page(model, "batchEmbedContents"), {"requests": asked}, model=model)
+        answer = await self.http.json("POST", _page(model, "batchEmbedContents"), {"requests": asked}, model=model)
         return [item.get("values") for item in self.items(answer, "embeddings")], None
 
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:

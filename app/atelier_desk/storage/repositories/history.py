@@ -223,8 +223,9 @@ class HistoryRepository:
             partial(self._sum, lambda db: requests.totals(db, micros(since) if since is not None else 0, day_of))
         )
 
-    async def cost(self, since: datetime) -> float:
-        """US dollars that requests of runs that are there cost since then; those of a copy of a workflow count once.
+    async def cost(self, since: datetime) -> tuple[float, float]:
+        """US dollars that requests of runs that are there cost since then, and how much of it is estimated; those of a
+        copy of a workflow count once.
 
         It does not wait for an index that lacks much, as after an upgrade: then the journal is asked for the requests
         of that time alone.
@@ -236,7 +237,7 @@ class HistoryRepository:
             return await self._cost_in_journal(since)
         return await self._repaired(partial(self._sum, lambda db: requests.cost(db, micros(since))))
 
-    async def _cost_in_journal(self, since: datetime) -> float:
+    async def _cost_in_journal(self, since: datetime) -> tuple[float, float]:
         changed = await self._store.query(
             "SELECT VALUE record::id(id) FROM workflow WHERE updated_at >= $since", since=since - CLOCKS_DIFFER
         )
@@ -372,7 +373,9 @@ class HistoryRepository:
 
     async def _deleted(self) -> str:
         """Rises with each deletion of runs that used something."""
-        rows = await self._store.query("SELECT VALUE count FROM (SELECT count() FROM spent GROUP ALL)")
+        rows = await self._store.query(
+            "SELECT VALUE count FROM (SELECT count() FROM spent WHERE record::id(id)[0] != 'sent' GROUP ALL)"
+        )
         return str(rows[0] if rows else 0)
 
     async def _leave_out_runs(self) -> None:

@@ -17,7 +17,7 @@ from atelier_desk.storage import tables
 from atelier_desk.storage.damage import CODE, Damage, damaged
 from atelier_desk.storage.integrity import unreadable_event
 from atelier_desk.storage.repositories.base import Repository, guard, page_size
-from atelier_desk.storage.repositories.usage_totals import UsageRecord, save_usage
+from atelier_desk.storage.repositories.usage_totals import UsageRecord, save_sent, save_usage
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.search.changes import Change, RemovedDocument
 from atelier_desk.storage.search.requests import RequestsRemoved
@@ -26,6 +26,7 @@ from atelier_desk.storage.writing.chain import Chain
 from atelier_desk.storage.writing.commit import Commit
 from atelier_desk.storage.writing.commit_rows import chained, statements
 from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
+from atelier_desk.storage.writing.sent_requests import OWN, SentKey
 from atelier_desk.support.i18n import N_
 
 T = TypeVar("T")
@@ -354,9 +355,17 @@ class JournalRepository:
         )
 
     async def save_partial(
-        self, run_id: str, workflow_id: str, message_id: str, content: str, reasoning: str, usage: Usage | None = None
+        self,
+        run_id: str,
+        workflow_id: str,
+        message_id: str,
+        content: str,
+        reasoning: str,
+        usage: Usage | None = None,
+        spent: UsageRecord | None = None,
     ) -> None:
-        """Save the part of a reply received so far, with an estimate of its usage; one per run.
+        """Save the part of a reply received so far, with an estimate of its usage; one per run. It counts as ``spent``
+        until ``Commit.clear_partial``.
 
         Raises:
             NotFoundError: the workflow is gone.
@@ -372,7 +381,8 @@ class JournalRepository:
         statement = Statement(
             "UPSERT $row CONTENT $content RETURN NONE", {"row": record("partial_reply", run_id), "content": row}
         )
-        await self._store.write(guard(workflow_id), statement)
+        counted = [save_sent(SentKey(run_id, OWN), spent)] if spent is not None else []
+        await self._store.write(guard(workflow_id), statement, *counted)
 
     async def partial(self, run_id: str) -> dict[str, Any] | None:
         """Return the partial reply of a run.

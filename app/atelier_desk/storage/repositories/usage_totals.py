@@ -16,8 +16,10 @@ from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.search.changes import micros
 from atelier_desk.storage.search.requests import Request, RequestChange, RunAgent, RunModel
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.storage.writing.sent_requests import SENT, SentKey, sent_row
 
 EVENTS_AT_ONCE = 500
+_ALL_SENT = "spent:['sent']..['sent', []]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,11 @@ class UsageRecord:
     usage: Usage
     requests: int
     duration_ms: int
+
+
+def save_sent(key: SentKey, spent: UsageRecord) -> Statement:
+    """Return the statement that counts a request from before it is sent."""
+    return Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": sent_row(key), "content": _row(spent)})
 
 
 def _row(record: UsageRecord) -> dict[str, Any]:
@@ -96,8 +103,11 @@ class UsedRepository:
         )
         return [_used(run_id, time, json.loads(unpack(body))) for run_id, time, body in rows]
 
-    async def count(self, record: UsageRecord) -> None:
-        """Add to what was used outside of runs: one row for an hour, provider and model. One at a time."""
+    async def count(self, record: UsageRecord, settles: SentKey | None = None) -> None:
+        """Add to what was used outside of runs: one row for an hour, provider and model. One at a time.
+
+        ``settles`` is the request whose usage it is, which no longer counts by itself.
+        """
         key = [record.time.isoformat(), record.provider, record.model]
         before = await self._store.query(
             "SELECT VALUE [usage, requests, duration_ms] FROM ONLY $row", row=_outside(key)
@@ -110,32 +120,52 @@ class UsedRepository:
                 requests=requests + record.requests,
                 duration_ms=duration_ms + record.duration_ms,
             )
-        await self._store.write(
-            Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": _outside(key), "content": _row(record)})
-        )
+        counted = Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": _outside(key), "content": _row(record)})
+        await self._store.write(counted, *([_no_longer_sent(settles)] if settles is not None else []))
 
-    async def used_since(self, since: datetime | None = None) -> list[UsageRecord]:
-        """What runs that are deleted for good used since then, and what was used outside runs."""
-        where = " WHERE time >= $since" if since is not None else ""
+    async def send(self, key: SentKey, record: UsageRecord) -> None:
+        """Count a request by what it may use, before it is sent."""
+        await self._store.write(save_sent(key, record))
+
+    async def withdraw(self, key: SentKey) -> None:
+        """Count a request no longer: it was refused."""
+        await self._store.write(_no_longer_sent(key))
+
+    async def sent(self) -> list[tuple[SentKey, UsageRecord]]:
+        """Return the requests that are not settled, oldest first."""
+        found = [(key, each) for key, each in await self._spent(_ALL_SENT) if key is not None]
+        return sorted(found, key=lambda each: each[1].time)
+
+    async def used_since(
+        self, since: datetime | None = None, without: Collection[SentKey] = frozenset()
+    ) -> list[UsageRecord]:
+        """What runs that are deleted for good used since then, and what was used outside runs; also requests that were
+        sent and are not settled, except those of ``without``.
+        """
+        rows = await self._spent("spent WHERE time >= $since" if since is not None else "spent", since)
+        return [each for key, each in rows if key is None or key not in without]
+
+    async def _spent(self, source: str, since: datetime | None = None) -> list[tuple[SentKey | None, UsageRecord]]:
         rows = await self._store.query(
-            (
-                f"SELECT VALUE [workflow_id, agent_name, provider, model, time, usage, requests, duration_ms] FROM "  # noqa: S608
-                f"spent{where}"
-            ),
+            "SELECT VALUE [record::id(id), workflow_id, agent_name, provider, model, time, usage, requests, "  # noqa: S608
+            f"duration_ms] FROM {source}",
             since=since,
         )
         return [
-            UsageRecord(
-                workflow,
-                agent,
-                provider,
-                model,
-                plain_time(time),
-                Usage.model_validate_json(usage),
-                requests,
-                duration_ms,
+            (
+                SentKey(*id[1:]) if isinstance(id, list) and id[0] == SENT else None,
+                UsageRecord(
+                    workflow,
+                    agent,
+                    provider,
+                    model,
+                    plain_time(time),
+                    Usage.model_validate_json(usage),
+                    requests,
+                    duration_ms,
+                ),
             )
-            for workflow, agent, provider, model, time, usage, requests, duration_ms in rows
+            for id, workflow, agent, provider, model, time, usage, requests, duration_ms in rows
         ]
 
     async def names(self, workflow_ids: Collection[str]) -> dict[str, str]:
@@ -184,6 +214,10 @@ async def requests_of_workflow(store: Store, workflow_id: str, since: datetime |
         if len(rows) < EVENTS_AT_ONCE:
             return found
         after = rows[-1][0]
+
+
+def _no_longer_sent(key: SentKey) -> Statement:
+    return Statement("DELETE $row RETURN NONE", {"row": sent_row(key)})
 
 
 def _outside(key: list[str]) -> Any:

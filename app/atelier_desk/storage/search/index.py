@@ -22,7 +22,7 @@ from atelier_desk.support.i18n import N_
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-FORM = 3
+FORM = 4
 """Goes up when the file is made in another way; a file of another form is made anew."""
 DAMAGED = (sqlite3.Error, zlib.error, UnicodeDecodeError)
 """Errors from reading or writing a damaged file; SQLite does not check the stored tokens."""

@@ -29,6 +29,7 @@ FIGURES = (
     "saved",
     "tokens_unpriced",
     "estimated",
+    "cost_estimated",
 )
 TABLES = f"""
 CREATE TABLE IF NOT EXISTS run (
@@ -172,15 +173,18 @@ def runs(db: sqlite3.Connection) -> set[str]:
     return {row[0] for row in db.execute("SELECT id FROM run")}
 
 
-def cost(db: sqlite3.Connection, since: int) -> float:
-    """US dollars since then. A request that was copied with its workflow counts once; a refund lowers what its own run
-    spent.
+def cost(db: sqlite3.Connection, since: int) -> tuple[float, float]:
+    """US dollars since then, and how much of it is estimated. A request that was copied with its workflow counts once;
+    a refund lowers what its own run spent.
 
     What one run has twice at the same time is two requests: pictures ordered together have no tokens to tell them apart
     by.
     """
-    same = "time, duration_ms, tokens_input, tokens_output, cost"
+    same = "time, duration_ms, tokens_input, tokens_output, cost, cost_estimated"
     each = f"SELECT run, {same}, count(*) AS times FROM request WHERE time >= ? GROUP BY run, {same}"  # noqa: S608
-    once = f"SELECT min(run) AS run, max(times) * cost AS cost FROM ({each}) GROUP BY {same}"  # noqa: S608
-    cost_query = f"SELECT max(sum(cost), 0) AS cost FROM ({once}) GROUP BY run"  # noqa: S608
-    return float(db.execute(f"SELECT coalesce(sum(cost), 0) FROM ({cost_query})", (since,)).fetchone()[0])  # noqa: S608
+    sums = "max(times) * cost AS cost, max(times) * cost_estimated AS estimated"
+    once = f"SELECT min(run) AS run, {sums} FROM ({each}) GROUP BY {same}"  # noqa: S608
+    of_run = f"SELECT max(sum(cost), 0) AS cost, sum(estimated) AS estimated FROM ({once}) GROUP BY run"  # noqa: S608
+    query = f"SELECT coalesce(sum(cost), 0), coalesce(sum(estimated), 0) FROM ({of_run})"  # noqa: S608
+    spent, estimated = db.execute(query, (since,)).fetchone()
+    return float(spent), float(estimated)

@@ -15,6 +15,7 @@ from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Run, ToolExecution
+from atelier_desk.storage.writing.sent_requests import SentKey
 
 
 class Rename(NamedTuple):
@@ -37,7 +38,8 @@ class Commit:
         events: appended; a number that already exists in its run is refused.
         runs: the rows of the runs the events belong to; all of one workflow.
         workflow: changed fields of the workflow's row, including ``stream_seq``.
-        clear_partial: ids of runs whose partial reply is no longer needed.
+        clear_partial: ids of runs whose partial reply is no longer needed, and whose request is settled.
+        settled: other requests whose usage an event has now.
         deleted_tasks, deleted_messages: ids of deleted rows.
         rename: of the workflow.
         audit: decisions about calls, one entry per event.
@@ -58,6 +60,7 @@ class Commit:
     frames: tuple[PromptFrame, ...] = ()
     tasks: tuple[Task, ...] = ()
     clear_partial: tuple[str, ...] = ()
+    settled: tuple[SentKey, ...] = ()
     deleted_tasks: tuple[str, ...] = ()
     deleted_messages: tuple[str, ...] = ()
     rename: Rename | None = None

@@ -16,6 +16,7 @@ from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.protected_names import ProtectedTargets
+from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task
@@ -78,17 +79,20 @@ class ServerRequests(Protocol):
         ...
 
 
+Used = Callable[[str, Usage, int], Awaitable[None]]
+"""``used(model, usage, duration_ms)``: commits what a request used."""
+
+
 class Spending(Protocol):
     """Remaining limits of a run, and usage of a model by its call."""
 
     run_id: str
 
     def room(
-        self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float], priced: bool = True
-    ) -> AbstractAsyncContextManager[int]:
-        """Within it: most tokens of the reply to a request that sends ``prompt_tokens``; ``prices`` as of
-        ``policy.budget.reserve``, ``priced`` False when not all of them are known. What it used is counted before it is
-        left.
+        self, info: ModelInfo, prompt_tokens: int, reply_tokens: int
+    ) -> AbstractAsyncContextManager[tuple[int, Used]]:
+        """Within it one request that sends ``prompt_tokens`` is made: most tokens of its reply, and what takes its
+        usage. It counts as the most it may cost from before it is entered; left without its usage, as nothing.
 
         Raises:
             ToolError: a cap of the run or of the month has no room for it.
@@ -98,8 +102,8 @@ class Spending(Protocol):
     def paying(
         self, provider: str, model: str, cost: float | None, what: str, where: str
     ) -> AbstractAsyncContextManager[Payment]:
-        """Within it a request of a fixed price is sent, in US dollars (None: nobody knows it). It is counted before;
-        what the service refused, or gives back, is taken from the sum again.
+        """Within it a request of a fixed price is sent, in US dollars (None: nobody knows it). It counts from before;
+        what the service refused, or gives back, does not.
 
         Args:
             what, where: what is bought, and where its price can be entered, for the error.
@@ -107,10 +111,6 @@ class Spending(Protocol):
         Raises:
             ToolError: ``limit``: a cap of the run or of the month has no room for it, or the price is not known.
         """
-        ...
-
-    async def used(self, provider: str, model: str, usage: Usage, duration_ms: int) -> None:
-        """Record usage."""
         ...
 
 

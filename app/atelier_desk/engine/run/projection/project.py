@@ -23,6 +23,7 @@ from atelier_desk.domain.events.run import (
     QuestionAnswered,
     QuestionAsked,
     ReplyCutOff,
+    RequestLost,
     RunEvent,
     RunFailed,
     RunFinished,
@@ -213,9 +214,10 @@ def _reply_cut_off(at: ProjectionInput, body: ReplyCutOff, out: Projection) -> N
 @on(PictureDescribed)
 @on(MediaPaid)
 @on(SampledForServer)
+@on(RequestLost)
 def _count_side_usage(
     at: ProjectionInput,
-    body: TitleGenerated | MemoryExtractionDone | PictureDescribed | MediaPaid | SampledForServer,
+    body: TitleGenerated | MemoryExtractionDone | PictureDescribed | MediaPaid | SampledForServer | RequestLost,
     out: Projection,
 ) -> None:
     _count_part(at, body.usage, out)

@@ -24,6 +24,7 @@ from atelier_desk.domain.events.run import (
     ParentAnswered,
     ParentAsked,
     PictureDescribed,
+    RequestLost,
     RightsNarrowed,
     RunEvent,
     TitleGenerated,
@@ -66,6 +67,11 @@ def _media_paid(state: RunState, body: MediaPaid, event: RunEvent) -> RunState:
 
 @on(MemoryExtractionDone)
 def _memory_extraction_done(state: RunState, body: MemoryExtractionDone, event: RunEvent) -> RunState:
+    return evolve(state, usage=state.usage + body.usage)
+
+
+@on(RequestLost)
+def _request_lost(state: RunState, body: RequestLost, event: RunEvent) -> RunState:
     return evolve(state, usage=state.usage + body.usage)
 
 

@@ -61,9 +61,10 @@ from atelier_desk.engine.team.protocol import TeamPort
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures, unexplained
 from atelier_desk.llm.replies.tool_refusal import ignores_tools, refuses_tools, written_as_text
 from atelier_desk.llm.secrets import redact
-from atelier_desk.llm.tokens import BYTES_PER_TOKEN, estimate, highest_input_price, priced
+from atelier_desk.llm.tokens import BYTES_PER_TOKEN, at_most, estimate, highest_input_price, priced
 from atelier_desk.llm.wire import retry
 from atelier_desk.policy import budget
+from atelier_desk.storage.writing.sent_requests import OWN, SentKey
 from atelier_desk.support.i18n import N_, _
 
 log = logging.getLogger(__name__)
@@ -149,6 +150,8 @@ class ModelCall:
                 await self._without_native_tools(opened, ready, reply)
                 return
             await self._commit(opened, ready, reply, duration_ms)
+        finally:
+            self._env.month.in_flight.discard(SentKey(state.run_id, OWN))
 
     async def _open(self, state: RunState) -> OpenModel:
         """Return the agent's model; if its server refused tools, in the dialect that needs none."""
@@ -250,7 +253,7 @@ class ModelCall:
         if isinstance(room, budget.ReachedLimit) or room < request.max_tokens:
             self._sent = False
             raise _NoRoomToRetry
-        await self._send()
+        await self._send(request.max_tokens)
 
     def _room(
         self, opened: OpenModel, prompt_tokens: int, reply_tokens: int, *, within_run: bool = True
@@ -317,7 +320,7 @@ class ModelCall:
             retry=self._handle.current.parent_run_id is None,
         )
         self._estimated, self._info, received = estimate(text), opened.info, ReceivedReply(reply_tokens)
-        await self._send()
+        await self._send(reply_tokens)
         failed = False
         try:
             await received.read(self._watched(opened.plain.stream(request)))
@@ -331,18 +334,19 @@ class ModelCall:
             return "", usage
         return received.reply.content[: max(400, int(window * 0.2 * 3.2))], usage
 
-    async def _send(self) -> None:
-        """Note that a request leaves: from now on it counts by its estimate, also after a kill before the first
-        word."""
+    async def _send(self, reply_tokens: int) -> None:
+        """Note that a request leaves: from now on it counts, also after a kill; before anything of the reply is seen,
+        by the most it may cost."""
+        most = at_most(self._estimated, reply_tokens, self._info) if self._info is not None else Usage()
+        if most.cost:
+            await self._save_partial(self._handle.current, most)
         self._sent = True
-        if self._used().cost:
-            await self._save_partial(self._handle.current)
 
     async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
         state = self._handle.current
         began, length = self._env.clock.monotonic(), Length(request.max_tokens)
         repetition = Repetition() if self._env.stop_repetition else None
-        await self._send()
+        await self._send(request.max_tokens)
         async with aclosing(self._watched(opened.model.stream(request))) as deltas:
             async for delta in deltas:
                 self._begun = self._begun or not isinstance(delta, RetryDelta)
@@ -376,7 +380,7 @@ class ModelCall:
                     log.warning("the model repeats itself: the stream is closed")
                     return self._stopped(FinishReason.REPETITION)
                 if self._env.clock.monotonic() - self._saved_at >= SAVE_EVERY_S and (self.content or self.reasoning):
-                    await self._save_partial(state)
+                    await self._save_partial(state, self._used())
         raise ProviderError(N_("The model's answer ended unexpectedly."), code="truncated", recoverable=True)
 
     def _stopped(self, reason: FinishReason) -> ChatReply:
@@ -392,15 +396,18 @@ class ModelCall:
             return deltas
         return watched(deltas, self._env.clock, self._env.inactivity_s)
 
-    async def _save_partial(self, state: RunState) -> None:
+    async def _save_partial(self, state: RunState, usage: Usage) -> None:
         self._saved_at = self._env.clock.monotonic()
+        provider = self._info.provider if self._info is not None else state.agent.provider
+        self._env.month.in_flight.add(SentKey(state.run_id, OWN))
         await self._env.repos.journal.save_partial(
             state.run_id,
             state.workflow_id,
             self.message_id,
             content=sanitized(self.content),
             reasoning=sanitized(self.reasoning),
-            usage=self._used(),
+            usage=usage,
+            spent=self._env.sent.record(provider, state.agent.model, usage, state) if usage.cost else None,
         )
 
     async def _commit(self, opened: OpenModel, ready: context.ReadyRequest, reply: ChatReply, duration_ms: int) -> None:

@@ -88,6 +88,11 @@ class ReceivedReply:
             return self._done if self._done.content else self._done.model_copy(update={"content": content})
         return ChatReply(content=content, reasoning="".join(self._reasoning))
 
+    @property
+    def reasoned(self) -> bool:
+        """Whether any reasoning came."""
+        return bool(self._reasoning or (self._done is not None and self._done.reasoning))
+
     async def read(self, deltas: AsyncGenerator[ChatDelta, None]) -> None:
         """Read the reply to its end, or as far as its length is allowed. Raises what the stream raises."""
         async with aclosing(deltas):

@@ -1,0 +1,131 @@
+"""Paid requests from before they are sent until what they used is committed.
+
+Each counts by the most it may use from before it leaves. The commit that has its usage, an event of its run or the
+total of its hour, ends that; so does a refusal. What a kill leaves goes on counting: ``recovery`` gives it to its run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from atelier_desk.domain.base import new_id
+from atelier_desk.domain.errors import AtelierError
+from atelier_desk.engine.journal.journal import nothing_follows
+from atelier_desk.storage.repositories.usage_totals import UsageRecord
+from atelier_desk.storage.writing.sent_requests import SentKey
+from atelier_desk.support.background import to_the_end
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.clock import Clock
+    from atelier_desk.domain.events.run import (
+        MediaPaid,
+        MemoryExtractionDone,
+        PictureDescribed,
+        RequestLost,
+        SampledForServer,
+        TitleGenerated,
+    )
+    from atelier_desk.domain.model_messages import Usage
+    from atelier_desk.engine.costs.month_budget import Hold, MonthBudget
+    from atelier_desk.engine.journal.journal import Follow, Journal, RunHandle
+    from atelier_desk.engine.run.reducer.state import RunState
+    from atelier_desk.storage.repositories.usage_totals import UsedRepository
+    from atelier_desk.storage.writing.commit import Rename
+
+    Settles = tuple[SentKey, ...]
+    SettlingEvent = (
+        MediaPaid | MemoryExtractionDone | PictureDescribed | RequestLost | SampledForServer | TitleGenerated
+    )
+
+
+class SentRequests:
+    """Notes requests and settles them. What a request holds of the monthly limit is freed with it."""
+
+    def __init__(self, month: MonthBudget, used: UsedRepository, clock: Clock) -> None:
+        self._month = month
+        self._used = used
+        self._clock = clock
+
+    def record(self, provider: str, model: str, usage: Usage, state: RunState | None = None) -> UsageRecord:
+        """Return how a request of a run, or of none, is counted while it is not settled."""
+        workflow, agent = (state.workflow_id, state.agent.name) if state is not None else ("", "")
+        return UsageRecord(workflow, agent, provider, model, self._clock.now(), usage, 1, 0)
+
+    async def send(self, hold: Hold, provider: str, model: str, most: Usage, state: RunState | None = None) -> None:
+        """Count a request by the most it may use; await it before the request is sent. One that is free is not noted.
+
+        Raises:
+            StorageError: it cannot be counted, so it must not be sent.
+        """
+        if not most.cost:
+            return
+        key = SentKey(state.run_id if state is not None else "", new_id())
+        hold.key, hold.most = key, most.cost
+        self._month.in_flight.add(key)
+        try:
+            cancelled = await to_the_end(self._used.send(key, self.record(provider, model, most, state)))
+        except BaseException:
+            self.over(hold)
+            raise
+        if cancelled:
+            await self.refused(hold)
+            raise asyncio.CancelledError
+
+    async def refused(self, hold: Hold) -> None:
+        """The request cost nothing: it was refused, or not sent."""
+        try:
+            if hold.key is not None and await to_the_end(self._used.withdraw(hold.key)):
+                raise asyncio.CancelledError
+        finally:
+            self.over(hold)
+
+    async def settle(
+        self,
+        journal: Journal,
+        handle: RunHandle,
+        hold: Hold,
+        body: SettlingEvent,
+        *,
+        follow: Follow = nothing_follows,
+        rename: Rename | None = None,
+    ) -> None:
+        """Commit the event of a run that has the usage of the request.
+
+        Raises:
+            AtelierError: as ``Journal.append``; the request goes on counting by the most it may have used.
+        """
+        # Its own reservation is the smallest that covers the cost: none of another request is freed for it.
+        hold.cost = body.usage.cost
+        settles = (hold.key,) if hold.key is not None else ()
+        try:
+            if await to_the_end(_appended(journal, handle, body, follow, rename, settles)):
+                raise asyncio.CancelledError
+        except AtelierError:
+            self._month.count(hold.most)
+            raise
+        finally:
+            self.over(hold)
+
+    async def settle_outside(self, hold: Hold, record: UsageRecord) -> None:
+        """Add the usage of a request outside runs to the total of its hour."""
+        try:
+            await self._used.count(record, hold.key)
+            self._month.count(record.usage.cost)
+        except AtelierError:
+            self._month.count(hold.most)
+            raise
+        finally:
+            self.over(hold)
+
+    def over(self, hold: Hold) -> None:
+        """Free what the request holds; while its row is there, it counts by that."""
+        if hold.key is not None:
+            self._month.in_flight.discard(hold.key)
+        self._month.free(hold)
+
+
+async def _appended(
+    journal: Journal, handle: RunHandle, body: SettlingEvent, follow: Follow, rename: Rename | None, settles: Settles
+) -> None:
+    await journal.append(handle, body, follow=follow, rename=rename, settles=settles)
