@@ -127,7 +127,7 @@ class MoveFileTool(ChangingTool):
 
     def summary_now(self, input: MoveInput, context: ToolContext) -> str:
         replaced = N_("Move {source} to {destination}, replacing the file there")
-        return replaced if _taken(self, input, context) else ""
+        return replaced if _replaces(self, input, context) else ""
 
     def preview(self, input: MoveInput, context: ToolContext) -> list[FileChange]:
         source, target = _ends(self, input, context)
@@ -174,7 +174,7 @@ class CopyFileTool(ChangingTool):
 
     def summary_now(self, input: MoveInput, context: ToolContext) -> str:
         replaced = N_("Copy {source} to {destination}, replacing the file there")
-        return replaced if _taken(self, input, context) else ""
+        return replaced if _replaces(self, input, context) else ""
 
     def preview(self, input: MoveInput, context: ToolContext) -> list[FileChange]:
         source, target = _ends(self, input, context)
@@ -239,7 +239,7 @@ def _ends(tool: ChangingTool, input: MoveInput, context: ToolContext) -> tuple[W
     return source, target
 
 
-def _taken(tool: ChangingTool, input: MoveInput, context: ToolContext) -> bool:
+def _replaces(tool: ChangingTool, input: MoveInput, context: ToolContext) -> bool:
     """Return whether a move or copy replaces a file."""
     _source, target = _ends(tool, input, context)
     return input.overwrite and tool.root(target, context).inspect(target.path, follow=False) is not None
