@@ -103,7 +103,8 @@ class Worker:
         async def assumed(_config: ProviderConfig, _model: str) -> ModelInfo:
             return self.info
 
-        self.atelier.models.assumed = assumed  # type: ignore[method-assign]
+        models: Any = self.atelier.models
+        models.assumed = assumed
         draft = ProviderConfig(name="Server", kind="openai", base_url=f"{self.place}/v1")
         await self.atelier.providers.try_draft(ProviderDraft(draft), "m")
 
@@ -156,7 +157,8 @@ async def main(data: Path, kind: str, moment: str) -> None:
             workflow = found[0]
         if make is not None:
             model.hangs = moment == "sending" and bool(event)
-            used, count = atelier.repos.used, atelier.repos.used.count
+            used: Any = atelier.repos.used
+            count = used.count
 
             async def counted(*row: Any) -> None:
                 if moment == "settling":
@@ -164,7 +166,7 @@ async def main(data: Path, kind: str, moment: str) -> None:
                 await count(*row)
                 kill()
 
-            used.count = counted  # type: ignore[method-assign]
+            used.count = counted
             await make(Worker(atelier, model, info, workflow.id, place))
         month = await atelier.usage.month()
         await atelier.month_budget.prepare()

@@ -133,7 +133,7 @@ class UsedRepository:
 
     async def sent(self) -> list[tuple[SentKey, UsageRecord]]:
         """Return the requests that are not settled, oldest first."""
-        found = [(key, each) for key, each in await self._spent(_ALL_SENT) if key is not None]
+        found = [(key, each) for key, each in await self._rows(_ALL_SENT) if key is not None]
         return sorted(found, key=lambda each: each[1].time)
 
     async def used_since(
@@ -142,10 +142,10 @@ class UsedRepository:
         """What runs that are deleted for good used since then, and what was used outside runs; also requests that were
         sent and are not settled, except those of ``without``.
         """
-        rows = await self._spent("spent WHERE time >= $since" if since is not None else "spent", since)
+        rows = await self._rows("spent WHERE time >= $since" if since is not None else "spent", since)
         return [each for key, each in rows if key is None or key not in without]
 
-    async def _spent(self, source: str, since: datetime | None = None) -> list[tuple[SentKey | None, UsageRecord]]:
+    async def _rows(self, source: str, since: datetime | None = None) -> list[tuple[SentKey | None, UsageRecord]]:
         rows = await self._store.query(
             "SELECT VALUE [record::id(id), workflow_id, agent_name, provider, model, time, usage, requests, "  # noqa: S608
             f"duration_ms] FROM {source}",
