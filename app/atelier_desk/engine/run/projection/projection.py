@@ -109,7 +109,9 @@ def notice(at: ProjectionInput, kind: str, content: str = "", **details: Any) ->
 def add_notice(at: ProjectionInput, body: EventBody, shown: EventNotice, out: Projection) -> None:
     """Show an event with the notice that its class declares."""
     details = {**shown._asdict(), "title": body.label, "values": body.model_dump(mode="json", exclude={"type"})}
-    row = notice(at, "notice", **details).model_copy(update={"id": stable_id(at.event.id, "notice")})
+    # Its place is that of its own stream event, after what a projection showed of the same event.
+    own = {"id": stable_id(at.event.id, "notice"), "seq": at.event.stream_from + len(out.payloads)}
+    row = notice(at, "notice", **details).model_copy(update=own)
     out.payloads.append(payloads.EventNotice(details=details, message_id=row.id))
     out.messages.append(row)
 
