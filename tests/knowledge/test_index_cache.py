@@ -104,7 +104,9 @@ async def test_a_fresh_process_finds_what_an_older_one_saved(tmp_path: Path) -> 
 
 async def test_saves_during_the_first_load_are_seen(repos: Repositories, words: MemorySearch) -> None:
     old = [await repos.memories.save(fact(f"old {number}")) for number in range(5)]
-    await asyncio.gather(words.index_cache.loaded(), repos.memories.save(fact("new arrival")), repos.memories.delete(old[0].id))
+    await asyncio.gather(
+        words.index_cache.loaded(), repos.memories.save(fact("new arrival")), repos.memories.delete(old[0].id)
+    )
     assert await found(words, "arrival") == ["new arrival"]
     assert len(await found(words, "old")) == 4
 
