@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from atelier_desk.domain.events.run import ToolCallFinished
 from atelier_desk.engine.journal.journal import run_events
 from tests.chaos.kills import World
 from tests.chaos.server_worker import VALUES
@@ -23,7 +24,7 @@ async def ended(world: World) -> tuple[list[str], str]:
         workflow = (await atelier.workflows.list())[0]
         events = [event.body for event in await run_events(atelier.repos, workflow.head_run_id or "")]
         assert not await world.lost(atelier, workflow.id)
-        (result,) = (body.result for body in events if body.type == "tool_call_finished")
+        (result,) = (body.result for body in events if isinstance(body, ToolCallFinished))
         return [body.type for body in events], str(result.get("code", ""))
 
 

@@ -50,7 +50,7 @@ async def test_what_was_stored_outlives_its_workflow_and_is_found_by_its_meaning
         await atelier.memories.accept(memory.id)
         await atelier.workflows.delete(workflow_id)
         await atelier.workflows.purge(workflow_id)
-        atelier.memory_search.invalidate()
+        atelier.memory_search.index_cache.invalidate()
         found = await atelier.memories.search("tea")
         assert [(hit.memory.id, hit.cosine is not None) for hit in found.hits] == [(memory.id, True)]
 

@@ -37,7 +37,7 @@ async def found(search: MemorySearch, query: str) -> list[str]:
 
 
 async def matching(search: MemorySearch, wanted: MemoryFilter) -> set[str]:
-    return (await search.loaded()).matching(wanted, 0.0)
+    return (await search.index_cache.loaded()).matching(wanted, 0.0)
 
 
 async def test_the_list_and_the_search_see_the_same(
@@ -78,7 +78,7 @@ async def test_words_match_in_both_languages(repos: Repositories, words: MemoryS
 
 
 async def test_the_index_follows_every_change(repos: Repositories, words: MemorySearch, workflow: Workflow) -> None:
-    await words.loaded()
+    await words.index_cache.loaded()
     kept = await repos.memories.save(fact("apples", workflow))
     gone = await repos.memories.save(fact("apples and pears"))
     assert len(await found(words, "apples")) == 2
@@ -104,7 +104,9 @@ async def test_a_fresh_process_finds_what_an_older_one_saved(tmp_path: Path) -> 
 
 async def test_saves_during_the_first_load_are_seen(repos: Repositories, words: MemorySearch) -> None:
     old = [await repos.memories.save(fact(f"old {number}")) for number in range(5)]
-    await asyncio.gather(words.loaded(), repos.memories.save(fact("new arrival")), repos.memories.delete(old[0].id))
+    await asyncio.gather(
+        words.index_cache.loaded(), repos.memories.save(fact("new arrival")), repos.memories.delete(old[0].id)
+    )
     assert await found(words, "arrival") == ["new arrival"]
     assert len(await found(words, "old")) == 4
 
@@ -113,7 +115,7 @@ async def test_reload_reads_what_was_written_by_other_ways(repos: Repositories, 
     memory = await repos.memories.save(fact("apples"))
     assert await found(words, "apples") == ["apples"]
     await Repositories(repos.store, repos.datadir).memories.delete(memory.id)
-    words.invalidate()
+    words.index_cache.invalidate()
     assert await found(words, "apples") == []
 
 
@@ -133,7 +135,7 @@ async def test_what_earlier_versions_did_not_keep_is_found_too(
     from atelier_desk.storage.store import Statement
 
     await repos.store.write(Statement("UPDATE memory SET terms = $terms RETURN NONE", {"terms": bare}))
-    words.invalidate()
+    words.index_cache.invalidate()
     assert await found(words, "commuting") == await found(words, "at") == ["Trains leave at nine"]
 
 
@@ -155,7 +157,7 @@ async def kept(repos: Repositories, clock: ManualClock, monkeypatch: pytest.Monk
     search = opened()
     for content in ("the cat sleeps", "a red car", "number 8443"):
         await search.index(fact(content, tags=("one",)))
-    await search.loaded()
+    await search.index_cache.loaded()
     await search.aclose()
     return opened
 
@@ -201,7 +203,7 @@ async def test_a_deletion_and_a_purge_make_a_file_old(
     kept: Opened, no_rows: list[str], repos: Repositories, workflow: Workflow
 ) -> None:
     await repos.workflows.purge(workflow.id)
-    assert len((await kept().loaded()).rows) == 3
+    assert len((await kept().index_cache.loaded()).rows) == 3
     assert no_rows == ["rows"]
 
 
@@ -243,7 +245,7 @@ async def test_a_file_holds_what_was_abandoned_no_longer(kept: Opened) -> None:
     (hit,) = (await search.search("cat")).hits
     await search.index(hit.memory.model_copy(update={"content": "the dog eats"}))
     await search.aclose()
-    index = await kept().loaded()
+    index = await kept().index_cache.loaded()
     assert index.rows.count == len(index) == 3
     vectors = index.vectors
     assert vectors is not None

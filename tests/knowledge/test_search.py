@@ -294,13 +294,13 @@ async def test_re_embedding_can_be_cancelled_and_continues_later(search: MemoryS
 
 async def test_a_search_waits_for_no_write(search: MemorySearch, repos: Repositories, clock: ManualClock) -> None:
     memory = await add(search, clock, "the cat sleeps")
-    await search.loaded()
+    await search.index_cache.loaded()
     async with repos.store.quiet():
         assert contents(await search.search("cat", threshold=0)) == ["the cat sleeps"]
         search.note_found([memory.id], "run")
     await search.settle()
     assert (await repos.memories.get(memory.id)).retrieved_by == ("run",)
-    assert (await search.loaded()).rows.column("uses").tolist() == [1]
+    assert (await search.index_cache.loaded()).rows.column("uses").tolist() == [1]
 
 
 async def test_re_embedding_tells_when_the_embedder_fails(

@@ -314,7 +314,7 @@ async def test_the_log_grows_with_the_tables_and_is_moved_when_no_run_works(
 
         monkeypatch.setattr(store._engine, "reopen", reopen)
         await store.write(named("one"))
-        await store.drain()
+        await store._writer.drain()
         assert bool(opened) is moved
         assert ("of the log into the tables" in caplog.text) is moved
 
@@ -358,7 +358,7 @@ async def test_a_log_that_cannot_be_moved_is_tried_again_when_it_has_grown(
         monkeypatch.setattr(store._engine, "reopen", full)
         for number in range(10):
             await store.write(upsert(storage_tables.WORKFLOWS, Workflow(name=str(number))))
-            await store.drain()
+            await store._writer.drain()
         assert tried == [0, 3, 5, 9], "each time it has grown by three quarters of its limit, because no run works"
         assert caplog.text.count("could not be moved") == len(tried)
         monkeypatch.undo()

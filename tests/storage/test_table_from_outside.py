@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
-from atelier_desk.storage import migrations, schema, tables
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage import damage, migrations, rows, schema, tables
 from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.integrity import damaged_anywhere
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base import Repository, upsert
 from atelier_desk.storage.rows import Table
-from atelier_desk.storage.store import Store
+from atelier_desk.storage.store import Statement, Store
 
 NEXT = schema.latest() + 1
 MIGRATION = '''"""Postcards: pictures that a workflow sends."""
@@ -27,7 +29,7 @@ from atelier_desk.storage.schema import Migrator, migration
 @migration(LATEST, NEXT, "postcards")
 async def postcards(db: Migrator) -> None:
     link = "record<workflow> REFERENCE ON DELETE CASCADE READONLY"
-    fields = {"workflow": link, "text": "string", "stamps": "string", "sent_at": "datetime"}
+    fields = {"workflow": link, "text": "string", "stamps": "string", "sent_at": "datetime", "hash": "option<bytes>"}
     defined = ";".join(f"DEFINE FIELD IF NOT EXISTS {name} ON postcard TYPE {kind}" for name, kind in fields.items())
     await db.run(f"DEFINE TABLE IF NOT EXISTS postcard SCHEMAFULL; {defined};")
 '''.replace("NEXT", str(NEXT)).replace("LATEST", str(schema.latest()))
@@ -42,8 +44,17 @@ class Postcard(Model):
 
 
 class Postcards(Repository[Postcard]):
-    table = Table("postcard", Postcard, links={"workflow_id": "workflow"}, json_fields={"stamps"})
     what = "postcard"
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.table = Table(
+            "postcard",
+            Postcard,
+            links={"workflow_id": "workflow"},
+            json_fields={"stamps"},
+            hashed="The postcard {row} is not as it was written.",
+        )
 
     async def save(self, card: Postcard) -> None:
         await self._store.write(upsert(self.table, card))
@@ -58,6 +69,9 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(migrations, "__path__", [*migrations.__path__, str(tmp_path / "more")])
     monkeypatch.setattr(schema, "_registry", dict(schema._registry))
     monkeypatch.setattr(tables, "OWNED", ("postcard", *tables.OWNED))
+    # Forgotten again afterwards: a table registers itself.
+    monkeypatch.setitem(rows.HASHED_TABLES, "postcard", tables.TASKS)
+    monkeypatch.setitem(damage.WHERE, ("postcard", damage.CHANGED), "")
     yield
     sys.modules.pop("atelier_desk.storage.migrations.postcards", None)
 
@@ -74,8 +88,16 @@ async def test_its_rows_are_stored_read_and_deleted_with_their_workflow(added: N
         )
         await postcards.save(card)
         assert await postcards.get(card.id) == card
+        assert await damaged_anywhere(store) == []
+        other = card.model_copy(update={"id": new_id()})
+        await postcards.save(other)
+        await store.write(Statement("UPDATE $row SET text = 'Wish'", {"row": postcards.table.record(other.id)}))
+        [found] = await damaged_anywhere(store)
+        assert str(found.error()) == f"The postcard {other.id} is not as it was written."
+        with pytest.raises(StorageError, match=f"The postcard {other.id}"):
+            await postcards.get(other.id)
     async with await Store.open(datadir.database) as store:
         assert await Postcards(store).get(card.id) == card
         removed = await Repositories(store, datadir).workflows.purge(workflow.id)
-        assert removed["postcard"] == 1
+        assert removed["postcard"] == 2
         assert (await store.counts())["postcard"] == 0

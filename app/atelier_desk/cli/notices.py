@@ -14,7 +14,7 @@ from atelier_desk.presentation.run_notices import (
     COMPACTIONS,
     LIMITS,
     MONEY,
-    NOTICES,
+    notice_kind,
     retry_text,
     too_little,
     unfinished_text,
@@ -80,7 +80,7 @@ def notice(event: StreamEvent, begun: Calls | None = None) -> Notice:
         case payloads.TaskCreate() | payloads.TaskUpdate() | payloads.TaskComplete():
             return _("Task {name}: {status}", name=said.task_name, status=_(TASK_STATES[said.task_status])), "dim"
         case payloads.Notice():
-            if (known := NOTICES.get(said.chunk)) is None:
+            if (known := notice_kind(said.chunk, said.details)) is None:
                 return _run_notice(said), "dim"
             return known.line({**said.details, "reason": said.reason}), "warn" if known.warning else "dim"
         case _:

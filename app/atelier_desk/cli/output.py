@@ -113,14 +113,6 @@ def moment(at: datetime, *, seconds: bool = False) -> str:
     return at.astimezone().strftime("%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M")
 
 
-def printable(text: str) -> str:
-    """``text`` with terminal control sequences made visible.
-
-    Text of models and tools must neither move a person's cursor nor hide anything.
-    """
-    return visible(text)
-
-
 class Terminal:
     """The process's own standard streams."""
 
@@ -155,12 +147,12 @@ class Terminal:
 
     def write(self, text: str) -> None:
         self.think("")
-        self._put(self._stdout, printable(text) if self._clean else text)
+        self._put(self._stdout, visible(text) if self._clean else text)
 
     def note(self, text: str, style: str = "dim") -> None:
         self.think("")
         self.last_error = text if style == "error" else self.last_error
-        shown = printable(text)  # also in a file, because people read it there
+        shown = visible(text)  # also in a file, because people read it there
         self._put(
             self._stderr, f"{STYLES[style]}{shown}{RESET}\n" if self._styled and style in STYLES else f"{shown}\n"
         )
@@ -168,7 +160,7 @@ class Terminal:
     def think(self, text: str) -> None:
         if text and self.watched:
             # Without colours a bar on the left sets it apart from the answer.
-            shown = printable(text) if self._styled else printable(text).replace("\n", "\n│ ")
+            shown = visible(text) if self._styled else visible(text).replace("\n", "\n│ ")
             before = "" if self._thinking else STYLES["dim"] if self._styled else "│ "
             self._thinking = True
             self._put(self._stderr, before + shown)
@@ -189,7 +181,7 @@ class Terminal:
         self.request.shown(workflow_id, run_id, seq)
 
     def prompt(self, text: str) -> None:
-        self._put(self._stderr, printable(text))
+        self._put(self._stderr, visible(text))
 
     async def ask(self, prompt: str) -> str | None:
         self.think("")

@@ -16,7 +16,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryHit
-from atelier_desk.knowledge.index import MemoryIndex, Question
+from atelier_desk.knowledge.index import Question
 from atelier_desk.knowledge.index_cache import IndexKeeper
 from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS, query_vector
 from atelier_desk.storage.language import language
@@ -74,8 +74,8 @@ class MemorySearch:
         self.memories = memories
         self._embedder = embedder
         self._clock = clock
-        self._index_cache = IndexKeeper(memories, file)
-        self._index_cache.use(embedder)
+        self.index_cache = IndexKeeper(memories, file)
+        self.index_cache.use(embedder)
         self.coming: Embedder | None = None
         self._reembed_lock = asyncio.Lock()
         self._reembedding: tuple[int, int] | None = None
@@ -93,7 +93,7 @@ class MemorySearch:
         Memories without its vectors are found by words; see ``reembed``.
         """
         self._embedder, self.coming = embedder, None
-        self._index_cache.use(embedder)
+        self.index_cache.use(embedder)
 
     def change_to(self, embedder: Embedder) -> None:
         """Search with the present embedder until ``reembed`` has made all vectors of this one."""
@@ -102,26 +102,19 @@ class MemorySearch:
         else:
             self.coming = None if embedder.id == self._embedder.id else embedder
 
-    def invalidate(self) -> None:
-        """Reload everything at the next search: rows were written directly (import, restore)."""
-        self._index_cache.invalidate()
-
     async def warm(self) -> None:
         """Load the index now so that the first search need not wait, and write its file if missing.
 
         Without memories nothing is loaded, not even numpy.
         """
         if await self.memories.count():
-            await self._index_cache.loaded()
-            await self._index_cache.save()
-
-    async def loaded(self) -> MemoryIndex:
-        return await self._index_cache.loaded()
+            await self.index_cache.loaded()
+            await self.index_cache.save()
 
     async def aclose(self) -> None:
         """Finish pending writes, and store the index for the next start."""
         await self.settle()
-        await self._index_cache.save()
+        await self.index_cache.save()
 
     async def index(self, memory: Memory) -> Memory:
         """Save and embed a new or changed memory and make it searchable; return it as stored.
@@ -136,7 +129,7 @@ class MemorySearch:
         made = await self._vectors_of([memory])
         if made is None or embedder is None:
             return await self.memories.save(memory.model_copy(update={"embedder": ""}), None)
-        with self._index_cache.expecting(embedder.id, {memory.id: made[0]}):
+        with self.index_cache.expecting(embedder.id, {memory.id: made[0]}):
             return await self.memories.save(memory.model_copy(update={"embedder": embedder.id}), made[0])
 
     async def index_many(self, memories: Sequence[Memory], progress: Progress | None = None) -> list[Memory]:
@@ -155,7 +148,7 @@ class MemorySearch:
                     [(each.model_copy(update={"embedder": ""}), None) for each in batch]
                 )
             else:
-                with self._index_cache.expecting(
+                with self.index_cache.expecting(
                     embedder.id, {each.id: vector for each, vector in zip(batch, made, strict=True)}
                 ):
                     named = [each.model_copy(update={"embedder": embedder.id}) for each in batch]
@@ -188,7 +181,7 @@ class MemorySearch:
             )
         wanted = filters if filters is not None else self.ANY
         (vector, note), stems, index = await asyncio.gather(
-            self._vector(query), self.memories.stems(query), self._index_cache.loaded()
+            self._vector(query), self.memories.stems(query), self.index_cache.loaded()
         )
         question = Question(stems, vector, language(query), frozenset(words(query)))
         hits: list[MemoryHit] = []
@@ -200,12 +193,12 @@ class MemorySearch:
             hits = [each.hit(known[each.id]) for each in ranked if each.id in known]
             if len(hits) == len(ranked):
                 break
-            self._index_cache.deleted([each.id for each in ranked if each.id not in known])
+            self.index_cache.deleted([each.id for each in ranked if each.id not in known])
         return MemoryMatch(hits, "hybrid" if vector is not None else "text", note)
 
     def note_found(self, memory_ids: Sequence[str], run_id: str) -> None:
         """Record in the background that a run retrieved these memories: no search waits for it; ``settle`` does."""
-        self._index_cache.used(memory_ids)
+        self.index_cache.used(memory_ids)
         self._found.setdefault(run_id, {}).update(dict.fromkeys(memory_ids))
         if memory_ids and (self._noting is None or self._noting.done()):
             self._noting = background.start(self._note(), "count of memories found")
@@ -258,11 +251,11 @@ class MemorySearch:
                 if embedder is not (self.coming or self._embedder):
                     return done  # another embedder was chosen meanwhile
                 after = batch[-1].id
-                self._index_cache.embedding(batch)
+                self.index_cache.embedding(batch)
                 made = await embedder.embed([embedded_text(memory) for memory in batch])
                 await self.memories.set_vectors(embedder.id, list(zip(batch, made, strict=True)))
                 if embedder is self._embedder:
-                    self._index_cache.embedded(embedder.id, batch, made)
+                    self.index_cache.embedded(embedder.id, batch, made)
                 done += len(batch)
                 total = max(total, done)
                 self._reembedding = (done, total)
@@ -278,7 +271,7 @@ class MemorySearch:
 
     async def _switch(self, embedder: Embedder) -> None:
         """Compare this embedder's vectors from now on."""
-        await self._index_cache.load_vectors(embedder)
+        await self.index_cache.load_vectors(embedder)
         self._embedder, self.coming = embedder, None
 
     async def _vector(self, query: str) -> tuple[np.ndarray | None, str]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from atelier_desk.domain.model_messages import LOADING, FinishReason
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import cost_bound
+from atelier_desk.support.number_format import cost_bound, number
 
 TOOLS_REFUSED = "tools_refused"
 """Reason of a retry without tool definitions."""
@@ -203,6 +203,21 @@ NOTICES = {
 }
 """By topic, the ``chunk_type`` of its event: what window, terminal and exports show of notices that need nothing
 else."""
+
+
+def notice_kind(topic: str, details: Mapping[str, Any]) -> NoticeKind | None:
+    """Return how a notice is shown; None for one that has a view of its own."""
+    if topic != "notice":
+        return NOTICES.get(topic)
+    return NoticeKind(str(details.get("icon", "")), _own_text, warning=bool(details.get("warning")))
+
+
+def _own_text(details: Mapping[str, Any]) -> tuple[str, str]:
+    """Title and text of a notice that has its own, see ``domain.events.base.EventNotice``."""
+    values = {
+        name: number(value) if type(value) is int else value for name, value in (details.get("values") or {}).items()
+    }
+    return _(str(details.get("title", "")), **values), _(str(details.get("text", "")), **values)
 
 
 def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) -> str:

@@ -12,33 +12,19 @@ CODE = "damaged_row"
 CHANGED, MISSING = "changed", "missing"
 SHOWN = 5
 """Maximum number of damaged rows that an error names."""
-_WHERE: dict[tuple[str, str], str] = {
+WHERE: dict[tuple[str, str], str] = {
     ("run_event", CHANGED): N_("Workflow {workflow}, run {run}: event {seq} is not as it was written."),
     ("run_event", MISSING): N_("Workflow {workflow}, run {run}: event {seq} is missing."),
-    ("message", CHANGED): N_("Workflow {workflow}, run {run}: the message {row} is not as it was written."),
     ("message", MISSING): N_("Workflow {workflow}, run {run}: the message {row} is missing."),
-    ("tool_execution", CHANGED): N_("Workflow {workflow}, run {run}: the tool call {row} is not as it was written."),
     ("tool_execution", MISSING): N_("Workflow {workflow}, run {run}: the tool call {row} is missing."),
-    ("prompt_frame", CHANGED): N_(
-        "Workflow {workflow}: the instructions and tools {row}, which a model was sent, are not as they were written."
-    ),
     ("run", CHANGED): N_("Workflow {workflow}: the row of run {run} is not as it was written."),
     ("run", MISSING): N_("Workflow {workflow}: the row of run {run} is missing."),
     ("workflow", CHANGED): N_("Workflow {workflow}: its row is not as it was written."),
     ("workflow", MISSING): N_("Workflow {workflow}: its row is missing, and other rows of it are there."),
-    ("task", CHANGED): N_("Workflow {workflow}: the task {row} is not as it was written."),
-    ("approval_request", CHANGED): N_("Workflow {workflow}, run {run}: the approval {row} is not as it was written."),
-    ("user_question", CHANGED): N_("Workflow {workflow}, run {run}: the question {row} is not as it was written."),
-    ("report", CHANGED): N_("Workflow {workflow}: the row of the report {row} is not as it was written."),
-    ("memory", CHANGED): N_("The memory {row} is not as it was written."),
-    ("agent", CHANGED): N_("The agent {row} is not as it was written."),
-    ("provider", CHANGED): N_("The provider {row} is not as it was written."),
-    ("mcp_server", CHANGED): N_("The MCP server {row} is not as it was written."),
-    ("permission_rule", CHANGED): N_("The permission rule {row} is not as it was written."),
     ("setting", CHANGED): N_("The setting {row} is not as it was written."),
-    ("prompt", CHANGED): N_("The prompt {row} is not as it was written."),
 }
-CONFIGURATION = ("agent", "provider", "mcp_server", "permission_rule", "setting", "prompt")
+"""What an error says of a damaged row, by table and problem; a ``Table`` adds its own."""
+CONFIGURATION = ["setting"]
 """Tables whose damaged rows a person may discard and write again."""
 RESTRICTING = ("permission_rule", "setting")
 """Tables that may contain restrictions: while one of their rows is damaged, no agent starts."""
@@ -104,7 +90,7 @@ class Damage(NamedTuple):
     def error(self) -> StorageError:
         """Return an error that names this row in one sentence."""
         sentence = (
-            _NO_RUN[self.problem] if self.table == "run_event" and not self.run else _WHERE[self.table, self.problem]
+            _NO_RUN[self.problem] if self.table == "run_event" and not self.run else WHERE[self.table, self.problem]
         )
         return StorageError(sentence, code=CODE, workflow=self.workflow, run=self.run, row=self.row, seq=self.seq)
 

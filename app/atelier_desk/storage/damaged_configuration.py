@@ -8,16 +8,13 @@ from typing import Any
 
 from atelier_desk.domain.approval import ApprovalSettings
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import tables
+from atelier_desk.storage import tables  # noqa: F401 - they register themselves
 from atelier_desk.storage.bulk_rows import Run
 from atelier_desk.storage.damage import CODE, CONFIGURATION, Damage, of_row
-from atelier_desk.storage.rows import has_hash
+from atelier_desk.storage.rows import HASHED_TABLES, has_hash
 
 SETTING_HASHED = ("id", "value")
 """Columns covered by the hash of a settings row."""
-_TABLES = {
-    table.name: table for table in (tables.AGENTS, tables.PROVIDERS, tables.MCP_SERVERS, tables.RULES, tables.PROMPTS)
-}
 
 
 def is_intact_setting(row: Mapping[str, Any]) -> bool:
@@ -44,7 +41,7 @@ async def damaged_configuration(run: Run, names: Sequence[str] = CONFIGURATION) 
     """
     found: list[Damage] = []
     for name in names:
-        table = _TABLES.get(name)
+        table = HASHED_TABLES[name] if name != "setting" else None
         try:
             rows = (await run(f"SELECT {table.columns if table else 'id, `value`, hash'} FROM {name} ORDER BY id"))[0]  # noqa: S608
         except StorageError as error:

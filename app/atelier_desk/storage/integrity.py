@@ -11,7 +11,7 @@ from atelier_desk.storage import tables
 from atelier_desk.storage.bulk_rows import Run
 from atelier_desk.storage.damage import CHANGED, CODE, MISSING, Damage, of_row
 from atelier_desk.storage.damaged_configuration import damaged_configuration
-from atelier_desk.storage.rows import Table, record
+from atelier_desk.storage.rows import HASHED_TABLES, Table, record
 from atelier_desk.storage.writing.chain import FIRST, Chain, named_in
 from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
 
@@ -20,8 +20,6 @@ PAGE = 200
 _LEAST = -(2**62)
 _NAMED: tuple[Table[Any], ...] = (tables.MESSAGES, tables.EXECUTIONS)
 """Tables whose rows are named by events."""
-_ALONE: tuple[Table[Any], ...] = (tables.TASKS, tables.QUESTIONS, tables.APPROVALS, tables.REPORTS, tables.MEMORIES)
-"""Tables whose rows have a hash and are not named by events."""
 
 
 class Store(Protocol):
@@ -92,8 +90,10 @@ async def _everywhere(
         if progress:
             progress(number, len(ids))
     found += await damaged_configuration(run)
-    for each in _ALONE:
-        found += await _alone(run, each)
+    for each in HASHED_TABLES.values():
+        # All others are checked by workflow, or as configuration.
+        if each.links and each not in (*_NAMED, tables.FRAMES):
+            found += await _alone(run, each)
     try:
         for table in ("run", EVENTS.name, *(table.name for table in _NAMED)):
             text = (

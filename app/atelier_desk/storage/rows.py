@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from surrealdb import RecordID
 
 M = TypeVar("M", bound=Model)
+HASHED_TABLES: dict[str, Table[Any]] = {}
+"""By name, the tables whose rows have a hash."""
 
 
 def record(table: str, key: Any) -> RecordID:
@@ -69,7 +71,9 @@ class Table(Generic[M]):
             columns too.
         extra: further columns made from the model, for search; they are not read back.
         order: computed columns that lists are sorted by; the engine requires them in the selection.
-        hashed: rows have a hash, which is checked at every read.
+        hashed: rows have a hash, which is checked at every read. This is what an error says of one that does not match,
+            an English ``N_`` text with ``{row}``, ``{workflow}`` and ``{run}``; empty: no hash. Hashed tables without
+            links are a person's configuration: damaged rows of them can be discarded.
         changing: fields that are updated separately, and so are not part of the hash.
     """
 
@@ -83,7 +87,7 @@ class Table(Generic[M]):
         key: Callable[[M], Any] | None = None,
         extra: Callable[[M], dict[str, Any]] | None = None,
         order: Iterable[str] = (),
-        hashed: bool = False,
+        hashed: str = "",
         changing: Iterable[str] = (),
     ) -> None:
         self.name = name
@@ -100,6 +104,11 @@ class Table(Generic[M]):
         columns = [self.column(field) for field in self._fields if field != "id"]
         self.columns = ", ".join(["id", *columns, *order, *(["hash"] if hashed else [])])
         self.hashed = ("id", *sorted(set(columns) - set(changing))) if hashed else ()
+        if hashed:
+            damage.WHERE[name, damage.CHANGED] = hashed
+            HASHED_TABLES[name] = self
+            if not self.links:
+                damage.CONFIGURATION.append(name)
 
     def column(self, field: str) -> str:
         """Return the column of a field."""

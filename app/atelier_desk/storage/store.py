@@ -195,10 +195,6 @@ class Store:
         while len(self.last_hashes) > HASHES_KNOWN:
             del self.last_hashes[next(iter(self.last_hashes))]
 
-    async def drain(self) -> None:
-        """Wait until no write is queued or running."""
-        await self._writer.drain()
-
     @contextlib.asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:
         """Hold back all writes while the block runs; reads continue."""

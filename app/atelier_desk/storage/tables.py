@@ -16,6 +16,7 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, ToolExecution, Workflow
 from atelier_desk.storage.rows import Table
+from atelier_desk.support.i18n import N_
 
 _RUN_LINKS = {"workflow_id": "workflow", "run_id": "run"}
 
@@ -39,7 +40,7 @@ MESSAGES: Table[Message] = Table(
     links=_RUN_LINKS,
     json_fields={"usage", "details"},
     order=("back",),
-    hashed=True,
+    hashed=N_("Workflow {workflow}, run {run}: the message {row} is not as it was written."),
     changing=("pinned",),
 )
 EXECUTIONS: Table[ToolExecution] = Table(
@@ -48,29 +49,39 @@ EXECUTIONS: Table[ToolExecution] = Table(
     links=_RUN_LINKS,
     json_fields={"arguments", "result", "presentation", "parts"},
     order=("recency",),
-    hashed=True,
+    hashed=N_("Workflow {workflow}, run {run}: the tool call {row} is not as it was written."),
 )
-TASKS: Table[Task] = Table("task", Task, links={"workflow_id": "workflow"}, hashed=True)
+TASKS: Table[Task] = Table(
+    "task",
+    Task,
+    links={"workflow_id": "workflow"},
+    hashed=N_("Workflow {workflow}: the task {row} is not as it was written."),
+)
 MEMORIES: Table[Memory] = Table(
     "memory",
     Memory,
     links={"workflow_id": "workflow"},
     order=("recency",),
-    hashed=True,
+    hashed=N_("The memory {row} is not as it was written."),
     changing=("tainted", "embedder", "retrieved_by"),
 )
 MEMORY_BIN: Table[DeletedMemory] = Table(
     "memory_bin", DeletedMemory, links={"workflow_id": "workflow"}, json_fields={"merged"}, order=("recency",)
 )
 QUESTIONS: Table[UserQuestion] = Table(
-    "user_question", UserQuestion, links=_RUN_LINKS, json_fields={"spec", "lineage"}, hashed=True, changing=("seen_ms",)
+    "user_question",
+    UserQuestion,
+    links=_RUN_LINKS,
+    json_fields={"spec", "lineage"},
+    hashed=N_("Workflow {workflow}, run {run}: the question {row} is not as it was written."),
+    changing=("seen_ms",),
 )
 APPROVALS: Table[ApprovalRequest] = Table(
     "approval_request",
     ApprovalRequest,
     links=_RUN_LINKS,
     json_fields={"arguments", "edited", "details", "lineage", "presentation", "subjects"},
-    hashed=True,
+    hashed=N_("Workflow {workflow}, run {run}: the approval {row} is not as it was written."),
     changing=("seen_ms",),
 )
 AUDIT: Table[AuditEntry] = Table(
@@ -80,18 +91,47 @@ AUDIT: Table[AuditEntry] = Table(
     order=("recency",),
 )
 FRAMES: Table[PromptFrame] = Table(
-    "prompt_frame", PromptFrame, links={"workflow_id": "workflow"}, json_fields={"tools"}, hashed=True
+    "prompt_frame",
+    PromptFrame,
+    links={"workflow_id": "workflow"},
+    json_fields={"tools"},
+    hashed=N_(
+        "Workflow {workflow}: the instructions and tools {row}, which a model was sent, are not as they were written."
+    ),
 )
-REPORTS: Table[Report] = Table("report", Report, links={"workflow_id": "workflow"}, hashed=True)
-RULES: Table[PermissionRule] = Table("permission_rule", PermissionRule, hashed=True, changing=("last_matched_at",))
+REPORTS: Table[Report] = Table(
+    "report",
+    Report,
+    links={"workflow_id": "workflow"},
+    hashed=N_("Workflow {workflow}: the row of the report {row} is not as it was written."),
+)
+RULES: Table[PermissionRule] = Table(
+    "permission_rule",
+    PermissionRule,
+    hashed=N_("The permission rule {row} is not as it was written."),
+    changing=("last_matched_at",),
+)
 AGENTS: Table[Agent] = Table(
-    "agent", Agent, json_fields={"config"}, extra=lambda agent: {"name": agent.name}, order=("name",), hashed=True
+    "agent",
+    Agent,
+    json_fields={"config"},
+    extra=lambda agent: {"name": agent.name},
+    order=("name",),
+    hashed=N_("The agent {row} is not as it was written."),
 )
 PROVIDERS: Table[ProviderConfig] = Table(
-    "provider", ProviderConfig, key=lambda provider: provider.name, json_fields={"headers"}, hashed=True
+    "provider",
+    ProviderConfig,
+    key=lambda provider: provider.name,
+    json_fields={"headers"},
+    hashed=N_("The provider {row} is not as it was written."),
 )
 MCP_SERVERS: Table[McpEntry] = Table(
-    "mcp_server", McpEntry, key=lambda entry: entry.name, json_fields={"config", "known"}, hashed=True
+    "mcp_server",
+    McpEntry,
+    key=lambda entry: entry.name,
+    json_fields={"config", "known"},
+    hashed=N_("The MCP server {row} is not as it was written."),
 )
 PROJECTS: Table[Project] = Table(
     "project", Project, extra=lambda project: {"folded": project.name.casefold()}, order=("folded",)
@@ -101,7 +141,7 @@ PROMPTS: Table[Prompt] = Table(
     Prompt,
     extra=lambda prompt: {"folded": prompt.name.casefold()},
     order=("folded",),
-    hashed=True,
+    hashed=N_("The prompt {row} is not as it was written."),
     changing=("tainted",),
 )
 MODELS: Table[ModelInfo] = Table("model", ModelInfo, key=lambda model: [model.provider, model.name])

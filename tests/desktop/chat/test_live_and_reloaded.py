@@ -19,7 +19,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.questions.approval_controller import approval_controller
 from atelier_desk.domain.agent import Budget
-from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import (
     ChatDelta,
     ChatReply,
@@ -382,6 +382,16 @@ async def nudge(opened: Open) -> None:
     assert "2 tasks" in told(shown[-2:-1])
 
 
+async def window(opened: Open) -> None:
+    """The server reports a smaller context than assumed: the event's own notice."""
+    overflow = ContextOverflowError("too long", n_ctx=4096, n_prompt=6000, status=400)
+    room = await opened(Lead=[overflow, "Fits now."])
+    await room.send("word " * 1500, tools=("CalculatorTool",))
+    await room.status("completed")
+    await room.compare("at the end")
+    assert "smaller than expected | Requests to this model are now limited to 4,096" in told(room.cards(room.live))
+
+
 async def unfinished(opened: Open) -> None:
     room = await opened(Lead=[replied("It goes on and", finish=FinishReason.LENGTH), "on."])
     await room.send()
@@ -443,6 +453,7 @@ KINDS = [
     failure,
     nudge,
     form,
+    window,
     unfinished,
     ends,
     loop,

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from string import Formatter
 
-from atelier_desk.domain.events.run import EventBody
+from atelier_desk.domain.events.run import EVENT_TYPES
 from atelier_desk.engine.run.projection import project  # noqa: F401 - registers them
 from atelier_desk.engine.run.projection.projection import projectors
 from atelier_desk.engine.run.reducer import reduce  # noqa: F401
 from atelier_desk.engine.run.reducer.handlers import handlers
 
-TYPES = {kind.model_fields["type"].default for kind in get_args(get_args(EventBody)[0])}
+TYPES = {kind.model_fields["type"].default: kind for kind in EVENT_TYPES}
 SHOWN_BY_WHAT_FOLLOWS = {
     "queue_changed",
     "queued_sent",
     "children_planned",
     "children_joined",
     "limits_raised",
-    "window_learned",
     "input_required",
     "input_sent",
 }
@@ -25,9 +24,19 @@ SHOWN_BY_WHAT_FOLLOWS = {
 
 
 def test_every_type_but_the_first_is_folded() -> None:
-    assert TYPES - set(handlers) == {"run_started"}  # which makes the state
+    assert set(TYPES) - set(handlers) == {"run_started"}  # which makes the state
 
 
 def test_every_type_is_projected_or_meant_not_to_be() -> None:
-    assert TYPES - set(projectors) == SHOWN_BY_WHAT_FOLLOWS
+    noticed = {name for name, kind in TYPES.items() if kind.notice is not None}
+    assert set(TYPES) - set(projectors) - noticed == SHOWN_BY_WHAT_FOLLOWS
     assert len(TYPES) > 30
+
+
+def test_a_notice_has_values_for_all_its_placeholders() -> None:
+    noticed = [kind for kind in EVENT_TYPES if kind.notice is not None]
+    assert noticed
+    for kind in noticed:
+        assert kind.notice is not None
+        named = {name for _, name, _, _ in Formatter().parse(kind.label + kind.notice.text) if name is not None}
+        assert named <= set(kind.model_fields), kind

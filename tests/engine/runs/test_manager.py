@@ -21,6 +21,7 @@ from atelier_desk.domain.errors import (
 from atelier_desk.domain.events.run import Dispatch, LimitKind, ModelReplied, RunStarted, WindowLearned
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine import Atelier
@@ -342,10 +343,18 @@ async def test_provider_error_fails_visibly_and_can_be_tried_again(open_atelier:
 async def test_overflow_leads_to_compaction_and_one_retry(open_atelier: Opener) -> None:
     overflow = ContextOverflowError("too long", n_ctx=4096, n_prompt=6000, status=400)
     async with open_atelier([overflow, "fits now"]) as atelier:
-        _, run_id = await start(atelier, "word " * 1500, agent=agent(tools=("CalculatorTool",)))
+        workflow_id, run_id = await start(atelier, "word " * 1500, agent=agent(tools=("CalculatorTool",)))
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         bodies = [event.body for event in await run_events(atelier.repos, run_id)]
         assert [body.context_window for body in bodies if isinstance(body, WindowLearned)] == [4096]
+        streamed = [event async for event in atelier.runs.replay(workflow_id)]
+        [said] = [event.payload for event in streamed if event.chunk_type is ChunkType.NOTICE]
+        assert isinstance(said, payloads.EventNotice)
+        [row] = [
+            each.message for each in await atelier.workflows.transcript(workflow_id) if each.message.kind == "notice"
+        ]
+        assert (row.id, row.details) == (said.message_id, said.details)
+        assert row.details["values"] == {"context_window": 4096}
         assert atelier.environment.calibrations["scripted"].factor > 1
     async with open_atelier([overflow, overflow]) as atelier:
         _, run_id = await start(atelier)

@@ -44,7 +44,7 @@ async def fill_and_purge(datadir: DataDir) -> None:
         for each in (gone, long):
             await repos.workflows.purge(each.id)
         await repos.memories.delete(memory.id)
-        await repos.memory_bin.purge(memory.id)
+        await repos.memory_bin.delete(memory.id)
 
 
 async def test_purged_text_is_on_the_disk_until_the_database_is_compacted(datadir: DataDir) -> None:

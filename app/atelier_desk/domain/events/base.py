@@ -1,17 +1,11 @@
-"""Shared by all events: retention classes and enums."""
+"""Shared by all events: enums, notices and their base class."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from atelier_desk.domain.base import Model
-
-
-class Retention(StrEnum):
-    CRITICAL = "critical"
-    COMPRESSIBLE = "compressible"
-    DISPOSABLE = "disposable"
 
 
 class Dispatch(StrEnum):
@@ -60,10 +54,27 @@ class CallStatus(StrEnum):
     TIMEOUT = "timeout"
 
 
-class Event(Model):
-    """What happened in a run. ``label``: an English ``N_`` text for timeline and replay; its ``{name}`` is the agent or
-    tool.
+class EventNotice(NamedTuple):
+    """How an event is shown in transcript, activity, terminal and exports, under its label as the title.
+
+    Attributes:
+        icon: its name in the window.
+        text: an English ``N_`` text, may be empty; placeholders in it and in the label are fields of the event.
+        warning: it is a problem.
     """
 
+    icon: str
+    text: str = ""
+    warning: bool = False
+
+
+class Event(Model):
+    """What happened in a run; each subclass is one kind of event, stored under its ``type``.
+
+    ``label``: an English ``N_`` text for timeline and replay; its ``{name}`` is the agent or tool. ``notice``: shown as
+    one; None: only as its projection says.
+    """
+
+    type: str
     label: ClassVar[str]
-    retention: ClassVar[Retention] = Retention.COMPRESSIBLE
+    notice: ClassVar[EventNotice | None] = None

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.events.base import Event, Retention
+from atelier_desk.domain.events.base import Event, EventNotice
 from atelier_desk.domain.model_messages import ChatReply, Usage
 from atelier_desk.support.i18n import N_
 
@@ -56,7 +56,6 @@ class ReplyCutOff(Event):
 
     type: Literal["reply_cut_off"] = "reply_cut_off"
     label: ClassVar[str] = N_("Reply cut off")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
     message_id: str = Field(default_factory=new_id)
     content: str = ""
     reasoning: str = ""
@@ -67,7 +66,6 @@ class ReplyCutOff(Event):
 class ModelRetried(Event):
     type: Literal["model_retried"] = "model_retried"
     label: ClassVar[str] = N_("Retrying the model")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
     attempt: int
     delay_s: float
     reason: str
@@ -87,7 +85,6 @@ class ToolsRefused(Event):
 
     type: Literal["tools_refused"] = "tools_refused"
     label: ClassVar[str] = N_("Tool calls sent as text")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
     reason: str
 
 
@@ -102,7 +99,6 @@ class ImagesRejected(Event):
 
     type: Literal["pictures_refused"] = "pictures_refused"
     label: ClassVar[str] = N_("Continuing without images")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
     reason: str
     entries: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
@@ -116,5 +112,7 @@ class WindowLearned(Event):
 
     type: Literal["window_learned"] = "window_learned"
     label: ClassVar[str] = N_("Context window smaller than expected")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
+    notice: ClassVar[EventNotice | None] = EventNotice(
+        "archive", N_("Requests to this model are now limited to {context_window} tokens.")
+    )
     context_window: int

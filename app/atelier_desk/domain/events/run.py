@@ -1,12 +1,10 @@
-"""Events of runs: a discriminated union on ``type``. A run is entirely determined by its events.
-
-Each event has a retention class that tells compaction what to do with its conversation entry: critical ones stay,
-compressible ones may be summarised, disposable ones may be cut first.
+"""Events of runs: a discriminated union on ``type`` of all subclasses of ``Event`` in this package. A run is entirely
+determined by its events.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Union
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
@@ -15,113 +13,18 @@ from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalSettings
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
-from atelier_desk.domain.events.base import CallStatus, Dispatch, Ended, Event, LimitKind, PauseReason, Retention
-from atelier_desk.domain.events.model import (
-    ImagesRejected,
-    ModelReplied,
-    ModelRetried,
-    ReplyCutOff,
-    ToolsRefused,
-    WindowLearned,
-)
-from atelier_desk.domain.events.server import InputRequired, InputSent, SampledForServer, ServersLacking
-from atelier_desk.domain.events.team import (
-    ApprovalAskedAgain,
-    ApprovalDecided,
-    ApprovalRequested,
-    ChildAnswered,
-    ChildAsked,
-    ChildFinished,
-    ChildrenJoined,
-    ChildrenPlanned,
-    ChildStarted,
-    CompactionUndone,
-    EntryPinned,
-    LimitsRaised,
-    MediaPaid,
-    MemoryExtractionDone,
-    ParentAnswered,
-    ParentAsked,
-    PictureDescribed,
-    RequestLost,
-    TitleGenerated,
-)
-from atelier_desk.domain.events.tool import (
-    OutputShown,
-    QuestionAnswered,
-    QuestionAsked,
-    TaskChanged,
-    ToolCallFinished,
-    ToolCallStarted,
-)
+from atelier_desk.domain.events.base import *  # noqa: F403 - all events can be imported from here
+from atelier_desk.domain.events.base import Dispatch, Ended, Event, LimitKind, PauseReason
+from atelier_desk.domain.events.model import *  # noqa: F403
+from atelier_desk.domain.events.server import *  # noqa: F403
+from atelier_desk.domain.events.team import *  # noqa: F403
+from atelier_desk.domain.events.tool import *  # noqa: F403
 from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.model_messages import ImagePart, TextFile, Usage
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.skill import Invocation, SkillFacts
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.support.i18n import N_
-
-__all__ = [
-    "EVENT_SCHEMA",
-    "ApprovalAskedAgain",
-    "ApprovalDecided",
-    "ApprovalRequested",
-    "CallStatus",
-    "ChildAnswered",
-    "ChildAsked",
-    "ChildFinished",
-    "ChildStarted",
-    "ChildrenJoined",
-    "ChildrenPlanned",
-    "CompactionUndone",
-    "ContextCompacted",
-    "Dispatch",
-    "Ended",
-    "EntryPinned",
-    "EventBody",
-    "ImagesRejected",
-    "Injected",
-    "InputRequired",
-    "InputSent",
-    "LimitKind",
-    "LimitReached",
-    "LimitsRaised",
-    "LoopDetected",
-    "MediaPaid",
-    "MemoryExtractionDone",
-    "ModelReplied",
-    "ModelRetried",
-    "OutputShown",
-    "ParentAnswered",
-    "ParentAsked",
-    "PauseReason",
-    "PictureDescribed",
-    "QuestionAnswered",
-    "QuestionAsked",
-    "QueueChanged",
-    "QueuedSent",
-    "ReplyCutOff",
-    "RequestLost",
-    "Retention",
-    "RightsNarrowed",
-    "RunEvent",
-    "RunFailed",
-    "RunFinished",
-    "RunPaused",
-    "RunResumed",
-    "RunStarted",
-    "SampledForServer",
-    "ServersLacking",
-    "TaskChanged",
-    "TitleGenerated",
-    "ToolCallFinished",
-    "ToolCallStarted",
-    "ToolsRefused",
-    "UserMessage",
-    "WindowLearned",
-    "event_body_adapter",
-    "event_id",
-]
 
 EVENT_SCHEMA = 1
 """Version of the stored event JSON; all released versions stay readable."""
@@ -145,7 +48,6 @@ class RunStarted(Event):
 
     type: Literal["run_started"] = "run_started"
     label: ClassVar[str] = N_("{name} started")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     agent_id: str = ""
     agent: AgentConfig
     mode: RunMode = RunMode.AUTO
@@ -177,7 +79,6 @@ class UserMessage(Event):
 
     type: Literal["user_message"] = "user_message"
     label: ClassVar[str] = N_("Message")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     message_id: str = Field(default_factory=new_id)
     content: str
     images: tuple[ImagePart, ...] = ()
@@ -199,7 +100,6 @@ class QueueChanged(Event):
 
     type: Literal["queue_changed"] = "queue_changed"
     label: ClassVar[str] = N_("Queued messages changed")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
     order: tuple[str, ...]
     edited: dict[str, str] = {}
     invoked: dict[str, Invocation] = {}
@@ -210,7 +110,6 @@ class QueuedSent(Event):
 
     type: Literal["queued_sent"] = "queued_sent"
     label: ClassVar[str] = N_("Queued message sent")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     message_id: str
 
 
@@ -236,7 +135,6 @@ class ContextCompacted(Event):
 
     type: Literal["context_compacted"] = "context_compacted"
     label: ClassVar[str] = N_("Older messages shortened")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     method: Literal["cut_results", "summary", "digest", "cut_message"]
     dropped: tuple[int, ...] = ()
     kept: int = 0
@@ -317,7 +215,6 @@ class RightsNarrowed(Event):
 
     type: Literal["rights_narrowed"] = "rights_narrowed"
     label: ClassVar[str] = N_("Permissions narrowed")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     rules: tuple[PermissionRule, ...] = ()
     withdrawn: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
@@ -361,7 +258,6 @@ class RunFinished(Event):
 
     type: Literal["run_finished"] = "run_finished"
     label: ClassVar[str] = N_("{name} is done")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     status: RunStatus
     summary: str = ""
     result: str = ""
@@ -369,58 +265,12 @@ class RunFinished(Event):
     misfit: str = ""
 
 
-EventBody = Annotated[
-    RunStarted
-    | UserMessage
-    | QueueChanged
-    | QueuedSent
-    | ModelReplied
-    | ReplyCutOff
-    | ModelRetried
-    | ToolsRefused
-    | ImagesRejected
-    | ToolCallStarted
-    | ToolCallFinished
-    | OutputShown
-    | TaskChanged
-    | QuestionAsked
-    | QuestionAnswered
-    | InputRequired
-    | InputSent
-    | SampledForServer
-    | Injected
-    | ApprovalRequested
-    | ApprovalDecided
-    | ApprovalAskedAgain
-    | ChildrenPlanned
-    | ChildStarted
-    | ChildFinished
-    | ChildAsked
-    | ChildAnswered
-    | ChildrenJoined
-    | ParentAsked
-    | ParentAnswered
-    | LimitsRaised
-    | EntryPinned
-    | TitleGenerated
-    | MemoryExtractionDone
-    | PictureDescribed
-    | MediaPaid
-    | RequestLost
-    | CompactionUndone
-    | ContextCompacted
-    | WindowLearned
-    | LimitReached
-    | LoopDetected
-    | RightsNarrowed
-    | ServersLacking
-    | RunPaused
-    | RunResumed
-    | RunFailed
-    | RunFinished,
-    Field(discriminator="type"),
-]
-LABELS: dict[str, str] = {body.model_fields["type"].default: body.label for body in get_args(get_args(EventBody)[0])}
+EVENT_TYPES = Event.__subclasses__()
+if TYPE_CHECKING:
+    EventBody = Event
+else:
+    EventBody = Annotated[Union[tuple(EVENT_TYPES)], Field(discriminator="type")]  # noqa: UP007 - of what was declared
+LABELS: dict[str, str] = {kind.model_fields["type"].default: kind.label for kind in EVENT_TYPES}
 """By type of event."""
 
 

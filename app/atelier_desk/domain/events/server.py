@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from atelier_desk.domain.events.base import Event, Retention
+from atelier_desk.domain.events.base import Event
 from atelier_desk.domain.mcp import ServerProblem
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.support.i18n import N_
@@ -20,7 +20,6 @@ class ServersLacking(Event):
 
     type: Literal["servers_lacking"] = "servers_lacking"
     label: ClassVar[str] = N_("MCP servers are not available")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
     problems: tuple[ServerProblem, ...]
     well: tuple[str, ...] = ()
 
@@ -38,7 +37,6 @@ class InputRequired(Event):
 
     type: Literal["input_required"] = "input_required"
     label: ClassVar[str] = N_("MCP server request")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     call_id: str
     server: str
     state: str | None = None
@@ -66,7 +64,6 @@ class SampledForServer(Event):
 
     type: Literal["sampled_for_server"] = "sampled_for_server"
     label: ClassVar[str] = N_("Model request for an MCP server")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     call_id: str
     server: str
     key: str = ""

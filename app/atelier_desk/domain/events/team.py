@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import ApprovalRequest, Decision
-from atelier_desk.domain.events.base import Event, LimitKind, Retention
+from atelier_desk.domain.events.base import Event, LimitKind
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.permission import DecisionRecord
 from atelier_desk.domain.result_parts import SourcePart
@@ -25,7 +25,6 @@ class ApprovalRequested(Event):
 
     type: Literal["approval_requested"] = "approval_requested"
     label: ClassVar[str] = N_("Approval requested")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     approval: ApprovalRequest
     grounds: DecisionRecord | None = None
 
@@ -40,7 +39,6 @@ class ApprovalDecided(Event, Decision):
 
     type: Literal["approval_decided"] = "approval_decided"
     label: ClassVar[str] = N_("Approval decision")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     approval_id: str
     call_id: str
     seen_ms: int = 0
@@ -51,7 +49,6 @@ class ApprovalAskedAgain(Event):
 
     type: Literal["approval_asked_again"] = "approval_asked_again"
     label: ClassVar[str] = N_("Approval requested again")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
     approval_id: str
     call_id: str
 
@@ -93,7 +90,6 @@ class ChildFinished(Event):
 
     type: Literal["child_finished"] = "child_finished"
     label: ClassVar[str] = N_("Sub-agent ended")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     child_id: str
     status: ChildStatus
     report: str = ""
@@ -109,7 +105,6 @@ class ChildAsked(Event):
 
     type: Literal["child_asked"] = "child_asked"
     label: ClassVar[str] = N_("Sub-agent question")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     child_id: str
     message: str
 
@@ -139,7 +134,6 @@ class ParentAsked(Event):
 
     type: Literal["parent_asked"] = "parent_asked"
     label: ClassVar[str] = N_("Parent asked")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     call_id: str
     message: str
 
@@ -149,7 +143,6 @@ class ParentAnswered(Event):
 
     type: Literal["parent_answered"] = "parent_answered"
     label: ClassVar[str] = N_("Parent answered")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     call_id: str
     text: str
     by: AnsweredBy = "parent"
@@ -173,7 +166,6 @@ class EntryPinned(Event):
 
     type: Literal["entry_pinned"] = "entry_pinned"
     label: ClassVar[str] = N_("Pin changed")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
     origin: str
     pinned: bool = True
     message_id: str = ""
@@ -187,7 +179,6 @@ class TitleGenerated(Event):
 
     type: Literal["title_written"] = "title_written"
     label: ClassVar[str] = N_("Title generated")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
     title: str = ""
     provider: str = ""
     model: str = ""
@@ -203,7 +194,6 @@ class MemoryExtractionDone(Event):
 
     type: Literal["memories_sought"] = "memories_sought"
     label: ClassVar[str] = N_("Memory extraction requested")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
     count: int = 0
     provider: str = ""
     model: str = ""
@@ -247,7 +237,6 @@ class RequestLost(Event):
 
     type: Literal["request_lost"] = "request_lost"
     label: ClassVar[str] = N_("Request without a result")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
     provider: str = ""
     model: str = ""
     usage: Usage = Usage()
@@ -262,5 +251,4 @@ class CompactionUndone(Event):
 
     type: Literal["compaction_undone"] = "compaction_undone"
     label: ClassVar[str] = N_("Compaction undone")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
     origin: str

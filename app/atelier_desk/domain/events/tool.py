@@ -8,7 +8,7 @@ from pydantic import Field
 
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.call import Presentation, Subjects
-from atelier_desk.domain.events.base import CallStatus, Event, Retention
+from atelier_desk.domain.events.base import CallStatus, Event
 from atelier_desk.domain.permission import DecisionRecord, Verdict
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.result_parts import ResultPart
@@ -58,7 +58,6 @@ class ToolCallFinished(Event):
 
     type: Literal["tool_call_finished"] = "tool_call_finished"
     label: ClassVar[str] = N_("{name} ended")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
     call_id: str
     tool: str
     status: CallStatus = CallStatus.OK
@@ -101,7 +100,6 @@ class TaskChanged(Event):
 
     type: Literal["task_changed"] = "task_changed"
     label: ClassVar[str] = N_("Task")
-    retention: ClassVar[Retention] = Retention.DISPOSABLE
     action: Literal["create", "update", "complete", "delete"]
     task: Task
     fields: tuple[str, ...] | None = None
@@ -110,7 +108,6 @@ class TaskChanged(Event):
 class QuestionAsked(Event):
     type: Literal["question_asked"] = "question_asked"
     label: ClassVar[str] = N_("Question asked")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     question: UserQuestion
 
 
@@ -119,7 +116,6 @@ class QuestionAnswered(Event):
 
     type: Literal["question_answered"] = "question_answered"
     label: ClassVar[str] = N_("Question answered")
-    retention: ClassVar[Retention] = Retention.CRITICAL
     question_id: str
     call_id: str
     status: QuestionStatus

@@ -51,6 +51,7 @@ class ChunkType(StrEnum):
     NUDGE = "nudge"
     RIGHTS_NARROWED = "rights_narrowed"
     MISFIT = "misfit"
+    NOTICE = "notice"
     ERROR = "error"
 
 
@@ -447,6 +448,14 @@ class RightsNarrowed(Notice, chunk=ChunkType.RIGHTS_NARROWED):
 
     ``details``: ``denied`` and ``asked`` rules as written, ``folders``, ``untrusted`` folders, and ``stricter`` if the
     permission level or settings now ask more.
+    """
+
+
+class EventNotice(Notice, chunk=ChunkType.NOTICE):
+    """A notice with its own text.
+
+    ``details``: ``icon``, ``warning`` (it is a problem), ``title`` and ``text``: English ``N_`` texts whose
+    ``{placeholders}`` are in ``values``.
     """
 
 

@@ -142,7 +142,7 @@ class DataService:
         # A plain-text folder does not reveal its author, so it is marked like a backup from elsewhere.
         await switch_off(repos, datadir.root)
         await end_runs(repos, self._context.runs, datadir.root)
-        self._context.memory_search.invalidate()
+        self._context.memory_search.index_cache.invalidate()
         for topic in (
             "workflow",
             "agent",

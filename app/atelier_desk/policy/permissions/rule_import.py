@@ -171,7 +171,7 @@ def _opencode_table(key: str, said: dict[str, Any]) -> Iterator[Line]:
             if _known(action)
             and _known(later)
             and Action(later).strictness < Action(action).strictness
-            and _wider(wanted, other)
+            and glob.word_covers(wanted, other)
         ]
         if loosened and Action(action) is Action.ASK and wanted == "*":
             yield _nothing(source, N_("calls are asked about anyway without a rule"))
@@ -179,11 +179,6 @@ def _opencode_table(key: str, said: dict[str, Any]) -> Iterator[Line]:
             yield _nothing(source, N_("a later rule loosens it, and here the strictest rule wins: write it by hand"))
         else:
             yield _opencode_line(source, key, wanted, action)
-
-
-def _wider(one: str, other: str) -> bool:
-    """Whether the first pattern covers what the second is written for."""
-    return glob.word_covers(one, other)
 
 
 def _known(action: object) -> bool:

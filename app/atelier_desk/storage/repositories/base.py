@@ -127,7 +127,11 @@ class Repository(Generic[M]):
                 log.warning("left out: %s", damage.of_row(self.table.name, row).error())
         return found
 
-    async def _delete(self, key: Any) -> None:
+
+class DeletingRepository(Repository[M]):
+    """A repository whose rows are deleted one by one."""
+
+    async def delete(self, key: Any) -> None:
         """Delete one row.
 
         Raises:

@@ -14,7 +14,7 @@ from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.storage import damage, errors, tables
 from atelier_desk.storage.damaged_configuration import SETTING_HASHED, damaged_configuration, is_intact_setting
-from atelier_desk.storage.repositories.base import Repository, upsert
+from atelier_desk.storage.repositories.base import DeletingRepository, Repository, upsert
 from atelier_desk.storage.row_hash import row_hash
 from atelier_desk.storage.rows import record, to_json
 from atelier_desk.storage.store import Statement, Store
@@ -23,7 +23,7 @@ from atelier_desk.support.i18n import N_
 NAME_IN_USE = N_("There is already an agent named {name}.")
 
 
-class AgentRepository(Repository[Agent]):
+class AgentRepository(DeletingRepository[Agent]):
     """Agents; names are unique."""
 
     table = tables.AGENTS
@@ -57,14 +57,6 @@ class AgentRepository(Repository[Agent]):
     async def list(self) -> list[Agent]:
         """All agents by name."""
         return await self._select("ORDER BY name")
-
-    async def delete(self, agent_id: str) -> None:
-        """Delete one.
-
-        Raises:
-            NotFoundError: there is none.
-        """
-        await self._delete(agent_id)
 
 
 class ProviderRepository(Repository[ProviderConfig]):
@@ -145,7 +137,7 @@ class ModelRepository(Repository[ModelInfo]):
         await self._store.write(Statement("DELETE $row RETURN NONE", {"row": self.table.record([provider, name])}))
 
 
-class McpServerRepository(Repository[McpEntry]):
+class McpServerRepository(DeletingRepository[McpEntry]):
     """MCP servers, keyed by name."""
 
     table = tables.MCP_SERVERS
@@ -159,16 +151,8 @@ class McpServerRepository(Repository[McpEntry]):
         """All servers by name."""
         return await self._select("ORDER BY name")
 
-    async def delete(self, name: str) -> None:
-        """Delete one.
 
-        Raises:
-            NotFoundError: there is none.
-        """
-        await self._delete(name)
-
-
-class RuleRepository(Repository[PermissionRule]):
+class RuleRepository(DeletingRepository[PermissionRule]):
     """Permissions of agents in addition to their profile.
 
     Rules that come with a decision, and the time of a rule's last use, are written by the journal's commits.
@@ -184,14 +168,6 @@ class RuleRepository(Repository[PermissionRule]):
     async def save(self, *rules: PermissionRule) -> None:
         """Insert or replace rules in one transaction."""
         await self._store.write(*(upsert(self.table, rule) for rule in rules))
-
-    async def delete(self, rule_id: str) -> None:
-        """Delete one.
-
-        Raises:
-            NotFoundError: there is none.
-        """
-        await self._delete(rule_id)
 
 
 class SettingsRepository:

@@ -12,7 +12,7 @@ from typing import Any
 
 from atelier_desk.domain.memory import DeletedMemory
 from atelier_desk.storage import tables
-from atelier_desk.storage.repositories.base import Repository, some
+from atelier_desk.storage.repositories.base import DeletingRepository, some
 from atelier_desk.storage.store import Statement, Store
 
 _COLUMNS = ", ".join(
@@ -20,7 +20,7 @@ _COLUMNS = ", ".join(
 )
 
 
-class MemoryBinRepository(Repository[DeletedMemory]):
+class MemoryBinRepository(DeletingRepository[DeletedMemory]):
     """Deleted memories."""
 
     table = tables.MEMORY_BIN
@@ -35,14 +35,6 @@ class MemoryBinRepository(Repository[DeletedMemory]):
         return await self._select(
             f"WHERE workflow = NONE OR workflow.deleted_at = NONE ORDER BY recency, id{page}", **bounds
         )
-
-    async def purge(self, memory_id: str) -> None:
-        """Permanently delete a memory.
-
-        Raises:
-            NotFoundError: there is none.
-        """
-        await self._delete(memory_id)
 
     async def purge_before(self, oldest: datetime) -> int:
         """Permanently delete what was deleted before ``oldest``; return the number."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.prompt import Prompt
 from atelier_desk.storage import tables
-from atelier_desk.storage.repositories.base import Repository, upsert
+from atelier_desk.storage.repositories.base import DeletingRepository, upsert
 from atelier_desk.support.i18n import N_
 
 NAME_IN_USE = N_("There is already a prompt named {name}; names are unique.")
 
 
-class PromptRepository(Repository[Prompt]):
+class PromptRepository(DeletingRepository[Prompt]):
     """Prompts; names are unique regardless of case."""
 
     table = tables.PROMPTS
@@ -39,11 +39,3 @@ class PromptRepository(Repository[Prompt]):
         """Return the prompt with this name, regardless of case."""
         found = await self._select("WHERE folded = $folded LIMIT 1", folded=name.casefold())
         return found[0] if found else None
-
-    async def delete(self, prompt_id: str) -> None:
-        """Delete one.
-
-        Raises:
-            NotFoundError: there is none.
-        """
-        await self._delete(prompt_id)

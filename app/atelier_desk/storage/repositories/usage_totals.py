@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from typing import Any, get_args
+from typing import Any
 
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.storage.compressed_text import unpack
@@ -227,10 +227,9 @@ def _outside(key: list[str]) -> Any:
 @cache
 def _using() -> list[str]:
     """Return the event types with a ``usage``, which the totals of a workflow count too."""
-    from atelier_desk.domain.events.run import EventBody  # takes a while to load, and most listings do not need it
+    from atelier_desk.domain.events.run import EVENT_TYPES  # takes a while to load, and most listings do not need it
 
-    kinds = get_args(get_args(EventBody)[0])
-    return [kind.model_fields["type"].default for kind in kinds if "usage" in kind.model_fields]
+    return [kind.model_fields["type"].default for kind in EVENT_TYPES if "usage" in kind.model_fields]
 
 
 def _used(run_id: str, time: datetime, body: dict[str, Any]) -> UsageFigures:

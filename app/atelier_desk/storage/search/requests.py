@@ -103,10 +103,12 @@ def of_commit(
     events: Iterable[RunEvent], runs: Iterable[Run], micros: Callable[[datetime], int]
 ) -> tuple[RequestChange, ...]:
     """What a commit changes of it."""
+    from atelier_desk.domain.events.run import RunStarted  # whoever has an event has loaded it
+
     found: list[RequestChange] = [RunAgent(run.id, run.workflow_id, run.agent_name) for run in runs]
     for event in events:
         body = event.body
-        if body.type == "run_started":
+        if isinstance(body, RunStarted):
             found.append(RunModel(event.run_id, event.workflow_id, body.agent.provider, body.agent.model))
         usage = getattr(body, "usage", None)
         if event.run_id and isinstance(usage, Usage) and usage.was_used:

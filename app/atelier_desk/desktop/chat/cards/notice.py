@@ -18,7 +18,7 @@ from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, bind, control, label
-from atelier_desk.presentation.run_notices import LIMITS, NOTICES, retry_text, too_little
+from atelier_desk.presentation.run_notices import LIMITS, notice_kind, retry_text, too_little
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import duration, tokens
 
@@ -175,7 +175,7 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         if not after:  # results are shortened before the remaining tokens are counted
             text = _("It had {before} tokens; older parts are sent shortened.", before=tokens(before))
         return "archive", "muted", "card", _("Older messages were shortened for the model"), text
-    if (known := NOTICES.get(entry.topic)) is not None:
+    if (known := notice_kind(entry.topic, details)) is not None:
         role, variant = ("warn", "card-warn") if known.warning else ("muted", "card")
         return known.icon, role, variant, *known.text(details)
     if entry.topic == "run_interrupted":

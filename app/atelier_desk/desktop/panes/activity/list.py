@@ -21,7 +21,7 @@ from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.presentation import failure_text
-from atelier_desk.presentation.run_notices import COMPACTIONS, LIMITS, NOTICES, retry_text
+from atelier_desk.presentation.run_notices import COMPACTIONS, LIMITS, notice_kind, retry_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import shorten, visible, visible_json
 from atelier_desk.tools.definition.call_description import summary_of
@@ -125,8 +125,8 @@ def entry_title(entry: LogEntry) -> str:
             return _("Sub-agent: {status}", status=_(RUN_WORDS[status]))
         case payloads.Retry() as said:
             return _retry(said)[0]
-        case payloads.Notice(chunk=topic) as said if topic in NOTICES:
-            return _notice(said)[0]
+        case payloads.Notice() as said if (words := _notice(said)) is not None:
+            return words[0]
         case payloads.LimitReached(reason=limit) if limit in LIMITS:
             return _(LIMITS[limit])
         case payloads.MessageAdded(role="user"):
@@ -160,8 +160,8 @@ def _activity_text(said: payloads.Payload | None) -> str:
             return said.user_question.question
         case payloads.ValidationRequired():
             return _(said.presentation.title) or bare_tool(said.tool) or said.reason
-        case payloads.Notice(chunk=topic) if topic in NOTICES:
-            return _notice(said)[1]
+        case payloads.Notice() if (words := _notice(said)) is not None:
+            return words[1]
         case payloads.LoopDetected(details=details):
             return f"{tool_title(str(details.get('tool') or ''))} × {number(int(details.get('count') or 0))}"
         case payloads.Retry():
@@ -177,8 +177,9 @@ def _activity_text(said: payloads.Payload | None) -> str:
     return ""
 
 
-def _notice(said: payloads.Notice) -> tuple[str, str]:
-    return NOTICES[said.chunk].text({**said.details, "reason": said.reason})
+def _notice(said: payloads.Notice) -> tuple[str, str] | None:
+    known = notice_kind(said.chunk, said.details)
+    return known.text({**said.details, "reason": said.reason}) if known is not None else None
 
 
 def _retry(said: payloads.Retry) -> tuple[str, str]:
@@ -193,7 +194,7 @@ def entry_icon(entry: LogEntry) -> tuple[str, Role]:
     if not entry.is_call:
         if isinstance(entry.payload, payloads.WorkflowComplete):
             return _ENDS.get(entry.payload.status, ("circle-check", "muted"))
-        if (known := NOTICES.get(entry.kind)) is not None:
+        if isinstance(entry.payload, payloads.Notice) and (known := notice_kind(entry.kind, entry.payload.details)):
             return known.icon, "warn" if known.warning else "muted"
         return _ICONS.get(entry.kind, ("circle", "muted"))
     states: dict[str, tuple[str, Role]] = {

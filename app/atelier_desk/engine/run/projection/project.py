@@ -49,6 +49,7 @@ from atelier_desk.engine.run.projection.projection import (
     Projection,
     ProjectionInput,
     RunTotals,
+    add_notice,
     call_place,
     lineage,
     message,
@@ -73,6 +74,8 @@ def project(event: RunEvent, before: RunState | None, after: RunState, totals: R
     projector = projectors.get(event.body.type)
     if projector is not None:
         projector(ProjectionInput(event, before, after, totals), event.body, out)
+    if event.body.notice is not None:
+        add_notice(ProjectionInput(event, before, after, totals), event.body, event.body.notice, out)
     queueing.follow(ProjectionInput(event, before, after, totals), out)
     changed = before is not None and before.status is not after.status
     if changed and not any(isinstance(said, payloads.RunStatusChanged) for said in out.payloads):

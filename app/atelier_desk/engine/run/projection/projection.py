@@ -9,14 +9,16 @@ from typing import Any
 
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.audit import AuditEntry
-from atelier_desk.domain.events.run import EventBody, RunEvent
+from atelier_desk.domain.events.run import EventBody, EventNotice, RunEvent
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, WorkflowStatus
 from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.tools.calls.record_ids import stable_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,16 @@ def message(at: ProjectionInput, role: MessageRole, **fields: Any) -> Message:
 
 def notice(at: ProjectionInput, kind: str, content: str = "", **details: Any) -> Message:
     return message(at, MessageRole.NOTICE, kind=kind, content=content, details=details)
+
+
+def add_notice(at: ProjectionInput, body: EventBody, shown: EventNotice, out: Projection) -> None:
+    """Show an event with the notice that its class declares."""
+    details = {**shown._asdict(), "title": body.label, "values": body.model_dump(mode="json", exclude={"type"})}
+    # Its place is that of its own stream event, after what a projection showed of the same event.
+    own = {"id": stable_id(at.event.id, "notice"), "seq": at.event.stream_from + len(out.payloads)}
+    row = notice(at, "notice", **details).model_copy(update=own)
+    out.payloads.append(payloads.EventNotice(details=details, message_id=row.id))
+    out.messages.append(row)
 
 
 def call_place(at: ProjectionInput, call_id: str) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from atelier_desk.domain.events.run import (
     QueueChanged,
     QueuedSent,
     ReplyCutOff,
-    Retention,
     RunEvent,
     RunFailed,
     RunFinished,
@@ -356,7 +355,6 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
         tool=call.call.name,
         success=body.status is CallStatus.OK,
         images=tuple(part.image for part in body.parts if isinstance(part, PicturePart)),
-        retention=Retention.DISPOSABLE,
         origin=origin_of(event),
         skill=body.skill,
     )

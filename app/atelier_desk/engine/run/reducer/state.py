@@ -18,7 +18,6 @@ from atelier_desk.domain.events.run import (
     LimitReached,
     OutputShown,
     PauseReason,
-    Retention,
     ToolCallStarted,
     UserMessage,
 )
@@ -71,7 +70,6 @@ class ContextEntry:
     seq: int
     kind: EntryKind
     text: str
-    retention: Retention = Retention.COMPRESSIBLE
     reasoning: str = ""
     provider_data: ProviderData | None = None
     calls: tuple[ToolCall, ...] = ()
@@ -414,7 +412,6 @@ def user_entry(seq: int, message: UserMessage, origin: str = "") -> ContextEntry
         images=(*message.images, *pictures),
         attachments=message.attachments,
         skill=message.invoked.use if message.invoked is not None and message.invoked.kind == "skill" else None,
-        retention=Retention.CRITICAL,
         origin=origin,
         message_id=message.message_id,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from atelier_desk.domain.events.run import ContextCompacted, Retention, RunEvent
+from atelier_desk.domain.events.run import ContextCompacted, RunEvent
 from atelier_desk.engine.run.reducer.evolve import evolve
 from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, attachments_of, renumbered
 
@@ -47,7 +47,6 @@ def compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunSt
         seq=event.seq,
         kind=EntryKind.SUMMARY,
         text=body.summary,
-        retention=Retention.CRITICAL,
         origin=origin,
         replaced=gone,
         earlier=tuple(attachments_of(gone).values()),

@@ -70,7 +70,7 @@ class MemoryMaintenance:
         from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS
         from atelier_desk.knowledge.similarity import near_pairs, relations
 
-        index = await self._context.memory_search.loaded()
+        index = await self._context.memory_search.index_cache.loaded()
         wanted = MemoryFilter(workflow_id or None, MemoryScope.BOTH if workflow_id else MemoryScope.GENERAL)
         apart = {frozenset(pair) for pair in (await self._context.settings.get()).memories_apart}
         # Pairs marked as distinct are similar too, and must not displace others.
@@ -173,7 +173,7 @@ class MemoryMaintenance:
             NotFoundError: there is no such deleted memory.
         """
         await self._deleted(memory_id)
-        await self._context.repos.memory_bin.purge(memory_id)
+        await self._context.repos.memory_bin.delete(memory_id)
         self._context.bus.changed("memory", memory_id)
 
     async def purge_expired(self) -> int:

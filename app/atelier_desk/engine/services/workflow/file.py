@@ -18,7 +18,7 @@ from atelier_desk.domain.result_parts import ResultPart, SourcePart
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
-from atelier_desk.presentation.run_notices import NOTICES, retry_text, unfinished_text
+from atelier_desk.presentation.run_notices import notice_kind, retry_text, unfinished_text
 from atelier_desk.presentation.sources import used, words
 from atelier_desk.support.i18n import N_, _
 
@@ -141,7 +141,7 @@ def _sources(found: Sequence[SourcePart]) -> list[str]:
 def _notice(message: Message) -> str:
     """Return the text of a notice without its own."""
     details = message.details
-    if (known := NOTICES.get(message.kind)) is not None:
+    if (known := notice_kind(message.kind, details)) is not None:
         return known.line(details)
     if message.kind != "retry":
         return message.kind
