@@ -1,7 +1,7 @@
-"""What work in a folder costs: reading, editing, undoing, searching among many files.
+"""Cost of work in a folder with many files: reading, editing, undoing, searching.
 
-The baseline of reading and writing is Python's own (open, read; write, sync, rename), that of searching ``rg`` itself
-where it is on the machine, once started as a person would.
+The baseline of reading and writing is Python's own (open, read; write, sync, rename), that of searching is one start of
+``rg`` if it is installed.
 
 Run: ``python -m tests.bench.bench_files [--quick] [--json FILE]``.
 """
@@ -34,7 +34,7 @@ AUTHOR = Author("bench")
 
 
 def fill(folder: Path, files: int) -> None:
-    """Files of 60 lines of nine words, 50 a folder; every fiftieth has what is searched for."""
+    """Files of 60 lines of nine words, 50 per folder; every fiftieth contains the searched text."""
     chance = random.Random(1)
     words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz_", k=chance.randint(3, 9))) for _ in range(2_000)]
     for number in range(files):
@@ -127,7 +127,7 @@ def _rg(rg: str, pattern: str, ws: Path) -> None:
 
 
 def _replace(folder: Path) -> None:
-    """A file of the same size written as safely without a checkpoint."""
+    """Write a file of the same size as safely, but without a checkpoint."""
     beside = folder / "plain.tmp"
     with beside.open("wb") as file:
         file.write(b"line = 0000\n" * 500)

@@ -1,13 +1,13 @@
-"""How smooth the graph of a project is: frames while it is panned and zoomed, and what a layout costs.
+"""How smooth the graph of a project is: frames while it is panned and zoomed, and the cost of a layout.
 
-Run with ``python -m tests.bench.bench_graph_view`` (``--quick`` for fewer frames). 5 000 nodes and 10 000 edges, as a
-project has them: files, what they contain, calls mostly within a file and to a few others. The widget is 900 × 700
-points, offscreen.
+Run with ``python -m tests.bench.bench_graph_view`` (``--quick`` for fewer frames). 5 000 nodes and 10 000 edges, as in
+a real project: files, their contents, calls mostly within a file and some to others. The widget is 900 × 700 points,
+offscreen.
 
-* frame: one painting of the whole widget, in processor time of the thread, which other programs on the machine do not
-  change; goal p99 ≤ 16 ms: panned at the whole graph, zoomed in and out at the pointer, and the same with a node chosen
-* layout: of the whole graph from nothing, in processor time; goal ≤ 5 s. Beside it, what 200 new nodes cost when the
-  rest stays
+* frame: one painting of the complete widget, in processor time of the thread, which other programs on the machine do
+  not change; goal p99 ≤ 16 ms: panned with the complete graph in view, zoomed in and out at the pointer, and the same
+  with a selected node
+* layout: of the complete graph from scratch, in processor time; goal ≤ 5 s; and of 200 new nodes while the rest stays
 * gap: between two ticks of a 10 ms timer of the window while a layout works on its thread; goal p99 ≤ 50 ms
 """
 
@@ -30,7 +30,7 @@ NODES, EDGES, FILES = 5_000, 10_000, 300
 
 
 def graph(seed: int = 0) -> np.ndarray:  # type: ignore[type-arg]
-    """Edges of a project: each node in a file, then calls, seven of ten within the file."""
+    """Edges of a project: each node in a file, then calls, 70 % within the file."""
     random = np.random.default_rng(seed)
     inside = np.concatenate(
         [np.arange(FILES), np.minimum(FILES - 1, (random.random(NODES - FILES) ** 1.6 * FILES).astype(int))]
@@ -52,7 +52,7 @@ def spent(work: Callable[[], object]) -> float:
 
 
 def frames(view: Any, move: Callable[[int], object], count: int) -> list[float]:
-    """What each painting took, after each move."""
+    """Cost of each painting after a move, in milliseconds."""
     taken = []
     for number in range(count):
         move(number)
@@ -61,7 +61,7 @@ def frames(view: Any, move: Callable[[int], object], count: int) -> list[float]:
 
 
 async def gaps_while_settling(model: Any) -> list[float]:
-    """Between two ticks of the window's loop, in milliseconds, while the graph is laid out again."""
+    """Gaps between two ticks of the window's event loop during a layout, in milliseconds."""
     from atelier_desk.desktop.projects.graph.layout_thread import LayoutThread
 
     working = asyncio.ensure_future(LayoutThread(model).settle(anew=True))

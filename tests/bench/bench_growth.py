@@ -1,16 +1,16 @@
-"""What a data folder is like after a year: grown through the engine itself, and then measured.
+"""A data folder after a year of use: filled by the engine itself, then measured.
 
-A scripted server answers; every run goes through the whole engine, with its journal synced at each commit. The folder
-gets runs with one call of a tool, runs with ten, and two workflows with many turns. Measured while it grows: requests
-that fail, the longest wait of a list that is asked for all the time, outside and inside a move of the database's log,
-bytes kept and written, memory. Measured afterwards, in fresh processes: the start after a clean end and after a kill,
-the first and a warm turn of the longest workflow, and three searches.
+A scripted server answers; every run uses the complete engine, with its journal synced at each commit. The folder gets
+runs with one tool call, runs with ten, and two workflows with many turns. Measured while it grows: failed requests, the
+longest wait for a constantly requested list, outside and inside a move of the database's log, bytes stored and written,
+memory. Measured afterwards, in fresh processes: the start after a clean end and after a kill, the first and a later
+turn of the longest workflow, and three searches.
 
-``--imported`` makes the folder large in minutes: copies of the workflows that have runs are imported until the database
-has so many MB, and as many runs as before are made and measured in it.
+``--imported`` makes the folder large in minutes: copies of the workflows with runs are imported until the database has
+so many MB, then as many runs as before are made and measured.
 
 Run: ``python -m tests.bench.bench_growth [--quick | --full] [--imported MB] [--folder DIR] [--keep] [--json FILE]``.
-The full form takes hours and some 2 GB; it says how far it is once a minute.
+The full form takes hours and some 2 GB; it reports its progress once a minute.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ WORDS = {"rare": "heron", "usual": "river", "most frequent": "what"}
 
 
 class Size(NamedTuple):
-    """How many runs with one tool and with ten, in how many workflows, and how many turns two further workflows
-    have."""
+    """Number of runs with one tool call and with ten, of their workflows, and of turns in two further workflows."""
 
     one: int
     ten: int
@@ -64,7 +63,7 @@ def agent(model: str) -> AgentConfig:
 
 
 def question(number: int) -> str:
-    """Every one has a frequent word, one in twenty a usual one, one in a thousand a rare one."""
+    """Each has a frequent word, one in twenty a less frequent one, one in a thousand a rare one."""
     return (
         f"Question {number}: what is "
         f"6*7{' by the river' * (number % 20 == 0)}{', said the heron' * (number % 1000 == 0)}?"
@@ -76,13 +75,13 @@ def bytes_in(folder: Path) -> int:
 
 
 def bytes_written() -> int:
-    """By this process, since it began; 0 where the system does not tell."""
+    """Bytes written by this process since it began; 0 where the system does not report them."""
     process = psutil.Process()
     return int(process.io_counters().write_bytes) if hasattr(process, "io_counters") else 0
 
 
 class Moves(logging.Handler):
-    """Listens to what the store says of moves of its log."""
+    """Count the moves of the database's log that the store reports."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,7 +93,7 @@ class Moves(logging.Handler):
 
 
 class Waits:
-    """Asks for the list of workflows all the time, as a window does."""
+    """Request the list of workflows constantly, as a window does."""
 
     def __init__(self, atelier: Atelier, moves: Moves) -> None:
         self._atelier, self._moves = atelier, moves
@@ -106,7 +105,7 @@ class Waits:
             began, count, moving = time.perf_counter(), self._moves.count, self._moves.moving
             try:
                 await self._atelier.repos.workflows.list(limit=50)
-            except Exception as error:  # whatever it is, a person would see it
+            except Exception as error:  # any error: a person would see it
                 self.failed += 1
                 print(f"failed: {error}", file=sys.stderr)
             name = "in a move" if moving or self._moves.count != count else "outside a move"
@@ -115,13 +114,13 @@ class Waits:
 
 
 async def turn(atelier: Atelier, workflow_id: str, number: int, model: str) -> bool:
-    """One run; whether it ended as it should."""
+    """Do one run; returns whether it ended as expected."""
     run_id = await atelier.runs.send(workflow_id, question(number), agent=agent(model))
     return (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
 async def many(atelier: Atelier, workflows: list[str], count: int, model: str) -> int:
-    """``count`` runs, spread over the workflows, two at a time. Returns how many failed."""
+    """Do ``count`` runs, spread over the workflows, two at a time. Returns how many failed."""
     numbers = iter(range(count))
     began = reported_at = time.perf_counter()
 
@@ -148,7 +147,7 @@ def report_progress(atelier: Atelier, done: str) -> None:
 
 
 async def import_copies(atelier: Atelier, workflows: list[str], most: int) -> dict[str, Any]:
-    """Copies of the workflows until the database has ``most`` bytes."""
+    """Import copies of the workflows until the database has ``most`` bytes."""
     count, began = 0, time.perf_counter()
     while bytes_in(atelier.datadir.database) < most:
         text = await atelier.workflows.export(workflows[count % len(workflows)])
@@ -203,7 +202,7 @@ async def grow(atelier: Atelier, size: Size, imported: int) -> dict[str, Any]:
 
 
 async def use(atelier: Atelier, long: str) -> dict[str, Any]:
-    """The first turn after a start, and the searches."""
+    """Measure the first turn after a start, and the searches."""
     began = time.perf_counter()
     await turn(atelier, long, 1, "words-5")
     figures = {"seconds, the first turn after a start": time.perf_counter() - began}

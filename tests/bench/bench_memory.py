@@ -3,12 +3,12 @@
     python -m tests.bench.bench_memory [--quick] [--quality] [--json FILE] [--peers PYTHON]
 
 Speed: made-up memories (words by Zipf's law, so that common words are as common as in real text) in a database on disk,
-vectors of the built-in embedder with noise; the query is embedded for real.
+vectors of the built-in embedder with noise; the query is really embedded.
 
-Quality, against words alone, vectors alone, SQLite's FTS5 and LanceDB (in the peers' environment) in the same run: 64
-facts and 128 questions in ``data/memory_questions.json``, half of them asked in the other language and all in other
-words than the fact's; 20 conversations of 320 turns and 168 questions in ``data/conversations.txt``, many of which only
-the turn before or after leads to, and 90 about what was never said.
+Quality, compared with only words, only vectors, SQLite's FTS5 and LanceDB (in the peers' environment) in the same run:
+64 facts and 128 questions in ``data/memory_questions.json``, half of them in the other language and all in other words
+than the fact; 20 conversations of 320 turns and 168 questions in ``data/conversations.txt``, many of which can only be
+found by the turn before or after, and 90 about things that were never mentioned.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Corpus:
 
 
 async def fill(repositories: Repositories, embedder: BuiltinEmbedder, corpus: Corpus, count: int) -> list[str]:
-    """Store ``count`` memories with vectors; gives their texts."""
+    """Store ``count`` memories with vectors; returns their texts."""
     texts = [corpus.sentence() for _ in range(count)]
     seeds = await embedder.embed(texts[:1_000])
     noise = np.random.default_rng(1)
@@ -121,7 +121,7 @@ async def fill(repositories: Repositories, embedder: BuiltinEmbedder, corpus: Co
 
 
 async def timed(run: Callable[[str], Awaitable[Any]], questions: list[str]) -> dict[str, float]:
-    """Wall time, and the processor time of the whole process, which a busy machine does not change."""
+    """Wall time, and the processor time of the process, which a busy machine does not change."""
     times, processor = [], []
     for question in questions:
         begun, busy = time.perf_counter(), time.process_time()
@@ -136,8 +136,9 @@ async def timed(run: Callable[[str], Awaitable[Any]], questions: list[str]) -> d
 async def recall(
     repositories: Repositories, search: MemorySearch, embedder: BuiltinEmbedder, questions: list[str]
 ) -> float:
-    """Share of the ten nearest, computed in double precision from the stored bytes, that the vector part finds among
-    its ten.
+    """Share of the ten nearest that the vector part finds among its ten.
+
+    The nearest are computed in double precision from the stored bytes.
     """
     ids: list[str] = []
     pages: list[np.ndarray] = []
@@ -209,13 +210,13 @@ async def speed(count: int, queries: int) -> dict[str, Any]:
 
 
 def index_bytes(index: MemoryIndex) -> int:
-    """What the index holds: its arrays, and about 180 bytes of names a memory."""
+    """Size of the index: its arrays, and about 180 bytes of names per memory."""
     parts, _head = index_file.parts(index)
     return sum(part.nbytes for part in parts.values()) + 180 * len(index)
 
 
 async def imported(search: MemorySearch, corpus: Corpus) -> float:
-    """Memories imported a second."""
+    """Memories imported per second."""
     memories = [Memory(type=MemoryType.KNOWLEDGE, content=corpus.sentence()) for _ in range(1_000)]
     begun = time.perf_counter()
     await search.index_many(memories)
@@ -223,13 +224,13 @@ async def imported(search: MemorySearch, corpus: Corpus) -> float:
 
 
 class Renamed(BuiltinEmbedder):
-    """The built-in embedder under another name: all vectors are to be made again."""
+    """The built-in embedder under another name, so that all vectors must be computed again."""
 
     id = "renamed:512"
 
 
 async def anew(search: MemorySearch) -> float:
-    """Memories embedded again a second, over the first 2 000 of them; searches use the old vectors meanwhile."""
+    """Memories embedded again per second, over the first 2 000 of them; searches use the old vectors meanwhile."""
     search.change_to(Renamed())
     reached = asyncio.Event()
     begun = time.perf_counter()
@@ -276,7 +277,7 @@ def recall_of(orders: list[list[str]], asked: list[Asked], count: int = 10) -> d
 
 
 class Systems:
-    """One store of memories, and what our search, its parts, SQLite and LanceDB find in it."""
+    """A store of memories, and the results of our search, its parts, SQLite and LanceDB in it."""
 
     def __init__(
         self, search: MemorySearch, words: MemorySearch, embedder: BuiltinEmbedder, memories: list[Memory]
@@ -332,8 +333,9 @@ class Systems:
         return found
 
     async def sure(self, asked: list[Asked]) -> dict[str, float]:
-        """At the default threshold: of the right first hits the share that is kept, of the questions about what was
-        never said the share that finds nothing."""
+        """At the default threshold: share of the correct first hits above it, and of the questions about things never
+        mentioned the share without a result.
+        """
         right = kept = 0
         empty: dict[str, list[bool]] = {}
         for question in asked:
@@ -354,7 +356,7 @@ class Systems:
         return [hit.memory.id for hit in (await search.search(question, limit=limit, threshold=0)).hits]
 
     async def _own_words(self, question: str, limit: int) -> list[str]:
-        """Full text as a search of single texts has it: without what stands around a turn."""
+        """Full text as in a search of single texts: without a turn's neighbours."""
         index = await self._words.loaded()
         stems = await self._words.memories.stems(question)
         rows = index.rows
@@ -385,7 +387,7 @@ class Systems:
 
 
 async def quality(peers: Path | None) -> dict[str, Any]:
-    """Both sets, ours against words alone, vectors alone, SQLite's full text and LanceDB."""
+    """Both sets: ours against only words, only vectors, SQLite's full text and LanceDB."""
     embedder = BuiltinEmbedder()
     turns, asked = conversations.read()
     known = [each for each in asked if each.evidence]

@@ -1,20 +1,19 @@
-"""Reading code: is what the grammars find what the languages' own parsers find, are calls resolved to what is called,
-and the cost.
+"""Code parsing: do our grammars find what the languages' own parsers find, are calls resolved correctly, at what cost.
 
 Python is compared with ``ast``: definitions (name, first and last line, nesting), docstrings, imports. Calls are
-compared with those that happened: the package's tests run under ``sys.setprofile``, and each call from one function of
-the package to another is a fact. Those count whose line has a call expression of the callee's name (or of its class,
-for ``__init__``); calls by operators, properties, ``with`` and under another name (callbacks) are no calls that source
-code names, they are counted apart. A call is resolved when a relation leads from the caller to the callee or to the
-method of a base class that it overrides, which is what the source names. Precision: of the relations of at least .8 for
-a name that was seen called in a function, those that were seen.
+compared with those that really happened: the package's tests run under ``sys.setprofile``, and each call from one
+function of the package to another is a fact. Only facts count whose line has a call expression with the callee's name
+(or that of its class, for ``__init__``); calls by operators, properties, ``with`` and under another name (callbacks)
+are not named in source code and are counted apart. A call is resolved if a relation leads from the caller to the callee
+or to the method of a base class that it overrides, which is what the source names. Precision: of the relations with at
+least .8 for a name that was seen called in a function, the share that was seen.
 
 JavaScript is compared with acorn (``--acorn FOLDER`` with it in ``node_modules``), other languages with Universal Ctags
-where it is on the machine: its parsers are approximate themselves (it leaves out Go's types inside functions);
-``--differences`` names what differs.
+if installed: its parsers are approximate themselves (it omits Go's types inside functions); ``--differences`` lists
+what differs.
 
-Run: ``python -m tests.bench.bench_parsing [--quick] [--json FILE] [--checkout FOLDER …]``; checkouts are read, and
-never run, unless given with ``--traced FOLDER:PACKAGE:TESTS``.
+Run: ``python -m tests.bench.bench_parsing [--quick] [--json FILE] [--checkout FOLDER …]``; checkouts are only read,
+unless given with ``--traced FOLDER:PACKAGE:TESTS``, which runs them.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def read(files: dict[str, bytes]) -> dict[str, Parsed]:
 
 
 class Definitions(ast.NodeVisitor):
-    """What ``ast`` says a file defines and imports."""
+    """The definitions and imports that ``ast`` finds in a file."""
 
     def __init__(self) -> None:
         self.scopes: set[tuple[str, str, int, int]] = set()
@@ -173,12 +172,12 @@ def against_ast(files: dict[str, bytes], parsed: dict[str, Parsed]) -> dict[str,
 
 
 def _unnumbered(qualified: str) -> str:
-    """A name that a file says twice has a number, also within the names below it."""
+    """The name without numbers: repeated definitions are numbered, also within the names below them."""
     return ".".join(part.split("#")[0] for part in qualified.split("."))
 
 
 def trace(root: Path, package: str, tests: str) -> list[tuple[str, int, str, int, str]]:
-    """Calls inside a package while its tests run; those that fail for want of a module ran as far as they did."""
+    """Calls inside a package while its tests run; tests that lack a module count up to that point."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "calls.json"
         environment = {**os.environ, "TRACED_FOLDER": str(root / package) + os.sep, "TRACED_CALLS": str(out)}
@@ -201,7 +200,7 @@ def trace(root: Path, package: str, tests: str) -> list[tuple[str, int, str, int
             "no:cacheprovider",
             "-n0",
             "--continue-on-collection-errors",
-            # another repository's settings ask for plugins and modules that may be absent
+            # another repository's configuration requires plugins and modules that may be absent
             *([] if root == REPOSITORY else ["-c", os.devnull, f"--rootdir={root}", "-o", "asyncio_mode=auto"]),
             *tests.split(","),
         ]
@@ -425,7 +424,7 @@ _text: dict[Path, list[str]] = {}
 
 
 def _named_at(root: Path, path: str, line: int, name: str) -> int:
-    """The line that the name is on: ctags says that one, a scope begins with its attributes and return type."""
+    """The line of the name, as ctags reports it; a scope begins with its attributes and return type."""
     if root / path not in _text:
         _text[root / path] = (root / path).read_text("utf-8", "replace").splitlines()
     lines = _text[root / path]
@@ -452,8 +451,9 @@ def shares(what: str, counts: Counter[str]) -> dict[str, Any]:
 
 
 def costs(files: dict[str, bytes], times: int) -> Iterator[dict[str, Any]]:
-    """For each language, reading its files against the bare tree, the best of several rounds, in
-    seconds of the processor: others work on the machine."""
+    """For each language, reading its files against the bare tree: the best of several rounds, in seconds of processor
+    time because the machine is shared.
+    """
     by_language: dict[str, list[tuple[str, bytes]]] = defaultdict(list)
     for path, data in files.items():
         language = language_of(path, data[:8_192])

@@ -1,5 +1,4 @@
-"""What a decision about a call costs, with 0 and with 500 rules: what its tool says of it, where its paths lead, and
-the verdict.
+"""Cost of a decision about a call, with 0 and with 500 rules: the tool's description of it, its paths, and the verdict.
 
 The baseline is the same call with no rules. Run: ``python -m tests.bench.bench_permissions [--quick] [--json FILE]``.
 """

@@ -1,13 +1,13 @@
 """The same goals with and without projects: ``python -m tests.bench.bench_project_goal``.
 
 An agent is asked where something is done in this repository's own package. Without the sections ``project_ops`` and
-``rag_ops`` it looks for definitions that have words of the question in their names; with them it asks for the meaning.
-In both it reads the lines it was pointed to, those first that have most of the words, or that were found best, until it
-was shown the place. Both follow their rule through a whole engine, by the scripted model. Tokens are those of all
-requests together, estimated as requests are, the definitions of the tools among them.
+``rag_ops`` it searches for definitions whose names contain words of the question; with them it searches by meaning. In
+both cases it reads the lines of the results, best first, until it has read the right place. A scripted model follows
+this rule in a complete engine. Tokens are those of all requests together, estimated as for requests, including the tool
+definitions.
 
-``--local`` asks the built-in model too: under a grammar it makes the search's call from the same question, once with
-each tool, and is given the result; its tokens are those that its server counted.
+``--local`` asks the built-in model too: with a grammar it writes the search call for the same question, once with each
+tool, and gets the result; its tokens are those that its server counted.
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ COMMON = frozenset(
 
 
 class Seeker:
-    """One agent at one goal: what it has seen decides what it does next.
+    """One agent with one goal: what it has read determines its next step.
 
     Attributes:
-        shown: whether the place was among what it was shown.
+        shown: whether it has read the right place.
         tokens: of all its requests.
     """
 
@@ -136,9 +136,7 @@ class Seeker:
         return [ToolCall(id=f"read{self.requests}", name="read_file", arguments=self._left.pop(0))]
 
     def _places(self, found: dict[str, Any]) -> list[dict[str, Any]]:
-        """What is read next: the lines of the results; of lines alike by their text those with the most different words
-        first.
-        """
+        """The lines to read next, from the results; among equal texts those with the most different words first."""
         if self._projects:
             rows = [(each["path"], int(str(each.get("lines", "1")).partition("-")[0])) for each in found["results"]]
         else:
@@ -149,7 +147,7 @@ class Seeker:
 
 
 def words(goal: str) -> list[str]:
-    """Those that say something, in their order."""
+    """The significant words, in order."""
     return list(dict.fromkeys(word for word in re.findall(r"[a-z]{4,}", goal.casefold()) if word not in COMMON))
 
 
@@ -183,7 +181,7 @@ async def scripted(place: Path) -> list[dict[str, Any]]:
 
 
 async def local(place: Path) -> list[dict[str, Any]]:
-    """The built-in model writes the call, and reads what came of it."""
+    """The built-in model writes the call and reads its result."""
     rows = []
     async with Atelier.open(place / "local-data", fsync=False, vault=KeyVault(environ={})) as atelier:
         code = copied(place)
@@ -229,7 +227,7 @@ async def answered(model: Any, request: ChatRequest) -> ChatReply:
 
 
 def copied(place: Path) -> Path:
-    """The folders of the package that hold the places, and some more."""
+    """The folders of the package that contain the right places, and some more."""
     code = place / "code"
     if not code.exists():
         for folder in FOLDERS:
@@ -238,7 +236,7 @@ def copied(place: Path) -> Path:
 
 
 def summed(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Over all goals."""
+    """Sums over all goals."""
     both = {name: {"shown": sum(row[name]["shown"] for row in rows), "tokens": sum(row[name]["tokens"] for row in rows)}
             for name in ("without", "with")}  # fmt: skip
     return {

@@ -3,10 +3,10 @@
     python -m tests.bench.bench_projects [--quick] [--json FILE]
 
 Reading is compared in the same run (wall time, without vectors) with tree-sitter's bare parse of the same files, and
-with the bare insertion of the same rows into another database: nothing that keeps its graph there is quicker than that,
-however it parses. Writing a row a relation is compared with one row a file that holds its relations packed. Exploring
-is timed in the index, and as the window gets it. Descriptions: see ``bench_descriptions``, which asks other
-repositories as well. The large index is made up: names and words by Zipf's law, five calls a scope, vectors at random.
+with the bare insertion of the same rows into another database: no program that stores its graph there can be faster,
+however it parses. One row per relation is compared with one row per file that packs its relations. Exploring is timed
+in the index, and as the window receives it. Descriptions: see ``bench_descriptions``, which also uses other
+repositories. The large index is made up: names and words by Zipf's law, five calls per scope, random vectors.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ async def main() -> None:
 
 
 async def read(atelier: Atelier, project: Project, *paths: str) -> float:
-    """Seconds that it took."""
+    """Read the project; returns the seconds."""
     start = time.perf_counter()
     await atelier.projects.ingest(project.id, paths)
     state = await atelier.projects.wait(project.id)
@@ -71,7 +71,7 @@ async def read(atelier: Atelier, project: Project, *paths: str) -> float:
 
 
 async def reading(place: Path, quick: bool) -> dict[str, Any]:
-    """The repository, then one file of it again and again."""
+    """The repository, then one file of it repeatedly."""
     import tree_sitter_python
     from tree_sitter import Language, Parser
 
@@ -118,7 +118,7 @@ async def reading(place: Path, quick: bool) -> dict[str, Any]:
 
 
 async def inserting(store: Store, folder: Path) -> float:
-    """Seconds to insert all entities and relations of a database into a new one, without anything else."""
+    """Seconds to insert all entities and relations of a database into a new one, and nothing else."""
     took = 0.0
     folder.parent.mkdir()
     async with await Store.open(folder) as other:
@@ -132,7 +132,7 @@ async def inserting(store: Store, folder: Path) -> float:
 
 
 async def packing(atelier: Atelier, project: Project) -> dict[str, float]:
-    """Seconds to write the project's relations a row each, and packed a row a file."""
+    """Seconds to write the project's relations as one row each, and packed as one row per file."""
     edges, after = [], ""
     while True:
         page, after = await atelier.projects._repo.edges(project.id, after=after)
@@ -222,7 +222,7 @@ def large(scopes: int) -> dict[str, Any]:
     index.postings.adopt(index.postings.merged(index.live), len(index.entries))
     index.prepare()
     made = time.perf_counter() - start
-    del entries, missing  # a program holds the index alone, and what the garbage collector walks is part of every time
+    del entries, missing  # as in the program: the garbage collector walks all that is left
 
     def search() -> None:
         question = " ".join(words(6))

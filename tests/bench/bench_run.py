@@ -1,9 +1,9 @@
-"""What a run costs and how fast it stops.
+"""Cost of a run, and how fast it stops.
 
-Measured: importing the engine (CPU seconds and memory, in a fresh process), a run with one tool call (CPU ms, journal
-on, with and without syncing each commit) against the same two requests by bare httpx to the same loopback server, a
-streamed delta, and how long it takes from ``cancel`` until the server sees the connection close and the run is recorded
-as cancelled.
+Measured: importing the engine (CPU seconds and memory, in a fresh process), a run with one tool call (CPU ms, with its
+journal, with and without syncing each commit) against the same two requests by bare httpx to the same loopback server,
+a streamed delta, and the time from ``cancel`` until the server sees the connection close and the run is recorded as
+cancelled.
 
 Run: ``python -m tests.bench.bench_run [--quick] [--json FILE]``.
 """
@@ -70,7 +70,7 @@ async def bare_requests(server: FakeOpenAI, runs: int) -> float:
 
 
 async def whole_runs(atelier: Atelier, server: FakeOpenAI, runs: int) -> float:
-    """CPU ms of one run with one tool call, server included as in the baseline."""
+    """CPU ms of one run with one tool call; the server is included, as in the baseline."""
     began = time.process_time()
     for _ in range(runs):
         server.script(Reply(calls=[CALCULATE]), Reply(text="It is 42."))
@@ -80,7 +80,7 @@ async def whole_runs(atelier: Atelier, server: FakeOpenAI, runs: int) -> float:
 
 
 async def deltas(atelier: Atelier, server: FakeOpenAI, count: int) -> float:
-    """CPU ms of one streamed delta, server included: long replies less short ones."""
+    """CPU ms of one streamed delta, including the server: long replies less short ones."""
     costs = []
     for length in (count, 1):
         server.script(Reply(text="word " * length, pieces=5))

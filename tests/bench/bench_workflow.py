@@ -1,9 +1,9 @@
-"""What a workflow costs as it grows: the first turn after a start, and a warm one, at 10, 1 000 and 5 000 turns.
+"""Cost of a workflow as it grows: the first turn after a start, and a later one, at 10, 1 000 and 5 000 turns.
 
-The turns before those that are measured are made through the journal, with the events and rows that the engine would
-write, summaries among them; what is measured goes through the whole engine, in a process of its own, with a scripted
-model and without syncs. Times are processor time of the process, in which the database is; ``of_10`` compares them to
-those of the workflow with the fewest turns, in the same folder.
+The turns before the measured ones are made through the journal, with the events and rows that the engine would write,
+including summaries; the measured turns use the complete engine, in a process of its own, with a scripted model and
+without syncs. Times are processor time of the process, including the database; ``of_10`` is their ratio to those of the
+workflow with the fewest turns, in the same folder.
 
 Run: ``python -m tests.bench.bench_workflow [--quick] [--turns N ...] [--json FILE]``; the quick form has 10, 200 and 1
 000 turns and takes half a minute.
@@ -55,7 +55,7 @@ def answer(number: int) -> str:
 
 
 async def fill(atelier: Atelier, turns: int, progress: bool = False) -> str:
-    """A workflow with as many turns; returns its id."""
+    """A workflow with this many turns; returns its id."""
     workflow_id = (await atelier.workflows.create(name=f"{turns} turns")).id
     journal = Journal(atelier.repos, atelier.bus, atelier.repos.store.clock)
     history, previous = (), None
@@ -97,8 +97,9 @@ async def grow(folder: Path, turns: list[int]) -> list[str]:
 
 
 async def measure(folder: Path, small: str, workflow_id: str) -> dict[str, float]:
-    """A process that was just started: what the modules cost goes to a turn of the small workflow, which is not
-    counted.
+    """Measure in a process that was just started.
+
+    An uncounted turn of the small workflow comes first, to load the modules.
     """
     async with opened(folder) as atelier:
         await turn(atelier, small)

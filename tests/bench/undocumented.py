@@ -1,12 +1,12 @@
-"""A repository without the docstrings of its functions, and what these said: questions whose answer is known.
+"""A repository without the docstrings of its functions, and these docstrings: questions whose answer is known.
 
-A docstring is a question by a plain rule: its first sentence has at least five words, no other function of the
-repository has the same, and the function has at least four lines without it and is in no test. Where the language's
-habit is to begin with the function's own name (Go), the name is left out. A question tells enough (``telling``) when
-five of its words are no stop words.
+A docstring is a question by simple rules: its first sentence has at least five words, no other function of the
+repository has the same, and the function has at least four lines without it and is not in a test. Where the language's
+convention is to begin with the function's name (Go), the name is removed. A question is specific (``telling``) if at
+least five of its words are not stop words.
 
-The whole docstring is asked as well: all that was written, with parameters and what is raised, up to its first example,
-as examples call the function by its name, and no more than ``LONGEST`` characters.
+The complete docstring is a question too: its text with parameters and exceptions, up to the first example, because
+examples call the function by its name, and at most ``LONGEST`` characters.
 """
 
 from __future__ import annotations
@@ -41,8 +41,11 @@ _OUTER = {"class", "interface", "trait", "impl"}
 
 
 class Asked(NamedTuple):
-    """A function whose docstring is a question. ``source`` is without it, in the class, ``impl`` or the like that it is
-    in, as a file of its own; ``lines`` are those of the function."""
+    """A function whose docstring is a question.
+
+    ``source`` is without the docstring, inside its class, ``impl`` or other container, as a file of its own; ``lines``
+    are those of the function.
+    """
 
     path: str
     qualified: str
@@ -57,8 +60,8 @@ class Asked(NamedTuple):
 
 
 def read(root: Path) -> tuple[dict[str, str], list[Asked], int]:
-    """The files of the commonest language without docstrings of functions, the questions, and how many functions had a
-    docstring.
+    """The files of the most common language without docstrings of functions, the questions, and the number of functions
+    that had a docstring.
     """
     paths = [
         path
@@ -105,7 +108,7 @@ def _asked(path: str, data: bytes, scopes: list[Scope], said: dict[tuple[int, st
 
 
 def _within(source: str, scope: Scope, scopes: list[Scope], *, braces: bool) -> str:
-    """A function in what it is in."""
+    """A function inside its container."""
     if scope.parent >= 0 and (outer := scopes[scope.parent]).type in _OUTER:
         head = outer.name if outer.type == "impl" else f"{outer.type} {outer.name}"
         return f"{head} {{\n{source}\n}}" if braces else f"{head}:\n{source}"
@@ -119,7 +122,7 @@ def _first(said: str) -> str:
 
 
 def _whole(said: str) -> str:
-    """A docstring without its examples, in one line."""
+    """A docstring without its examples, on one line."""
     text = " ".join(_EXAMPLE.split(f"\n{said.strip()}")[0].split())
     return text if len(text) <= LONGEST else text[:LONGEST].rpartition(" ")[0]
 
@@ -140,7 +143,7 @@ def _python(text: str) -> tuple[str, dict[tuple[int, str], str]]:
 
 
 def _by_comments(path: str, text: str) -> tuple[str, dict[tuple[int, str], str]]:
-    """The comment above each function removed, with what may stand between: blank lines and attributes."""
+    """Remove the comment above each function, with blank lines and attributes between them."""
     lines: list[str | None] = list(text.split("\n"))
     found = []
     for scope in parse(path, text.encode()).scopes:
@@ -159,7 +162,7 @@ def _by_comments(path: str, text: str) -> tuple[str, dict[tuple[int, str], str]]
 
 
 def _without(lines: list[str | None], found: list[tuple[int, str, str]]) -> tuple[str, dict[tuple[int, str], str]]:
-    """The text of the lines that are left, and by line there and name what was said."""
+    """The text of the remaining lines, and the removed text by line and name."""
     kept, place = [], {}
     for number, line in enumerate(lines, 1):
         if line is not None:

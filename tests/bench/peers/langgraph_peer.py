@@ -1,5 +1,4 @@
-"""langgraph with langchain-openai: the prebuilt agent; without a checkpointer here, langgraph_sqlite_peer.py adds
-one."""
+"""langgraph with langchain-openai: the prebuilt agent, without a checkpointer; langgraph_sqlite_peer.py adds one."""
 
 from __future__ import annotations
 
