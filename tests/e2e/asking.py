@@ -1,4 +1,4 @@
-"""Tool calls with which a scripted model works and asks."""
+"""Tool calls of scripted models: questions, tasks, memories, reports, calculations."""
 
 from __future__ import annotations
 

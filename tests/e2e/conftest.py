@@ -1,4 +1,4 @@
-"""Opens the program for a test and closes it after, whatever happened in between."""
+"""Open the program for a test and close it afterwards, also when the test fails."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from tests.e2e.harness import Desk, scripted
 from tests.e2e.wire import ModelServer
 
 OpenDesk = Callable[..., Desk]
-"""``open_desk(steps, **options)``: open the test's data folder; after ``close`` it may be called again, as a
-restart."""
+"""``open_app(steps, **options)``: open the test's data folder; after ``close`` it may be called again, as a restart."""
 
 
 @pytest.fixture
@@ -37,7 +36,7 @@ def open_desk(qtbot: QtBot, tmp_path: Path) -> Iterator[OpenDesk]:
 
 @pytest.fixture
 def server() -> Iterator[ModelServer]:
-    """A model server on loopback; every request to it must have been in a script."""
+    """A model server on loopback; every request to it must have a scripted reply."""
     with ModelServer() as made:
         yield made
     assert made.surprises == []

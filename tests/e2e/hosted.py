@@ -1,6 +1,4 @@
-"""What a person does in the settings to use a hosted service: chosen from the list, a wrong key, the right one, its
-models.
-"""
+"""Use of a hosted service through the settings: chosen from the list, a wrong key, the right one, its models."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from tests.support.lists import titles
 
 
 def picture(desk: Desk, of: QWidget, name: str) -> None:
-    """Where somebody wants to look at it: ``ATELIER_PICTURES=FOLDER``."""
+    """Save a picture of the widget if ``ATELIER_PICTURES=FOLDER`` is set."""
     if folder := os.environ.get("ATELIER_PICTURES"):
         desk.settle()
         of.grab().save(str(Path(folder) / f"{name}.png"))
@@ -26,8 +24,10 @@ def picture(desk: Desk, of: QWidget, name: str) -> None:
 def add_service(
     desk: Desk, words: str, title: str, root: str, *, wrong: str, key: str, page: str, models: int
 ) -> tuple[Any, QTableWidget]:
-    """Add the service ``title``, found by ``words``, whose keys are made at ``page``, with the server at ``root`` in
-    its place; the window of the settings and the table of its models."""
+    """Add the service ``title``, found by the search ``words``, with the server at ``root`` in place of the real one.
+
+    ``page`` is where its keys are created. Returns the settings window and the table of the service's models.
+    """
     desk.action("settings")
     settings: Any = desk.find("settings-window")
     settings.show_page("providers")
@@ -66,9 +66,7 @@ def add_service(
 
 
 def ask_for_a_sum(desk: Desk, provider: str, model: str) -> None:
-    """Let the usual agent use the model, at 2 dollars for a million tokens sent and 0.20 for those from the cache, and
-    ask it 6*7.
-    """
+    """Let the default agent use the model, at $2 per million tokens sent and $0.20 for cached ones, and ask it 6*7."""
     agent = desk.engine(lambda a: a.agents.default())
     fields = {"provider": provider, "model": model, "tools": ("CalculatorTool",), "tool_dialect": ToolDialect.NATIVE}
     desk.engine(lambda a: a.settings.update(name_by_model=False, memories_at_end="off"))
@@ -80,7 +78,7 @@ def ask_for_a_sum(desk: Desk, provider: str, model: str) -> None:
 
 
 def see_savings(desk: Desk, name: str) -> None:
-    """The page of the usage says what the cache saved."""
+    """Check that the usage page shows the savings of the cache."""
     desk.action("settings")
     settings = desk.find("settings-window")
     settings.show_page("usage")  # type: ignore[attr-defined]

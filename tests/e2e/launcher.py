@@ -1,14 +1,14 @@
-"""The program as a process of its own, with a scripted model in the place of a language model.
+"""The program in its own process, with a scripted model in place of a language model.
 
     python -m tests.e2e.launcher DATA_DIR [--hold-at N] [--send TEXT] [--press NAME]
 
 Everything but the model is real: ``atelier_desk.__main__``, the window, the engine's thread, the database, the local
-socket. The model makes three tasks, one a reply, and then answers; it decides by the number of results it has seen, so
-that a resumed run continues where it was. With ``--hold-at N`` reply number N begins and never ends. With ``--send``
-the text is typed into the window once it can be sent, with ``--press`` the button of this name is pressed once it is
-there.
+socket. The model creates three tasks, one per reply, and then answers; it counts the results it has received, so that a
+resumed run continues where it was. With ``--hold-at N`` reply number N begins and never ends. With ``--send`` the text
+is typed into the window as soon as it can be sent, with ``--press`` the button of this name is pressed as soon as it
+exists.
 
-What happens is told on standard output, a line each: ``open``, ``ack CHUNK_TYPE`` for each committed event,
+What happens is printed to standard output, one line each: ``open``, ``ack CHUNK_TYPE`` for each committed event,
 ``holding``, ``raised``.
 """
 
@@ -42,8 +42,7 @@ def say(line: str) -> None:
 
 
 class Carpenter(ScriptedModel):
-    """Makes the tasks one by one. ``hold_at``: the number of results at which its reply stays unfinished, None
-    never."""
+    """Creates the tasks one by one. ``hold_at``: the number of results at which its reply stays unfinished, or None."""
 
     def __init__(self, hold_at: int | None) -> None:
         super().__init__([])
@@ -63,7 +62,7 @@ class Carpenter(ScriptedModel):
 
 
 def use_model(model: ScriptedModel) -> None:
-    """Every engine this process opens answers with ``model``, keeps no keys, and shows no first start."""
+    """Let every engine of this process answer with ``model``, store no keys, and skip the first-start guide."""
     opener = Atelier.open
 
     @asynccontextmanager
@@ -86,9 +85,7 @@ def acknowledge(event: StreamEvent) -> None:
 
 
 class Hand(QObject):
-    """Sends one message, and presses one button, by the widgets' names as soon as the window takes it; tells when the
-    window is raised.
-    """
+    """Sends one message and presses one button as soon as the window allows it; prints when the window is raised."""
 
     def __init__(self, text: str, press: str) -> None:
         super().__init__()
@@ -151,7 +148,7 @@ def main() -> int:
 
 
 def minimise() -> None:
-    """Once the window is there: away with it, so that raising it changes something."""
+    """Minimise the window once it is open, so that raising it has a visible effect."""
     for widget in QApplication.topLevelWidgets():
         if widget.objectName() == "main-window" and widget.isVisible():
             widget.showMinimized()

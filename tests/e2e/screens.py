@@ -1,4 +1,4 @@
-"""Every screen of the program, and how a person comes to it."""
+"""Every screen of the program, and the steps to open it."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ STEPS: list[Step] = [
         ToolCall(id="e2", name="write_file", arguments=_NOTE)),
     ),
 ]  # fmt: skip
-"""A turn with tasks, a memory, a report, code and a table; a question; two changes of files that wait for an
-approval."""
+"""A turn with tasks, a memory, a report, code and a table; a question; two changes of files that wait for an approval.
+"""
 Opener = Callable[[Desk], object]
 
 
@@ -58,15 +58,18 @@ def windows() -> list[QWidget]:
 
 
 def dress(desk: Desk, language: str, scale: int) -> None:
-    """Language and size of text, as the settings set them."""
+    """Set language and text size as the settings do."""
     desk.engine(lambda a: a.settings.update(language=language, font_scale=scale))
     desk.until(lambda: i18n.language() == language and theme().scale == scale / 100, "the window follows")
     desk.settle()
 
 
 def resize(desk: Desk, size: QSize, *, dialogs: bool = True) -> None:
-    """Give the windows this size. A dialog keeps its own as far as there is room; without ``dialogs``, in any case."""
-    for _once_more in range(3):  # in a narrow window the panes give way, and it can be narrower still
+    """Resize the windows.
+
+    Dialogs keep their own size if there is room; without ``dialogs``, always.
+    """
+    for _once_more in range(3):  # a narrow window hides its panes, which lets it become narrower still
         for each in windows():
             whole = each is desk.window or each.objectName() in ("settings-window", "projects-window")
             if whole or dialogs:
@@ -76,7 +79,7 @@ def resize(desk: Desk, size: QSize, *, dialogs: bool = True) -> None:
 
 
 def close(desk: Desk) -> None:
-    """Back to the window alone, without panes."""
+    """Close everything but the main window without panes."""
     while others := [each for each in windows() if each is not desk.window]:
         others[-1].close()
         desk.settle()
@@ -89,7 +92,7 @@ def close(desk: Desk) -> None:
 
 
 def parts(desk: Desk) -> list[QWidget]:
-    """What is to be measured: all windows; of the main one only the panes while they lie over it."""
+    """The parts to measure: of the main window only the panes while they cover it, otherwise all windows."""
     docks: list[QWidget] = [each for each in desk.window.rail.docks.values() if not each.visibleRegion().isEmpty()]
     others = [each for each in windows() if each is not desk.window]
     whole: list[QWidget] = [desk.window]
@@ -97,7 +100,7 @@ def parts(desk: Desk) -> list[QWidget]:
 
 
 def keep(part: QWidget, name: str) -> None:
-    """A picture, where somebody wants one."""
+    """Save a picture if ``ATELIER_SCREENSHOTS`` names a folder."""
     if folder := os.environ.get("ATELIER_SCREENSHOTS"):
         part.grab().save(str(Path(folder) / f"{name}-{part.objectName() or type(part).__name__}.png"))
 
@@ -136,7 +139,7 @@ def _first_steps(step: int, desk: Desk) -> None:
 
 
 def plain() -> Iterator[tuple[str, Opener]]:
-    """What an empty program can show."""
+    """The screens of an empty program."""
     yield "start", _action("new-workflow")
     yield "gallery", lambda desk: desk.window.chat.empty._open_gallery()
     for name in (
@@ -172,7 +175,7 @@ def begin_work(desk: Desk) -> None:
 
 
 def at_work(desk: Desk, folder: Path) -> Iterator[tuple[str, Opener]]:
-    """What a workflow shows, one after another; it continues meanwhile."""
+    """The screens of a workflow, one after another, while it continues."""
     begin_work(desk)
     yield "question", lambda desk: None
     desk.click("question-option-oak")
@@ -197,4 +200,4 @@ def at_work(desk: Desk, folder: Path) -> Iterator[tuple[str, Opener]]:
     desk.settle()
     yield "approval", lambda desk: None
     yield "inbox", _action("show-questions")
-    yield "replay", _action("replay-run")  # nothing is written over it
+    yield "replay", _action("replay-run")  # no pane covers it

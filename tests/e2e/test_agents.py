@@ -1,6 +1,4 @@
-"""Agents as a new user meets them: a ready one from the start page, answering at once, and the editor of its model and
-tools.
-"""
+"""Agents for a new user: a ready-made one from the start page answers at once; its model and tools are edited."""
 
 from __future__ import annotations
 

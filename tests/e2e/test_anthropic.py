@@ -1,6 +1,4 @@
-"""A person adds Anthropic in the settings, tries the key, and talks to Claude: thoughts, a call, and what the cache
-did.
-"""
+"""A person adds Anthropic in the settings, tests the key, and talks to Claude: thinking, a call, cache savings."""
 
 from __future__ import annotations
 

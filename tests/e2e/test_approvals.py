@@ -1,6 +1,4 @@
-"""Calls that wait for a person's approval, and sub-agents that wait for an answer: in the transcript, in the inbox,
-over a restart.
-"""
+"""Calls that wait for approval and sub-agents that wait for an answer: in transcript, inbox, after a restart."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ def open_asking(open_desk: OpenDesk, server: ModelServer, **lead: Any) -> Desk:
 
 
 def card_in(desk: Desk, place: QWidget) -> QWidget:
-    """The approval card in the conversation or the inbox, waited for."""
+    """Wait for the approval card in the conversation or the inbox."""
     found = desk.until(
         lambda: [each for each in place.findChildren(QWidget, "approval-card") if each.isVisible()],
         f"a card in {place.objectName()}",
@@ -59,7 +57,7 @@ def press(desk: Desk, card: QWidget, name: str) -> None:
 
 
 def waiting(desk: Desk) -> int:
-    """The number in the inbox."""
+    """The number shown at the inbox."""
     desk.action("show-questions")
     return int(rendered(desk.find("pending-count")))
 

@@ -1,4 +1,4 @@
-"""Chats that other programs exported come in, are shown with their versions, and go again with one click."""
+"""Chats exported by other programs are imported, shown with their versions, and removed again with one click."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What a person picks stays picked, and the keyboard is where they write: the real window, the real engine, a model
-server on the wire.
-"""
+"""A choice of model or agent persists, and the focus is in the composer: real window, real engine, loopback server."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from tests.e2e.harness import Desk, rendered
 from tests.e2e.wire import MODEL, ModelServer, config, held, hire
 
 BIG = "big-model"
-"""What is picked. The server calls itself ``MODEL`` in its replies, as gateways do."""
+"""The picked model. The server names ``MODEL`` in its replies, as gateways do."""
 
 
 def begin(open_desk: OpenDesk, server: ModelServer) -> Desk:
@@ -34,7 +32,7 @@ def model_picker(desk: Desk) -> Picker:
 
 
 def pick(desk: Desk, letters: str) -> None:
-    """Open the menu, go to what is looked for with the arrows, choose it with Enter."""
+    """Open the menu, move to the entry with the arrows, choose it with Enter."""
     picker = model_picker(desk)
     desk.click(picker)
     menu = picker.menu_open
@@ -162,7 +160,7 @@ def test_the_keyboard_is_in_the_composer_whatever_was_closed(open_desk: OpenDesk
     settings = desk.find("settings-window")
     desk.until(settings.isActiveWindow)
     settings.close()
-    desk.window.activateWindow()  # what a window manager does
+    desk.window.activateWindow()  # as a window manager does
     back_after("the settings")
     desk.window.sidebar.search.setFocus()
     desk.press(desk.window.sidebar.search, Qt.Key.Key_Escape)
@@ -192,9 +190,7 @@ def test_what_is_set_for_the_workflow_reaches_the_server(open_desk: OpenDesk, se
 
 
 def test_a_model_nobody_knows_answers_the_built_in_agent_at_once(open_desk: OpenDesk, server: ModelServer) -> None:
-    """The first thing a new person does: connect a server, pick a model of it, write. Nobody says how much such a model
-    can take.
-    """
+    """The first steps of a new user: connect a server, pick one of its models, write. Its context length is unknown."""
     server.models(BIG)
     server.script("Please", "Answer 1.")
     desk = open_desk(None)

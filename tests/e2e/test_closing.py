@@ -1,6 +1,4 @@
-"""Closing the window while an agent works: it is asked about once, and nothing that costs money continues without that
-choice.
-"""
+"""Closing the window while an agent works asks once, and nothing that costs money continues without that choice."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ def at_work(open_desk: OpenDesk, server: ModelServer) -> Desk:
 
 
 def asked(desk: Desk) -> Any:
-    """Close the window as a person does; the sheet that asks."""
+    """Close the window as a person does; returns the sheet that asks."""
     desk.window.close()
     box = desk.find("closing-question")
     assert desk.window.isAncestorOf(box), "it is a sheet of the window"
@@ -99,7 +97,7 @@ def test_cancel_changes_nothing_and_it_is_asked_again(open_desk: OpenDesk, serve
 
 
 def test_a_window_closed_before_it_is_filled_ends_the_program(qtbot: QtBot, tmp_path: Path) -> None:
-    """It was hidden, and the program continued without a window."""
+    """Once the window was hidden, and the program continued without one."""
     desk = Desk(qtbot, tmp_path / "data", scripted([]))
     assert desk.window.presenter is None
     desk.close()

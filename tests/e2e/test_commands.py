@@ -1,6 +1,4 @@
-"""An agent running in a folder: what only reads runs, the rest waits for an approval, and its card shows what it prints
-while it runs.
-"""
+"""An agent runs commands: reading ones run at once, others wait for approval, and the card shows their output live."""
 
 from __future__ import annotations
 
@@ -75,7 +73,7 @@ def test_a_command_is_allowed_seen_and_over(open_desk: OpenDesk, server: ModelSe
 
 
 def picture(widget: QWidget, name: str) -> None:
-    """Keep a picture for a person to look at, where one is asked for."""
+    """Save a picture if a folder for it is set."""
     folder = os.environ.get("ATELIER_TEST_PICTURES")
     if folder:
         widget.grab().save(f"{folder}/commands-{name}.png")

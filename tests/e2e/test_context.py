@@ -1,4 +1,4 @@
-"""What was sent to the model, against what the server received; pins and undone compactions; three workflows running at
+"""Requests shown in the context pane equal those the server received; pins, undone compactions, three workflows at
 once.
 """
 
@@ -37,7 +37,7 @@ def show_context(desk: Desk) -> QWidget:
 
 
 def choose_request(desk: Desk, number: int) -> None:
-    """Show the request of this place in the run, from 0."""
+    """Select the request with this position in the run, from 0."""
     requests = desk.find("context-request-list", QListWidget)
     requests.setCurrentRow(number)
     pane: Any = desk.find("context-pane")
@@ -46,14 +46,14 @@ def choose_request(desk: Desk, number: int) -> None:
 
 
 def shown_request(desk: Desk) -> dict[str, Any]:
-    """What the pane's Copy gives."""
+    """The request as the pane's Copy gives it."""
     desk.click("context-copy")
     copied: dict[str, Any] = json.loads(QGuiApplication.clipboard().text())
     return copied
 
 
 def as_received(body: dict[str, Any]) -> list[tuple[str, str, list[tuple[str, Any]]]]:
-    """Role, text and calls of each message on the wire."""
+    """Role, text and calls of each message as received by the server."""
     return [
         (
             message["role"],
@@ -111,18 +111,18 @@ def test_what_is_shown_is_what_the_server_received(open_desk: OpenDesk, server: 
 
 
 def read(id: str) -> Any:
-    """A call whose result is long; the server counts no tokens, so that the program's own estimate holds."""
+    """A call with a long result; the server counts no tokens, so the program uses its own estimate."""
     return calls(Call("ReportTool", {"operation": "read", "name": "plan"}, id=id), usage=None)
 
 
 def results(body: dict[str, Any]) -> list[bool]:
-    """For each result of a read report in a request, whether it is whole."""
+    """For each result of a read report in a request, whether it is complete."""
     told = [str(message["content"]) for message in body["messages"] if message["role"] == "tool"]
     return [LONG.strip() in text for text in told if "plank" in text]
 
 
 def pick_row(desk: Desk, text: str, last: bool = True) -> None:
-    """Choose the last, or first, row of the request's parts whose words begin so."""
+    """Select the last, or first, row of the request's parts whose text begins like this."""
     items = desk.find("context-items", QListWidget)
     found = desk.until(
         lambda: [row for row, words in enumerate(rows(items)) if words.startswith(text)], f"a row begins with {text!r}"
@@ -135,8 +135,8 @@ def say(text: str) -> Reply:
 
 
 def test_a_pin_holds_and_a_compaction_is_undone(open_desk: OpenDesk, server: ModelServer) -> None:
-    # The window holds the instructions, the tools, the written report and three readings of it (some 7,250 tokens), not
-    # four (8,600).
+    # The context window holds the instructions, the tools, the written report and three readings of it (some 7,250
+    # tokens), but not four (8,600).
     desk = open_alone(open_desk, server, window=9_368, max_tokens=1_024, tools=("ReportTool", "CalculatorTool"))
     write = Call("ReportTool", {"operation": "write", "name": "plan", "content": LONG}, id="w1")
     server.script(GOAL, calls(write, usage=None), read("r1"), say("Read."))
@@ -172,7 +172,7 @@ def test_a_pin_holds_and_a_compaction_is_undone(open_desk: OpenDesk, server: Mod
 
 
 def dot(desk: Desk, name: str) -> str:
-    """What the list of workflows says of one, as a screen reader gets it."""
+    """The state of a workflow as announced by a screen reader."""
     return str(desk.until_row("workflow-list", name))
 
 

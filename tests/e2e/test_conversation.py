@@ -79,7 +79,7 @@ def test_the_usage_line_counts(open_desk: OpenDesk) -> None:
 
 
 def _head(card: QWidget) -> QPushButton:
-    """The line of a tool card that opens it."""
+    """The clickable line of a tool card."""
     head = card.findChild(QPushButton)
     assert head is not None
     return head

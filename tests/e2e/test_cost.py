@@ -1,5 +1,5 @@
-"""One limit a month over everything that costs: what does not fit is said before it is sent, in the window, and goes on
-when it may.
+"""One monthly limit for everything that costs: a request beyond it is refused before it is sent, and works once
+allowed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.support.servers.plain_http import Handler, serving
 
 GOAL = "Look for bees"
 DOLLARS = 100.0
-"""For a million tokens: a reply of up to a thousand may cost some ten cents."""
+"""Price per million tokens: a reply of up to a thousand may cost some ten cents."""
 
 
 def settings(desk: Desk, page: str) -> QWidget:
@@ -34,7 +34,7 @@ def settings(desk: Desk, page: str) -> QWidget:
 
 
 def enter(desk: Desk, name: str, number: str) -> None:
-    """Type a number into a field in the place of what is there."""
+    """Replace a field's number by typing."""
     field = desk.find(name, QDoubleSpinBox)
     field.setFocus()
     field.selectAll()
@@ -44,7 +44,7 @@ def enter(desk: Desk, name: str, number: str) -> None:
 
 @pytest.fixture
 def searches() -> Iterator[tuple[str, list[str]]]:
-    """A search service that takes any key: its address, and what it was asked."""
+    """A search service that accepts any key: its address, and the requests it received."""
     asked: list[str] = []
 
     class Service(Handler):

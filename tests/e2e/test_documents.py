@@ -1,4 +1,4 @@
-"""Documents of an office go in, and what was written goes out to be opened by others."""
+"""Office documents are attached, and replies are exported to be opened in other programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.documents import sheets, word
 
 
 def shot(desk: Desk, name: str) -> None:
-    """A picture of the window for somebody to look at, where a folder for them is named."""
+    """Save a picture of the window if a folder for it is set."""
     if folder := os.environ.get("ATELIER_SHOTS"):
         desk.settle()
         desk.window.grab().save(str(Path(folder) / f"{name}.png"))
@@ -89,7 +89,7 @@ def test_a_reply_is_copied_with_its_table_and_exported_to_be_opened(
 
 
 def save(desk: Desk, path: Path) -> None:
-    """Answer the dialog that asks where to."""
+    """Answer the file dialog."""
     dialog = desk.until(
         lambda: [each for each in desk.window.findChildren(QFileDialog) if each.isVisible()], "where to"
     )[0]

@@ -1,4 +1,4 @@
-"""An agent works in a folder: the person grants it, allows an edit, sees it as a diff and takes it back."""
+"""An agent works in a folder: the person grants it, allows an edit, sees its diff and undoes it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STEPS: list[Step] = [
 
 
 def keep(desk: Desk, name: str) -> None:
-    """A picture of the window, where somebody wants one."""
+    """Save a picture of the window if a folder for it is set."""
     folder = os.environ.get("ATELIER_SCREENSHOTS")
     if folder:
         desk.settle()

@@ -1,4 +1,4 @@
-"""The guide of the first start comes once."""
+"""The first-start guide appears once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""From a key to an answer: the guide takes a service, a key and a model, and what was entered stays until it is
-stored."""
+"""From a key to an answer: the guide asks for service, key and model, and preserves input until it is stored."""
 
 from __future__ import annotations
 

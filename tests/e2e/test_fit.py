@@ -1,6 +1,4 @@
-"""Every screen in both languages, at two sizes of text and in windows of three sizes: all of it can be read and
-reached.
-"""
+"""Every screen in both languages, at two text sizes and three window sizes: everything is readable and reachable."""
 
 from __future__ import annotations
 
@@ -19,13 +17,15 @@ from tests.e2e.harness import Desk
 from tests.support.fit import misfits
 
 SMALL, LAPTOP, LARGE = QSize(1024, 700), QSize(1366, 768 - 37), QSize(1600, 1000)
-"""A laptop's screen of 1366 × 768 has a title bar."""
+"""A screen of 1366 × 768 less the title bar."""
 
-pytestmark = pytest.mark.timeout(900)  # most of the time is waiting for the windows to come to rest
+pytestmark = pytest.mark.timeout(900)  # most of the time is waiting for layouts to settle
 
 
 def states() -> list[tuple[str, int, QSize]]:
-    """All where ``ATELIER_FIT=all``, which takes minutes; else the narrowest: French, large text, a small window."""
+    """All combinations with ``ATELIER_FIT=all``, which takes minutes; otherwise the tightest: French, large text, small
+    window.
+    """
     if os.environ.get("ATELIER_FIT") == "all":
         return list(product(("en", "fr"), (100, 150), (SMALL, LAPTOP, LARGE)))
     return [("fr", 150, SMALL)]
@@ -37,7 +37,7 @@ def does_not_fit(part: QWidget, size: QSize) -> list[str]:
 
 
 def at_rest(desk: Desk, size: QSize) -> list[str]:
-    """What stays wrong once the layouts have settled."""
+    """Problems that remain once the layouts have settled."""
 
     def wrong() -> list[str]:
         return [each for part in screens.parts(desk) for each in does_not_fit(part, size)]
@@ -63,7 +63,7 @@ def test_every_screen_fits(open_desk: OpenDesk, tmp_path: Path, language: str, s
 
 
 def test_the_offer_to_index_is_whole_above_a_pane(open_desk: OpenDesk, tmp_path: Path) -> None:
-    """In the lowest column there is: large French text, a small window, and a pane below the conversation."""
+    """In the shortest conversation column: large French text, a small window, and a pane below."""
     desk = open_desk(screens.STEPS)
     screens.dress(desk, "fr", 150)
     folder = tmp_path / "Un dossier au nom assez long"

@@ -1,6 +1,4 @@
-"""A person adds Google in the settings, tries the key, and talks to Gemini: thoughts, a signed call, and what the cache
-did.
-"""
+"""A person adds Google in the settings, tests the key, and talks to Gemini: thinking, a signed call, cache savings."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Habits that a person brings along: typing while something opens, digits and Enter, one control for permissions,
-folders used before.
-"""
+"""Habits from other programs: typing while a dialog opens, digits, Enter, one permissions control, recent folders."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ GOAL = "Tidy up the folder"
 def test_what_is_typed_while_a_question_opens_is_no_answer_and_a_digit_and_enter_are(
     open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scrim, "PAUSE_MS", 2_000)  # a busy machine is slow to see that it opened
+    monkeypatch.setattr(scrim, "PAUSE_MS", 2_000)  # a busy machine may not notice at once that it opened
     desk = open_desk([[ask("q1", "Which colour?", "mixed")], echo])
     field = desk.find("chat-input", QPlainTextEdit)
     desk.send("Paint it")

@@ -1,4 +1,4 @@
-"""What turns or hides text in a name, path, command or question is written out wherever the window shows it."""
+"""Characters that reorder or hide text in names, paths, commands or questions are shown as escapes everywhere."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ WORK: list[Step] = [
 
 
 class Screen:
-    """Collects what is shown raw, with the moment at which it was seen first."""
+    """Collects unescaped texts on the screen, with the step at which each was first seen."""
 
     def __init__(self) -> None:
         self.raw: dict[tuple[str, str], str] = {}
@@ -93,7 +93,7 @@ def screen() -> Iterator[Screen]:
 
 
 async def store_names(atelier: Atelier) -> None:
-    """Everything that has a name of its own."""
+    """Store one of everything that has a name."""
     await atelier.providers.save(ProviderConfig(name="server", kind="openai", base_url="http://127.0.0.1:9/v1"))
     await atelier.agents.save(AgentConfig(name=turned("agent"), provider="server", model=turned("model")))
     await atelier.repos.projects.save(Project(name=turned("project"), root=f"/nowhere/{turned('root')}"))
@@ -115,7 +115,7 @@ def granted(desk: Desk, screen: Screen, folder: Path) -> None:
 
 
 def worked(desk: Desk, screen: Screen) -> None:
-    """Let the agent do all of ``WORK``; what asks is looked at and approved."""
+    """Let the agent do all of ``WORK``; requests are checked and approved."""
     desk.send("Continue")
 
     def cards() -> list[QWidget]:
@@ -135,7 +135,7 @@ def worked(desk: Desk, screen: Screen) -> None:
 
 
 def opened_rows(desk: Desk, view: QAbstractItemView) -> Iterator[int]:
-    """Choose each row of a list, one after another."""
+    """Select each row of a list, one after another."""
     for row in range(view.model().rowCount()):
         index = view.model().index(row, 0)
         view.setCurrentIndex(index)

@@ -1,4 +1,4 @@
-"""The inbox: over all workflows what waits, what failed and what finished while nobody looked."""
+"""The inbox: what waits, failed or finished unseen, over all workflows."""
 
 from __future__ import annotations
 

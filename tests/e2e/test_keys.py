@@ -1,6 +1,4 @@
-"""A key that was lost with the program is asked for where it is missed, and one that a file keeps is there at the
-second start.
-"""
+"""A missing API key is asked for where it is needed, and one stored in a file is still there at the second start."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Text and windows that change their size while a screen is open leave nothing behind: it is as it was before, and as a
-new one is.
-"""
+"""Changing text or window size while a screen is open and changing it back leaves it as before, and like a new one."""
 
 from __future__ import annotations
 
@@ -20,16 +18,16 @@ from tests.support.geometry import Places, differences, places
 SMALL, LARGE = QSize(1024, 700), QSize(1600, 1000)
 START = (100, SMALL)
 CHANGES = {"larger text": (150, SMALL), "a larger window": (100, LARGE)}
-"""What is changed while a screen is open, and taken back: text in percent and the window's size."""
+"""Changes made while a screen is open, and reverted: text size in percent and window size."""
 ALL = os.environ.get("ATELIER_FIT") == "all"
 FEW = ("start", "user-guide", "settings-general", "settings-usage")
 
-pytestmark = pytest.mark.timeout(1800)  # most of the time is waiting for the windows to come to rest
+pytestmark = pytest.mark.timeout(1800)  # most of the time is waiting for layouts to settle
 
 
 def shown(desk: Desk, folder: Path) -> Iterator[tuple[str, screens.Opener, bool]]:
-    """Each screen with its name, how it is opened, and whether it can be opened once more; without ``ATELIER_FIT=all``,
-    few of them.
+    """Each screen with its name, its opener, and whether it can be opened again; few of them without
+    ``ATELIER_FIT=all``.
     """
     again = dict(screens.plain())
     for name, opener in chain(again.items(), screens.at_work(desk, folder) if ALL else ()):
@@ -38,7 +36,9 @@ def shown(desk: Desk, folder: Path) -> Iterator[tuple[str, screens.Opener, bool]
 
 
 def change(desk: Desk, language: str, old: tuple[int, QSize], new: tuple[int, QSize]) -> None:
-    """What stays is not set again: a window that grew with its text is found."""
+    """Apply language, text size and window size, only where they differ, so that a window that grew with its text is
+    noticed.
+    """
     if new[0] != old[0]:
         screens.dress(desk, language, new[0])
     if new[1] != old[1]:
@@ -64,7 +64,9 @@ def test_a_change_of_size_leaves_nothing_behind(open_desk: OpenDesk, tmp_path: P
             changed = places(screens.windows())
             change(desk, language, state, START)
             if name.startswith("pane-"):
-                opened(desk, opener, SMALL)  # the drawer over a narrow window is closed when there is room beside it
+                opened(
+                    desk, opener, SMALL
+                )  # a drawer over the conversation is closed when the window is wide enough for the panes
             wrong += [f"{name}, {what} and back: {each}" for each in differences(at_first, places(screens.windows()))]
             if reopens:
                 screens.close(desk)

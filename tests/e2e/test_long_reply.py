@@ -1,4 +1,4 @@
-"""A long reply as models write them, read on the screen: diagrams, code, tables, nested lists, quotes, formulas."""
+"""A long reply with everything models write: diagrams, code, tables, nested lists, quotes, formulas."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ $$t(5134) = 12 + \\frac{5134}{9} \\approx 582\\ \\mathrm{s}$$
 
 
 def keep(desk: Desk, name: str) -> None:
-    """A picture of the window, where somebody wants one."""
+    """Save a picture of the window if a folder for it is set."""
     if folder := os.environ.get("ATELIER_SCREENSHOTS"):
         desk.settle()
         bar = child(desk.window.chat, ChatView).verticalScrollBar()

@@ -1,4 +1,4 @@
-"""Language and theme are switched while the program runs, and are there again after a restart."""
+"""Language and theme are switched while the program runs, and persist over a restart."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import Desk, rendered
 
 SAME_IN_BOTH = re.compile(r"^(Français|English|Ctrl\+K|Assistant|SmolLM2.*|[\W\d]*( m?s)?)$".replace(" ", r"\s"))
-"""Words on the screen that are names, keys or numbers."""
+"""Texts on the screen that are names, keys or numbers."""
 
 
 class Marked(gettext.NullTranslations):
-    """A French catalogue that is never incomplete: each text in guillemets, so that one that stayed behind shows."""
+    """A complete French catalogue with each text in guillemets, so that untranslated ones are visible."""
 
     def gettext(self, message: str) -> str:
         return f"«{message}»"
@@ -85,7 +85,7 @@ def test_the_language_is_stored(open_desk: OpenDesk) -> None:
 
 
 def ground(widget: QWidget) -> QColor:
-    """The colour that covers most of a widget as it is painted: of a sparse grid of its points, the most frequent."""
+    """The most frequent colour of a widget, by a sparse grid of its painted pixels."""
     image = widget.grab().toImage()
     points = [image.pixelColor(x, y).name() for x in range(2, image.width(), 7) for y in range(2, image.height(), 7)]
     return QColor(max(set(points), key=points.count))
@@ -125,13 +125,13 @@ def test_the_font_scale_grows_the_transcript(open_desk: OpenDesk) -> None:
 
 @pytest.mark.parametrize("scale", [100, 150])
 def test_what_can_be_pressed_in_a_row_has_one_height(open_desk: OpenDesk, scale: int) -> None:
-    """Also what was put into the row before the size of text was changed."""
+    """Also for a widget that was added to the row before the text size changed."""
     desk = open_desk([])
     theme().set_scale(scale)
     desk.settle()
     for row in (desk.window.chat.header, desk.window.chat.composer):
         found = [each for each in row.findChildren(QAbstractButton) if each.isVisible()]
-        # Who answers is one control with two parts: its frame is in the row.
+        # The picker of agent and model is one control with two parts: its frame is in the row.
         shown = {
             each.parentWidget() if each.objectName() in ("agent-select", "model-select") else each for each in found
         }

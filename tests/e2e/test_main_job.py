@@ -1,6 +1,4 @@
-"""The main job: in a small repository an agent mends a failing test, asks where it must, and all of it can be taken
-back.
-"""
+"""The main job: in a small repository an agent repairs a failing test with approvals, and all changes can be undone."""
 
 from __future__ import annotations
 
@@ -25,8 +23,7 @@ GOAL = "The tests of the shelf fail. Mend it."
 TOOLS = ("read_file", "edit_file", "run_command", "git_status", "git_diff")
 BEFORE = "def boards(width):\n    return width // 30\n"
 AFTER = "def boards(width):\n    return max(2, width // 30)\n"
-# It also tries what the code of a stranger would: to leave something next to its folder, and to read the program's own
-# data.
+# It also tries what malicious code would: to write outside its folder, and to read the program's own data.
 CHECKS = """import os, pathlib, unittest
 from shelf import boards
 
@@ -77,7 +74,7 @@ def cards(desk: Desk) -> list[QWidget]:
 
 
 def allow(desk: Desk, expected: str) -> None:
-    """Wait for the card about ``expected`` and say yes to it."""
+    """Wait for the card about ``expected`` and approve it."""
     card = desk.until(lambda: [each for each in cards(desk) if expected in rendered(each)], f"a card about {expected}")[
         0
     ]
@@ -87,7 +84,7 @@ def allow(desk: Desk, expected: str) -> None:
 
 
 def keep(desk: Desk, name: str) -> None:
-    """Pictures of the window, light, dark and in French, where somebody wants them."""
+    """Save pictures of the window, light, dark and in French, if a folder for them is set."""
     folder = os.environ.get("ATELIER_SCREENSHOTS")
     if not folder:
         return
@@ -99,7 +96,7 @@ def keep(desk: Desk, name: str) -> None:
 
 
 def ended(desk: Desk) -> list[str]:
-    """How the commands of the workflow came to an end."""
+    """How each command of the workflow ended."""
 
     async def look(atelier: Atelier) -> list[str]:
         commands = atelier.tool_services.commands
@@ -110,7 +107,7 @@ def ended(desk: Desk) -> list[str]:
 
 
 def grant(desk: Desk, folder: Path) -> FilesPane:
-    """Grant the folder in the files pane, as one that is not trusted."""
+    """Grant the folder in the files pane, without trusting it."""
     desk.action("show-files")
     pane = desk.find("files-pane", FilesPane)
     desk.until(lambda: pane.folders.workflow_id, "the pane knows the workflow")
@@ -150,7 +147,8 @@ def test_a_failing_test_is_repaired_and_undone(open_desk: OpenDesk, server: Mode
     pane = grant(desk, project)
     desk.send("Continue")
 
-    # Reading, the state of the repository and a line of safe commands ran unasked; running the project's code did not.
+    # Reading, the state of the repository and a line of safe commands ran without a question; running the project's
+    # code did not.
     allow(desk, TESTS)
     looked = " ".join(
         str(message["content"]) for message in server.requests(GOAL)[2]["messages"] if message["role"] == "tool"
@@ -158,7 +156,7 @@ def test_a_failing_test_is_repaired_and_undone(open_desk: OpenDesk, server: Mode
     assert "width // 30" in looked
     assert "import os" in looked
     assert '"clean": true' in looked.lower()
-    # The edit lies inside of the folder and can be undone, so Edit asks about the tests alone.
+    # The edit is inside the folder and can be undone, so the Edit profile asks only about the tests.
     allow(desk, TESTS)
     desk.last_reply("two boards now")
     desk.wait_done()
@@ -179,7 +177,7 @@ def test_a_failing_test_is_repaired_and_undone(open_desk: OpenDesk, server: Mode
     desk.click_row(changes, "shelf.py")
     desk.until(lambda: pane.diff.isVisible() and "return max(2" in pane.diff.text, "the diff is shown")
     keep(desk, "diff")
-    # What the tests themselves wrote is among the changes, and goes with them.
+    # Files written by the tests themselves are among the changes, and are undone with them.
     desk.until(lambda: any("report.txt" in row for row in rows(changes)), "a command's file is listed")
     desk.click("files-undo-all")
     desk.until(lambda: (project / "shelf.py").read_text() == BEFORE, "the change is taken back")

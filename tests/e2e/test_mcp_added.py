@@ -1,4 +1,4 @@
-"""A server is pasted, tested and saved, and the agent of the open workflow has its tools with the next message."""
+"""A server is pasted, tested and saved, and the agent of the open workflow has its tools from the next message on."""
 
 from __future__ import annotations
 

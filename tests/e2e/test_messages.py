@@ -1,5 +1,4 @@
-"""What is done to one message is kept: pins over a restart, a deleted branch until Undo, another model for one
-answer."""
+"""Actions on one message persist: pins over a restart, a deleted branch until Undo, another model for one answer."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from tests.e2e.harness import Desk
 
 
 def choose(desk: Desk, answer: str, name: str) -> None:
-    """One command of the menu of the last answer, once its turn is over and on the screen."""
+    """Choose a command in the menu of the last answer, once its turn has ended."""
     desk.last_reply(answer)
     desk.wait_done()
     desk.settle()
@@ -24,7 +23,7 @@ def choose(desk: Desk, answer: str, name: str) -> None:
 
 
 def choose_of(desk: Desk, shown: QWidget, name: str) -> None:
-    """One command of the menu of a message, opened with the Menu key's event."""
+    """Choose a command in a message's menu, opened by the Menu key."""
     shown.setFocus()
     event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(5, 5), shown.mapToGlobal(QPoint(5, 5)))
     QApplication.sendEvent(shown, event)
@@ -37,7 +36,7 @@ def choose_of(desk: Desk, shown: QWidget, name: str) -> None:
 
 
 def more(desk: Desk) -> list[str]:
-    """What the menu of the workflow offers."""
+    """The entries of the workflow's menu."""
     menu = desk.window.chat.header.more.open()
     texts = [each.text() for each in menu.actions()]
     menu.close()

@@ -1,4 +1,4 @@
-"""What an agent does appears in the panes."""
+"""The panes show what an agent does."""
 
 from __future__ import annotations
 

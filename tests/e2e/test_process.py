@@ -1,4 +1,4 @@
-"""The program as processes: killed and started again, started twice, and used from the command line while its window is
+"""The program as processes: killed and restarted, started twice, and used from the command line while its window is
 open.
 """
 
@@ -32,7 +32,7 @@ WAIT_S = 60
 
 
 class Program:
-    """A started process and what it says on standard output."""
+    """A started process and its standard output."""
 
     def __init__(self, *arguments: str) -> None:
         self._process = subprocess.Popen(
@@ -53,14 +53,14 @@ class Program:
         self._lines.put(None)
 
     def until(self, line: str) -> None:
-        """Until it has said ``line``."""
+        """Wait until it has printed ``line``."""
         while line not in self.said:
             said = self._lines.get(timeout=WAIT_S)
             assert said is not None, f"it ended without {line!r}; it said {self.said}"
             self.said.append(said)
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Send a signal and give the exit status."""
+        """Send a signal and return the exit status."""
         self._process.send_signal(number)
         return self._process.wait(WAIT_S)
 
@@ -73,13 +73,13 @@ class Program:
 
 
 def environment() -> dict[str, str]:
-    """Nothing of this machine's user: no data folder, no language."""
+    """The environment without this machine's data folder and language."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("ATELIER_", "LC_", "LANG"))}
     return kept | {"PYTHONUNBUFFERED": "1", "LANG": "C.UTF-8"}
 
 
 def atelier(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command as a user types it: the real program, with no scripted model in its process."""
+    """Run a command as typed by a user: the real program, without a scripted model in its process."""
     command = [sys.executable, "-m", "atelier_desk", "--data-dir", str(data), *arguments]
     return subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=WAIT_S, env=environment(), check=False
@@ -88,7 +88,7 @@ def atelier(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Program]]:
-    """Starts the program on the test's data folder; what still runs at the end is killed."""
+    """Starts the program on the test's data folder; processes still running at the end are killed."""
     programs: list[Program] = []
 
     def starter(*arguments: str) -> Program:
@@ -128,7 +128,7 @@ def test_a_program_that_is_asked_to_end_does_and_the_next_start_continues(
     first.until("holding")
     began = time.monotonic()
     assert first.end(number) == 0
-    # Two seconds, and what a busy machine takes to look at its processes.
+    # Two seconds, and the time a busy machine needs to list its processes.
     assert time.monotonic() - began < 2 + 3
     second = start("--press", "notice-resume")
     second.until("ack workflow_complete completed")
@@ -139,7 +139,7 @@ def test_a_program_that_is_asked_to_end_does_and_the_next_start_continues(
 def test_what_the_command_line_sets_is_seen_in_the_open_window(
     open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another process sets it, the window's own engine serves it; the settings page that is open follows too."""
+    """Set by another process over the engine of the open window; its settings page follows too."""
     monkeypatch.setattr("atelier_desk.engine.ipc.commands._handler", execute)
     desk = open_desk()
     desk.action("settings")
@@ -178,8 +178,7 @@ def test_a_second_start_raises_the_window_of_the_first(start: Callable[..., Prog
 def test_what_is_asked_of_a_window_that_is_still_opening_waits_for_it(
     start: Callable[..., Program], tmp_path: Path
 ) -> None:
-    """Impatient presses of a key: each of them once opened a window of its own, which said that the data were in
-    use."""
+    """Each impatient press of a key once opened another window, with an error that the data was in use."""
     data = tmp_path / "data"
     first = start()
     waiting = time.monotonic() + WAIT_S

@@ -1,5 +1,5 @@
-"""A person makes a project of a folder, finds a function by what it does, reads its source at its line, and looks
-around it.
+"""A person makes a project of a folder, finds a function by what it does, reads its source, and explores its
+neighbours.
 """
 
 from __future__ import annotations

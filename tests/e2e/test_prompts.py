@@ -1,5 +1,5 @@
-"""A prompt's whole way: written in the settings, chosen with / in the composer, filled in, read, sent, and deleted with
-a way back.
+"""A prompt from start to end: written in the settings, chosen with / in the composer, filled in, sent, deleted,
+restored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Questions: the dialog's three modes, skip, Later, the inbox, the order, and the return after a restart."""
+"""Questions: the dialog's three modes, Skip, Later, the inbox, their order, and after a restart."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.e2e.harness import Desk, in_red, rendered
 
 
 def told(request: ChatRequest) -> str:
-    """The newest tool result the model was given."""
+    """The newest tool result sent to the model."""
     return [message.content for message in request.messages if message.role is Role.TOOL][-1]
 
 
@@ -22,7 +22,7 @@ def echo(request: ChatRequest) -> str:
 
 
 def begin(open_desk: OpenDesk, kind: str, **more: object) -> Desk:
-    """A run that asks one question, with its dialog open."""
+    """Start a run that asks one question; returns its open dialog."""
     desk = open_desk([[ask("q1", "Which colour?", kind, **more)], echo])
     desk.send("Paint it")
     dialog = desk.until_shown("user-question-modal", "Which colour?")

@@ -1,5 +1,4 @@
-"""What a person relies on in the window: one number everywhere, the mark of the open workflow, where a file goes, what
-a search marks, and that looking changes nothing."""
+"""Consistency of the window: equal figures everywhere, the open workflow stays marked, looking changes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ from tests.support.wheel import changed_by_wheel, inputs
 
 
 def spent(text: str) -> str:
-    """The part of a line of figures that counts tokens."""
+    """The token count in a line of figures."""
     return next((part for part in text.replace(",", " ·").split(" · ") if "token" in part), "").strip()
 
 
@@ -51,7 +50,7 @@ def test_header_tree_and_cards_have_the_same_numbers(open_desk: OpenDesk, server
 
 
 def agree(desk: Desk) -> None:
-    """What is stored, the header, the tree and the card of the team."""
+    """The figures of the stored run, the header, the tree and the team's card."""
     workflow_id = desk.workflow_id
     usage = desk.engine(lambda a: a.workflows.get(workflow_id)).usage
     total, header = usage.tokens_input + usage.tokens_output, desk.find("status-usage")
@@ -132,7 +131,7 @@ def test_the_open_workflow_stays_marked_whatever_is_inspected(open_desk: OpenDes
     opened = desk.workflow_id
 
     def grounds() -> dict[str, str]:
-        """The colour that each workflow is on."""
+        """The background colour of each workflow's row."""
         shown = view.viewport().grab().toImage()
         indexes = [view.model().index(number, 0) for number in range(view.model().rowCount())]
         places = [(index, view.visualRect(index)) for index in indexes if index.flags() & Qt.ItemFlag.ItemIsSelectable]

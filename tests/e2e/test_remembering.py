@@ -1,6 +1,4 @@
-"""What an agent wants remembered is asked about at once, in the card of its call; until then nothing says that it was
-remembered.
-"""
+"""A memory an agent proposes is approved in the card of its call; until then nothing claims it was remembered."""
 
 from __future__ import annotations
 

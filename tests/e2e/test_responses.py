@@ -1,6 +1,4 @@
-"""A person adds OpenAI in the settings, tries the key, and talks to GPT: encrypted reasoning, a call, and what the
-cache did.
-"""
+"""A person adds OpenAI in the settings, tests the key, and talks to GPT: encrypted reasoning, a call, cache savings."""
 
 from __future__ import annotations
 

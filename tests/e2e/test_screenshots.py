@@ -1,7 +1,7 @@
-"""Pictures of the program running, in both themes and languages; each is also a check that the screen was painted.
+"""Screenshots of the running program, in both themes and languages; each is also a check that the screen was painted.
 
-``make screenshots`` keeps them in the folder that ``ATELIER_SCREENSHOTS`` names; without it they are thrown away with
-the test's folder.
+``make screenshots`` stores them in the folder named by ``ATELIER_SCREENSHOTS``; otherwise they are deleted with the
+test's folder.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ STEPS: list[Step] = [
     ],
     "Oak it is.",
 ]
-"""The second reply leaves tasks open: the engine asks whether the agent is done, and the third asks the person."""
+"""The second reply leaves tasks open: the engine asks whether the agent is done, and the third reply asks the person.
+"""
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def keep(widget: QWidget, path: Path, ground: QColor) -> None:
-    """Save what is painted; its corner must have the ground of the theme."""
+    """Save a screenshot; its corner must have the theme's background."""
     picture = widget.grab()
     assert picture.toImage().pixelColor(3, 3) == ground
     assert picture.save(str(path))

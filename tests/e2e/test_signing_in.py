@@ -1,5 +1,5 @@
-"""Signing in to an MCP server in the settings: what a person reads before, after, and when the server wants more, in
-both languages.
+"""Signing in to an MCP server in the settings, in both languages: texts before, after, and when more access is
+required.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Guarded:
 
 
 class Page:
-    """The page of MCP servers, with one."""
+    """The settings page of MCP servers, with one server."""
 
     def __init__(self, desk: Desk, url: str) -> None:
         self.desk = desk
@@ -61,7 +61,7 @@ class Page:
         self.window, self.page = window, window.page("mcp")
 
     def after(self, button: str, english: str, french: str, *, note: bool = True) -> None:
-        """Click, and read it in both languages: in the list, whole, and below the form (``note``)."""
+        """Click, then read the result in both languages: in the list, complete, and below the form (``note``)."""
         self.desk.click(button)
         self.desk.settle()
         for action, words in (("language-french", french), ("language-english", english)):

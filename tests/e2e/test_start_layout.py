@@ -1,4 +1,4 @@
-"""What an empty program shows, and when the right column opens."""
+"""The layout of an empty program, and when the right column opens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The main job with the real built-in starter model: nothing here is scripted."""
+"""The main job with the real built-in starter model, without a script."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.e2e.conftest import OpenDesk
 from tests.e2e.harness import rendered
 
 MODEL_MS = 90_000
-"""The model's server starts and a small model writes on a busy machine."""
+"""Milliseconds for the model's server to start and a small model to write on a busy machine."""
 
 
 @pytest.mark.model

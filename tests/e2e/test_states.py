@@ -1,4 +1,4 @@
-"""What cards say of a run that its person stopped, and of an agent that still works when its call has ended."""
+"""Cards of a run that its person stopped, and of an agent that still works after its call has ended."""
 
 from __future__ import annotations
 

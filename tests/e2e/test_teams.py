@@ -1,6 +1,4 @@
-"""A team running in the window: its lanes, tree and transcripts; stopped, paused, spoken to, limited, stepped and
-replayed.
-"""
+"""A team running in the window: lanes, tree and transcripts; stopping, pausing, messages, limits, stepping, replay."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ def open_team(open_desk: OpenDesk, server: ModelServer, **lead: Any) -> Desk:
 
 
 def lane(desk: Desk, name: str) -> QWidget:
-    """The lane of a sub-agent, waited for."""
+    """Wait for the lane of a sub-agent."""
     return desk.until(
         lambda: [each for each in desk.all("agent-lane") if name in rendered(each).splitlines()], f"{name} has a lane"
     )[0]
@@ -47,7 +45,7 @@ def lane_says(desk: Desk, name: str, text: str) -> bool:
 
 
 def row(desk: Desk, name: str) -> QWidget:
-    """An agent's row in the tree, waited for."""
+    """Wait for an agent's row in the tree."""
     rows = desk.window.rail.panes["activity"].tree._rows  # type: ignore[attr-defined]
     found: list[QWidget] = desk.until(
         lambda: [each for each in rows.values() if each.name == name and each.isVisible()], f"{name} is in the tree"
@@ -56,9 +54,7 @@ def row(desk: Desk, name: str) -> QWidget:
 
 
 def press(desk: Desk, within: QWidget, name: str) -> None:
-    """A click on a widget's button; those of a row are painted while the pointer has ended it and take clicks all the
-    time.
-    """
+    """Click a button of a widget. Row buttons are visible only under the pointer, but always accept clicks."""
     button = desk.until(lambda: within.findChildren(QAbstractButton, name), name)[0]
     desk.click(button)
 
@@ -69,7 +65,7 @@ def runs(desk: Desk) -> dict[str, RunStatus]:
 
 
 def share_out(server: ModelServer, *, then: str = "The shelf stands.") -> tuple[asyncio.Event, asyncio.Event]:
-    """Ada has Bea and Cid work side by side; both stop in the middle of their replies until their gate is freed."""
+    """Ada starts Bea and Cid in parallel; both wait in the middle of their replies for their gates."""
     bea, cid = asyncio.Event(), asyncio.Event()
     server.script(GOAL, calls(batch("p1", ("Bea", MEASURE), ("Cid", CUT)), text="I share the work."), then)
     server.script(MEASURE, held("The wall is 84 cm wide.", bea))
@@ -190,7 +186,7 @@ def test_one_sub_agent_is_paused_alone(open_desk: OpenDesk, server: ModelServer)
     desk = open_team(open_desk, server)
     desk.send(GOAL)
     press(desk, row(desk, "Bea"), "agent-pause")
-    desk.settle()  # the engine knows of it before Bea's reply has ended
+    desk.settle()  # the engine receives it before Bea's reply has ended
     server.free(bea)
     desk.until(lambda: "paused" in row(desk, "Bea").accessibleName(), "Bea is paused")
     desk.until(lambda: "running" in row(desk, "Cid").accessibleName(), "working")
@@ -246,7 +242,7 @@ def test_a_sub_agent_at_its_cap_waits_until_it_is_raised(open_desk: OpenDesk, se
 
 
 def next_step(desk: Desk) -> str:
-    """What the step bar says comes next, as soon as it can be clicked; empty when the turn has ended."""
+    """The step bar's announcement of the next step, once it can be clicked; empty when the turn has ended."""
 
     def state() -> list[str]:
         if desk.all("step-bar") and desk.find("step-next").isEnabled():
@@ -257,7 +253,7 @@ def next_step(desk: Desk) -> str:
 
 
 def statuses(desk: Desk) -> list[str]:
-    """How the rows of the tree at its root say the run stands."""
+    """The state of the run in each row of the tree's root."""
     members = desk.window.rail.panes["activity"].tree.members  # type: ignore[attr-defined]
     return [member.status for member in members[:1]]
 

@@ -11,7 +11,7 @@ from tests.e2e.harness import Desk, rendered, rows
 
 
 def converse(desk: Desk, *turns: tuple[str, str]) -> None:
-    """A workflow for each pair of message and expected answer."""
+    """Create a workflow for each pair of message and expected answer."""
     for message, answer in turns:
         desk.click("new-workflow")
         desk.send(message)
