@@ -87,7 +87,7 @@ async def _measured(
                     for question in questions
                 ]
                 assert all((each.cosine is not None) == embedded for each in found[0]), (
-                    "vectors in use, or not, as asked"
+                    "vectors are used only if requested"
                 )
                 places = [_place(hits, right) for hits, right in zip(found, rights, strict=True)]
                 figures.setdefault(form, {})[name] = _shares(places, asked)

@@ -10,28 +10,28 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.llm.scripted import ScriptedModel, Step
-from tests.e2e.harness import Desk, scripted
+from tests.e2e.harness import AppDriver, scripted
 from tests.e2e.wire import ModelServer
 
-OpenDesk = Callable[..., Desk]
+OpenApp = Callable[..., AppDriver]
 """``open_app(steps, **options)``: open the test's data folder; after ``close`` it may be called again, as a restart."""
 
 
 @pytest.fixture
-def open_desk(qtbot: QtBot, tmp_path: Path) -> Iterator[OpenDesk]:
-    desks: list[Desk] = []
+def open_app(qtbot: QtBot, tmp_path: Path) -> Iterator[OpenApp]:
+    desks: list[AppDriver] = []
 
-    def opener(steps: Sequence[Step] | ScriptedModel | None = (), **options: Any) -> Desk:
-        desk = Desk(qtbot, tmp_path / "data", None if steps is None else scripted(steps), **options)
-        desks.append(desk)
-        desk.wait_open()
-        return desk
+    def opener(steps: Sequence[Step] | ScriptedModel | None = (), **options: Any) -> AppDriver:
+        app = AppDriver(qtbot, tmp_path / "data", None if steps is None else scripted(steps), **options)
+        desks.append(app)
+        app.wait_open()
+        return app
 
     yield opener
-    for desk in desks:
-        desk.close()
-    for desk in desks:
-        desk.verify()
+    for app in desks:
+        app.close()
+    for app in desks:
+        app.verify()
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ class DrivenLoop(qasync.QEventLoop):  # type: ignore[misc]  # qasync tells nothi
         self.close()
 
 
-class Desk:
+class AppDriver:
     """The open program. Created by the fixture ``open_app``; closed at the end of the test, or by ``close`` for a
     restart.
 
@@ -140,7 +140,7 @@ class Desk:
         self.until(lambda: self.bridge.ready and self.window.presenter is not None, "the engine is open")
         self.until(lambda: self.idle, "the window is filled")
 
-    def under_way(self) -> list[object]:
+    def unfinished_work(self) -> list[object]:
         """The window's unfinished work: tasks, undelivered events, and short timers that will reload or redraw."""
         timers = [timer for timer in self.window.findChildren(QTimer) if timer.isSingleShot() and timer.isActive()]
         doing: list[object] = [timer.parent() for timer in timers if timer.interval() < LONG_MS]
@@ -149,7 +149,7 @@ class Desk:
 
     @property
     def idle(self) -> bool:
-        return not self.under_way()
+        return not self.unfinished_work()
 
     def settle(self) -> None:
         """Wait until the window has no unfinished work."""
@@ -184,7 +184,7 @@ class Desk:
         assert self.crashes == []
         assert self.failures == []
         if self.model is not None:
-            assert len(self.model.requests) <= self._steps, "the model was asked more often than the script says"
+            assert len(self.model.requests) <= self._steps, "the model was asked more often than it was scripted for"
 
     def until(self, condition: Callable[[], T], what: str = "", timeout_ms: int = WAIT_MS) -> T:
         """Process events until ``condition()`` is true; returns its value."""
@@ -204,7 +204,7 @@ class Desk:
     def describe(self) -> str:
         """The texts on the screen, for the message of a failed wait."""
         lines = [
-            f"under way: {self.under_way()}",
+            f"under way: {self.unfinished_work()}",
             f"window: {rendered(self.window)[:3000]}",
             f"failures: {self.failures}",
             f"crashes: {self.crashes}",
@@ -214,10 +214,10 @@ class Desk:
         return "\n".join(lines)
 
     @overload
-    def all(self, name: str) -> list[QWidget]: ...
+    def find_all(self, name: str) -> list[QWidget]: ...
     @overload
-    def all(self, name: str, kind: type[W]) -> list[W]: ...
-    def all(self, name: str, kind: type[Any] = QWidget) -> list[Any]:
+    def find_all(self, name: str, kind: type[W]) -> list[W]: ...
+    def find_all(self, name: str, kind: type[Any] = QWidget) -> list[Any]:
         """The visible widgets of this object name, in order of creation."""
         return [widget for widget in self.window.findChildren(kind, name) if widget.isVisible()]
 
@@ -236,14 +236,14 @@ class Desk:
         assert len(found) == 1, f"{len(found)} visible widgets are called {name}"
         return found[0]
 
-    def gone(self, name: str) -> None:
+    def until_hidden(self, name: str) -> None:
         """Wait until no widget of this name is visible."""
-        self.until(lambda: not self.all(name), f"{name} is gone")
+        self.until(lambda: not self.find_all(name), f"{name} is gone")
 
-    def until_shown(self, name: str, text: str) -> QWidget:
+    def until_text(self, name: str, text: str) -> QWidget:
         """Wait until a visible widget of this object name shows ``text``; returns the widget."""
         found = self.until(
-            lambda: [widget for widget in self.all(name) if text in rendered(widget)], f"{name} shows {text!r}"
+            lambda: [widget for widget in self.find_all(name) if text in rendered(widget)], f"{name} shows {text!r}"
         )
         return found[-1]
 
@@ -329,13 +329,13 @@ class Desk:
     def workflow_id(self) -> str:
         return self.window.chat.workflow_id
 
-    def last_reply(self, text: str) -> QWidget:
+    def until_reply(self, text: str) -> QWidget:
         """Wait until a reply of the agent with this text is in the transcript."""
-        return self.until_shown("assistant-message", text)
+        return self.until_text("assistant-message", text)
 
     def wait_done(self) -> None:
         """Wait until the agent of the workflow in view has finished."""
-        self.gone("stop-button")
+        self.until_hidden("stop-button")
         self.settle()
 
 
@@ -363,7 +363,7 @@ def rendered(widget: QWidget) -> str:
     return "\n".join(line for line in lines if line.strip())
 
 
-def in_red(widget: QWidget) -> list[str]:
+def error_text(widget: QWidget) -> list[str]:
     """The text of a widget in the colour of errors."""
     found = [
         each

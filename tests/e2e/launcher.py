@@ -37,11 +37,11 @@ TASKS = ("Measure", "Cut", "Glue")
 ANSWER = "All three are done."
 
 
-def say(line: str) -> None:
+def report(line: str) -> None:
     os.write(1, f"{line}\n".encode())
 
 
-class Carpenter(ScriptedModel):
+class TaskCreator(ScriptedModel):
     """Creates the tasks one by one. ``hold_at``: the number of results at which its reply stays unfinished, or None."""
 
     def __init__(self, hold_at: int | None) -> None:
@@ -49,13 +49,15 @@ class Carpenter(ScriptedModel):
         self._hold_at = hold_at
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
-        done = sum(message.role is Role.TOOL for message in request.messages)
-        if done == self._hold_at:
+        results = sum(message.role is Role.TOOL for message in request.messages)
+        if results == self._hold_at:
             yield TextDelta(content="Let me think about it")
-            say("holding")
+            report("holding")
             await asyncio.Event().wait()
-        last = done >= len(TASKS)
-        reply = ChatReply(content=ANSWER) if last else ChatReply(tool_calls=(task(f"call-{done}", TASKS[done]),))
+        complete = results >= len(TASKS)
+        reply = (
+            ChatReply(content=ANSWER) if complete else ChatReply(tool_calls=(task(f"call-{results}", TASKS[results]),))
+        )
         self._steps = [reply]
         async for delta in super().stream(request):
             yield delta
@@ -72,7 +74,7 @@ def use_model(model: ScriptedModel) -> None:
         ) as atelier:
             await atelier.settings.update(first_start_done=True, language="en")
             atelier.bus.subscribe(lambda event: acknowledge(event))
-            say("open")
+            report("open")
             yield atelier
 
     Atelier.open = scripted  # type: ignore[method-assign]
@@ -81,10 +83,10 @@ def use_model(model: ScriptedModel) -> None:
 def acknowledge(event: StreamEvent) -> None:
     if event.durable:
         status = event.data.get("status", "") if event.chunk_type.value == "workflow_complete" else ""
-        say(f"ack {event.chunk_type.value} {status}".strip())
+        report(f"ack {event.chunk_type.value} {status}".strip())
 
 
-class Hand(QObject):
+class FakeUser(QObject):
     """Sends one message and presses one button as soon as the window allows it; prints when the window is raised."""
 
     def __init__(self, text: str, press: str) -> None:
@@ -92,10 +94,10 @@ class Hand(QObject):
         self._text, self._press = text, press
         self._window: QWidget | None = None
         self._timer = QTimer(self)
-        self._timer.timeout.connect(self._look)
+        self._timer.timeout.connect(self._check)
         self._timer.start(20)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         if self._window is None:
             windows = [widget for widget in QApplication.topLevelWidgets() if widget.objectName() == "main-window"]
             if not windows:
@@ -122,7 +124,7 @@ class Hand(QObject):
             and self._window is not None
             and not self._window.isMinimized()
         ):
-            say("raised")
+            report("raised")
         return False
 
 
@@ -134,12 +136,12 @@ def main() -> int:
     parser.add_argument("--press", default="")
     parser.add_argument("--minimized", action="store_true")
     arguments = parser.parse_args()
-    use_model(Carpenter(arguments.hold_at))
+    use_model(TaskCreator(arguments.hold_at))
     from atelier_desk.__main__ import main as program
     from atelier_desk.desktop.theme import STYLE
 
     qt = QApplication([sys.argv[0], *STYLE])
-    hand = Hand(arguments.send, arguments.press)
+    hand = FakeUser(arguments.send, arguments.press)
     if arguments.minimized:
         QTimer.singleShot(0, hand, minimise)
     status = program(["--data-dir", str(arguments.data)])

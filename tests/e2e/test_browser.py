@@ -32,7 +32,7 @@ addEventListener('load', async () => {
 
 
 @pytest.mark.skipif(find() is None, reason="no Chromium is installed")
-async def test_a_real_browser_runs_the_page_and_reaches_nothing_but_what_the_gate_lets_it(
+async def test_a_real_browser_runs_the_page_and_reaches_only_allowed_addresses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page_fetcher, "ask_once", parsed_here)

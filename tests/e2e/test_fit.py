@@ -12,8 +12,8 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QWidget
 
 from tests.e2e import screens
-from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk
+from tests.e2e.conftest import OpenApp
+from tests.e2e.harness import AppDriver
 from tests.support.fit import misfits
 
 SMALL, LAPTOP, LARGE = QSize(1024, 700), QSize(1366, 768 - 37), QSize(1600, 1000)
@@ -36,42 +36,42 @@ def does_not_fit(part: QWidget, size: QSize) -> list[str]:
     return [*([f"{part.objectName()} is {part.width()} × {part.height()}"] if too_large else []), *misfits(part)]
 
 
-def at_rest(desk: Desk, size: QSize) -> list[str]:
+def at_rest(app: AppDriver, size: QSize) -> list[str]:
     """Problems that remain once the layouts have settled."""
 
     def wrong() -> list[str]:
-        return [each for part in screens.parts(desk) for each in does_not_fit(part, size)]
+        return [each for part in screens.parts(app) for each in does_not_fit(part, size)]
 
     with contextlib.suppress(AssertionError):
-        desk.until(lambda: not wrong(), timeout_ms=1500)
+        app.until(lambda: not wrong(), timeout_ms=1500)
     return wrong()
 
 
 @pytest.mark.parametrize(("language", "scale", "size"), states())
-def test_every_screen_fits(open_desk: OpenDesk, tmp_path: Path, language: str, scale: int, size: QSize) -> None:
-    desk = open_desk(screens.STEPS)
-    screens.dress(desk, language, scale)
+def test_every_screen_fits(open_app: OpenApp, tmp_path: Path, language: str, scale: int, size: QSize) -> None:
+    app = open_app(screens.STEPS)
+    screens.set_style(app, language, scale)
     wrong: list[str] = []
-    for name, opener in chain(screens.plain(), screens.at_work(desk, tmp_path)):
-        opener(desk)
-        screens.resize(desk, size)
-        wrong += [f"{name}: {each}" for each in at_rest(desk, size)]
-        for part in screens.parts(desk):
-            screens.keep(part, f"{name}-{language}-{scale}-{size.width()}")
-        screens.close(desk)
+    for name, opener in chain(screens.plain(), screens.at_work(app, tmp_path)):
+        opener(app)
+        screens.resize(app, size)
+        wrong += [f"{name}: {each}" for each in at_rest(app, size)]
+        for part in screens.parts(app):
+            screens.save_picture(part, f"{name}-{language}-{scale}-{size.width()}")
+        screens.close(app)
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_offer_to_index_is_whole_above_a_pane(open_desk: OpenDesk, tmp_path: Path) -> None:
+def test_the_offer_to_index_is_not_clipped_above_a_pane(open_app: OpenApp, tmp_path: Path) -> None:
     """In the shortest conversation column: large French text, a small window, and a pane below."""
-    desk = open_desk(screens.STEPS)
-    screens.dress(desk, "fr", 150)
+    app = open_app(screens.STEPS)
+    screens.set_style(app, "fr", 150)
     folder = tmp_path / "Un dossier au nom assez long"
     folder.mkdir()
     (folder / "a.md").write_text("a")
-    desk.window.chat.folders.grant([str(folder)])
-    desk.until_shown("project-offer", "Indexer")
-    desk.window.rail.show_pane("files")
-    screens.resize(desk, SMALL)
-    desk.until(lambda: not misfits(desk.window), "all of it is in sight")
-    assert desk.window.size() == SMALL
+    app.window.chat.folders.grant([str(folder)])
+    app.until_text("project-offer", "Indexer")
+    app.window.rail.show_pane("files")
+    screens.resize(app, SMALL)
+    app.until(lambda: not misfits(app.window), "all of it is in sight")
+    assert app.window.size() == SMALL

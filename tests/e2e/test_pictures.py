@@ -19,8 +19,8 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 from atelier_desk.desktop.chat.cards import picture_view
 from atelier_desk.desktop.chat.cards.picture_view import PictureLabel
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
-from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, child
+from tests.e2e.conftest import OpenApp
+from tests.e2e.harness import AppDriver, child
 from tests.support.servers.plain_http import Handler, serving
 
 OUT = BytesIO()
@@ -32,82 +32,80 @@ MAKE = ToolCall(id="g1", name="generate_image", arguments={"prompt": "a red bicy
 class Painter(Handler):
     """An images endpoint in OpenAI's form."""
 
-    def _say(self, said: Any) -> None:
+    def _send_json(self, body: Any) -> None:
         self.rfile.read(int(self.headers.get("content-length") or 0))
-        self.answer_json(200 if self.headers.get("authorization") == "Bearer paint-key" else 401, said)
+        self.answer_json(200 if self.headers.get("authorization") == "Bearer paint-key" else 401, body)
 
     def do_GET(self) -> None:
-        self._say({"data": [{"id": "painter"}]})
+        self._send_json({"data": [{"id": "painter"}]})
 
     def do_POST(self) -> None:
-        self._say({"data": [{"b64_json": base64.b64encode(PICTURE).decode()}]})
+        self._send_json({"data": [{"b64_json": base64.b64encode(PICTURE).decode()}]})
 
 
 @pytest.fixture
 def painter() -> Iterator[str]:
-    with serving(Painter) as place:
-        yield f"http://{place}/v1"
+    with serving(Painter) as address:
+        yield f"http://{address}/v1"
 
 
-def keep(desk: Desk, widget: QWidget, name: str) -> None:
+def save_picture(app: AppDriver, widget: QWidget, name: str) -> None:
     """Save a picture of the widget if a folder for it is set."""
     if folder := os.environ.get("ATELIER_SCREENSHOTS"):
-        desk.settle()
+        app.settle()
         widget.grab().save(str(Path(folder) / name))
 
 
-def test_a_picture_is_made_shown_opened_saved_and_dragged(
-    open_desk: OpenDesk, painter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_image_is_generated_shown_enlarged_saved_and_dragged(
+    open_app: OpenApp, painter: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "project").mkdir()
-    desk = open_desk([ChatReply(content="I paint it.", tool_calls=(MAKE,)), "Here it is."])
-    desk.window.resize(1360, 860)
-    desk.action("settings")
-    settings: Any = desk.find("settings-window")
+    app = open_app([ChatReply(content="I paint it.", tool_calls=(MAKE,)), "Here it is."])
+    app.window.resize(1360, 860)
+    app.action("settings")
+    settings: Any = app.find("settings-window")
     settings.show_page("media")
     page = settings.page("media")
-    desk.until(lambda: page.form.controls["images"].isEnabled(), "the page has its state")
+    app.until(lambda: page.form.controls["images"].isEnabled(), "the page has its state")
     for name, text in (("media-images", painter), ("media-images-model", "painter"), ("media-images-key", "paint-key")):
-        desk.type(desk.find(name, within=settings), text)
-    desk.click(desk.find("media-test-images", within=settings))
-    desk.until(
-        lambda: page.busy.text.text() == "It answers, and has painter.", "the endpoint is tried by what is typed"
-    )
-    desk.click(desk.find("media-apply", within=settings))
-    desk.until(lambda: desk.engine(lambda a: a.settings.get()).media.images == painter, "it is stored")
-    desk.until(lambda: page.form.controls["images_key"].text() == "", "the key is in no field any more")
-    keep(desk, settings, "media.png")
+        app.type(app.find(name, within=settings), text)
+    app.click(app.find("media-test-images", within=settings))
+    app.until(lambda: page.busy.text.text() == "It answers, and has painter.", "the endpoint is tried by what is typed")
+    app.click(app.find("media-apply", within=settings))
+    app.until(lambda: app.engine(lambda a: a.settings.get()).media.images == painter, "it is stored")
+    app.until(lambda: page.form.controls["images_key"].text() == "", "the key is in no field any more")
+    save_picture(app, settings, "media.png")
     settings.close()
 
-    known = desk.engine(lambda a: a.agents.default())
-    painting = known.config.model_copy(update={"tools": ("generate_image",)})
-    desk.engine(lambda a: a.agents.save(painting, known.id))
-    desk.engine(lambda a: a.workflows.create("Art", workspace=(str(tmp_path / "project"),)))
-    desk.engine(lambda a: a.files.trust(str(tmp_path / "project"), True))
-    desk.settle()
-    desk.until_row("workflow-list", "Art")
-    desk.click_row(desk.window.sidebar.list, "Art")
-    desk.settle()
-    desk.send("Paint a bicycle")
-    card = desk.until(
-        lambda: [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()], "a card"
+    agent = app.engine(lambda a: a.agents.default())
+    painting = agent.config.model_copy(update={"tools": ("generate_image",)})
+    app.engine(lambda a: a.agents.save(painting, agent.id))
+    app.engine(lambda a: a.workflows.create("Art", workspace=(str(tmp_path / "project"),)))
+    app.engine(lambda a: a.files.trust(str(tmp_path / "project"), True))
+    app.settle()
+    app.until_row("workflow-list", "Art")
+    app.click_row(app.window.sidebar.list, "Art")
+    app.settle()
+    app.send("Paint a bicycle")
+    card = app.until(
+        lambda: [each for each in app.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()], "a card"
     )[0]
-    desk.click(child(card, QAbstractButton, "approval-approve"))
-    desk.last_reply("Here it is.")
-    desk.wait_done()
-    picture = desk.until(lambda: desk.window.chat.findChildren(PictureLabel), "the picture in the transcript")[0]
-    desk.until(lambda: picture.isVisible(), "it is shown")
-    keep(desk, desk.window, "picture.png")
+    app.click(child(card, QAbstractButton, "approval-approve"))
+    app.until_reply("Here it is.")
+    app.wait_done()
+    picture = app.until(lambda: app.window.chat.findChildren(PictureLabel), "the picture in the transcript")[0]
+    app.until(lambda: picture.isVisible(), "it is shown")
+    save_picture(app, app.window, "picture.png")
     QTest.mouseClick(picture, Qt.MouseButton.LeftButton)
-    dialog = desk.find("picture-dialog")
-    keep(desk, dialog, "picture-large.png")
-    asked: list[Any] = []
-    monkeypatch.setattr(picture_view, "ask_save", lambda *words: asked.append(words))
-    desk.click(desk.find("picture-save", within=dialog))
-    desk.until(lambda: asked, "where to save it")
-    asked[0][-1](tmp_path / "saved.png")
+    dialog = app.find("picture-dialog")
+    save_picture(app, dialog, "picture-large.png")
+    save_dialogs: list[Any] = []
+    monkeypatch.setattr(picture_view, "ask_save", lambda *words: save_dialogs.append(words))
+    app.click(app.find("picture-save", within=dialog))
+    app.until(lambda: save_dialogs, "where to save it")
+    save_dialogs[0][-1](tmp_path / "saved.png")
     assert (tmp_path / "saved.png").read_bytes() == PICTURE
-    desk.click(desk.find("picture-close", within=dialog))
+    app.click(app.find("picture-close", within=dialog))
     dropped: list[tuple[str, bytes]] = []
 
     def dropped_elsewhere(drag: QDrag, *_actions: Any) -> Qt.DropAction:
@@ -118,6 +116,6 @@ def test_a_picture_is_made_shown_opened_saved_and_dragged(
     monkeypatch.setattr(QDrag, "exec", dropped_elsewhere)
     QTest.mousePress(picture, Qt.MouseButton.LeftButton, pos=QPoint(5, 5))
     QTest.mouseMove(picture, QPoint(60, 60))
-    desk.until(lambda: dropped, "it is dragged out")
+    app.until(lambda: dropped, "it is dragged out")
     assert [data for _name, data in dropped] == [PICTURE]
     assert (tmp_path / "project" / "art" / "bicycle.png").read_bytes() == PICTURE

@@ -90,7 +90,7 @@ class ModelServer:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
 
     def script(self, key: str, *steps: Answer | str) -> None:
-        """Set the replies of the agent whose first user message contains ``key``, in order; a text is a complete one."""
+        """Set replies of the agent whose first user message contains ``key``, in order; texts are complete replies."""
         self.scripts.setdefault(key, []).extend(Reply(text=step) if isinstance(step, str) else step for step in steps)
 
     def models(self, *names: str) -> None:
@@ -116,13 +116,13 @@ class ModelServer:
         return ProviderConfig(name=PROVIDER, kind="openai", base_url=self._server.url)
 
 
-def held(text: str, gate: asyncio.Event, after: int = 3) -> Reply:
+def held_reply(text: str, gate: asyncio.Event, after: int = 3) -> Reply:
     """A reply that stops after ``after`` events of its stream until ``gate`` is opened."""
     return Reply(text=text, hold_after=after, gate=gate)
 
 
-def calls(*wanted: Call, text: str = "", **more: Any) -> Reply:
-    return Reply(text=text, calls=wanted, **more)
+def calls(*tool_calls: Call, text: str = "", **more: Any) -> Reply:
+    return Reply(text=text, calls=tool_calls, **more)
 
 
 def spawn(id: str, name: str, prompt: str, **more: Any) -> Call:
@@ -141,7 +141,7 @@ def calculate(id: str, expression: str) -> Call:
 
 def config(name: str, **changes: Any) -> AgentConfig:
     """An agent that uses the server and needs no approvals."""
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "name": name,
         "provider": PROVIDER,
         "model": MODEL,
@@ -149,7 +149,7 @@ def config(name: str, **changes: Any) -> AgentConfig:
         "approval": ApprovalMode.AUTO,
         "system_prompt": f"You are {name}.",
     }
-    return AgentConfig(**{**given, **changes})
+    return AgentConfig(**{**defaults, **changes})
 
 
 async def hire(atelier: Any, provider: ProviderConfig, *agents: AgentConfig, window: int = WINDOW) -> None:
@@ -160,6 +160,6 @@ async def hire(atelier: Any, provider: ProviderConfig, *agents: AgentConfig, win
     await atelier.settings.update(default_agent_id=stored[0].id)
 
 
-def told(body: dict[str, Any], role: str = "tool") -> str:
+def newest_message(body: dict[str, Any], role: str = "tool") -> str:
     """The newest message of a role in a request, as text."""
     return [str(message["content"]) for message in body["messages"] if message["role"] == role][-1]

@@ -222,7 +222,7 @@ async def test_a_picture_in_ones_own_message_has_the_menu_of_a_picture(
     asked.fileSelected.emit(str(tmp_path / "saved.png"))
     asked.close()
     saved, dot = tmp_path / "saved.png", (tmp_path / "dot.png").read_bytes()
-    await room.until(lambda: saved.is_file() and saved.read_bytes() == dot, "it is saved whole")
+    await room.until(lambda: saved.is_file() and saved.read_bytes() == dot, "it is saved completely")
     assert right_click(text).objectName() == "message-menu"
     await room.bridge.jobs.settled()
 
@@ -439,7 +439,7 @@ async def test_secrets_long_texts_and_unsupported_images_are_warned_of_before_se
     assert "excerpts of about 10" in room.note
     choices.models = [ModelInfo(provider=provider, name=name, label="Mole")]
     room.panel.composer.attachments.chips[0].remove.click()
-    assert "excerpts of about 41,943" in room.note, "a window that nobody knows is taken to be a small one"
+    assert "excerpts of about 41,943" in room.note, "an unknown context window is assumed to be small"
     choices.models = []
     room.drop(tmp_path / "dot.png")
     await room.attached("long.txt", "dot.png")

@@ -303,7 +303,7 @@ async def agents(opened: Open) -> None:
     await room.status("completed")
     await room.compare("at the end")
     spent = figures(room.live)
-    assert spent[:3] == spent[3:], "one turn: the header says what its agents used together"
+    assert spent[:3] == spent[3:], "one turn: the header shows the total usage of its agents"
 
 
 async def limit(opened: Open) -> None:

@@ -78,7 +78,7 @@ async def test_the_menu_offers_what_fits_the_message(desk: Desk, monkeypatch: py
         "delete-branch",
     ]
     assert names(menu) == wanted
-    assert menu.activeAction() is menu.actions()[0], "the keyboard goes on in it"
+    assert menu.activeAction() is menu.actions()[0], "the keyboard works in it"
     menu.close()
     assert names(menu_of(desk, 0)) == [
         "copy",

@@ -76,9 +76,9 @@ def test_usage_of_a_turn_and_of_the_workflow_are_distinguished() -> None:
     meter.show_budget(AgentUsage(40, 14), None)
     tip = meter.toolTip().splitlines()
     assert (tip[0], tip[-1]) == ("Whole workflow: 418 tokens", "Latest turn: 54 tokens")
-    assert meter.bar.isHidden(), "without caps there is no share of them"
+    assert meter.bar.isHidden(), "without limits there is no share of them"
     meter.show_budget(AgentUsage(400, 18), None)
-    assert "Whole workflow" not in meter.toolTip(), "of one turn alone nothing is told twice"
+    assert "Whole workflow" not in meter.toolTip(), "with only one turn nothing is shown twice"
 
 
 async def test_the_header_follows_every_agent_of_the_team(team: Team) -> None:

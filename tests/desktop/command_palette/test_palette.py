@@ -155,7 +155,7 @@ def test_it_is_as_high_as_what_is_found(qtbot: QtBot, window: Window) -> None:
     assert palette.list.rows.rowCount() == 1
     qtbot.waitUntil(lambda: palette.height() < full / 2)
     row = palette.list.visualRect(palette.list.rows.index(0, 0))
-    assert palette.list.viewport().rect().contains(row), "the one line is seen whole"
+    assert palette.list.viewport().rect().contains(row), "the only line is completely visible"
     palette.field.setText("nothing of this name")
     qtbot.waitUntil(lambda: palette.list.nothing.isVisible() and palette.height() < full / 2)
     palette.field.clear()

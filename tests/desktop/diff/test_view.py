@@ -83,7 +83,7 @@ def test_side_by_side_what_belongs_together_stands_beside_each_other(view: DiffV
     assert grounds(view.right, 2) == [("30", theme().tokens.ok_strong)]
     view.resize(360, 400)
     qtbot.waitUntil(lambda: not view.side_by_side)
-    assert view.mode == "side", "the choice is kept for a wider one"
+    assert view.mode == "side", "the choice is remembered for a wider one"
 
 
 def test_f7_goes_from_change_to_change(view: DiffView, qtbot: QtBot) -> None:

@@ -202,7 +202,7 @@ async def test_a_failed_test_shows_why_and_stays(
     assert guide.step is guide.model
     server.error = None
     await forward(find)
-    assert guide.step is guide.model, "the answer is read before it goes on"
+    assert guide.step is guide.model, "the answer can be read before the next step"
     assert atelier.calls("providers.set_key") == []
     await forward(find)
     assert atelier.calls("providers.set_key") == [(("Mistral", "bad-key-123"), {})]
@@ -562,7 +562,7 @@ async def test_enter_after_a_key_tries_it(guide: FirstStart, find: Find, server:
     qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
     await settle()
     assert len(server.asked) == 1
-    assert guide.step is guide.model, "the answer is read before it goes on"
+    assert guide.step is guide.model, "the answer can be read before the next step"
     assert find("first-start-next").isEnabled()
 
 

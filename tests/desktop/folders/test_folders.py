@@ -305,7 +305,7 @@ async def test_a_folder_that_goes_is_shown_missing_with_what_to_do(panel: Panel,
     words = [each.text() for each in menu.actions()]
     assert "Choose another folder…" in words
     assert "Revoke access to project" in words
-    assert not any("rust" in each for each in words), "nobody is asked to trust what is not there"
+    assert not any("rust" in each for each in words), "no question about trust for a missing folder"
     menu.close()
     await panel.chat.folders._replace("w", str(folder), str(tmp_path))
     await settle()

@@ -89,7 +89,7 @@ async def test_tab_goes_along_the_header_and_down_the_start_page_to_the_composer
     assert {"start-grant", "example-1"} <= {each.objectName() for each in page}
     heights = [each.mapTo(chat.empty, QPoint()).y() for each in page]
     assert heights == sorted(heights)
-    assert met == [*header, *page], "nothing else stands between header and composer"
+    assert met == [*header, *page], "nothing else is between header and composer"
 
 
 async def test_f6_goes_from_part_to_part_and_round(qtbot: QtBot) -> None:

@@ -85,7 +85,7 @@ async def test_what_is_asked_for_while_it_opens_waits_or_is_left_and_never_fails
     assert ran == []
     program.engine.set("memories", "list", [])
     await program.start(workflow="w1")
-    assert window.chat.workflow_id == "", "the new workflow that was asked for, not the last one"
+    assert window.chat.workflow_id == "", "the requested new workflow, not the last one"
     assert program.engine.calls("settings.update") == []
     assert program.engine.calls("workflows.delete") == []
     assert program.bridge.errors == []

@@ -176,7 +176,7 @@ async def test_an_empty_pane_folds_to_its_heading_with_the_reason_and_unfolds(wi
     )
     below = activity.y()
     assert pane.heading.isVisible()
-    assert not window.rail.panes["memory"].folded, "the lowest keeps what is left"
+    assert not window.rail.panes["memory"].folded, "the lowest gets the remaining space"
     switch_language("fr")
     assert why.text() == "Aucune tâche"
     switch_language("en")
@@ -251,7 +251,7 @@ async def test_it_opens_on_a_pane_with_something_in_it(
 
     assert "questions" in opened()
     filled.add("reports-pane")
-    assert "questions" in opened(), "it was looked at last"
+    assert "questions" in opened(), "it was in view last"
     assert "reports" in opened(waits=1)
     rail.show_pane("questions")
     filled.remove("question-inbox")
@@ -282,7 +282,7 @@ async def test_a_new_workflow_closes_the_drawer_of_the_last_one(window: MainWind
     window.rail.docks["timeline"].show()
     window.rail.set_workflow("")
     assert window.rail.docks["files"].isHidden()
-    assert not window.rail.docks["timeline"].isHidden(), "a window of its own takes no room"
+    assert not window.rail.docks["timeline"].isHidden(), "a floating pane uses no space"
 
 
 async def test_the_card_of_changed_files_opens_their_diff(window: MainWindow) -> None:

@@ -164,7 +164,7 @@ async def test_another_folder_of_the_same_name_is_suggested_a_name_of_its_own(
     form.folder.setText("/home/you/notes")
     assert form.name.text() == "notes 2"
     form.folder.setText(projects.kept[0].root)
-    assert form.name.text() == "notes", "which is that project: its name says so when it is made again"
+    assert form.name.text() == "notes", "the folder of that project: creating it again keeps its name"
 
 
 async def test_switches_are_saved_at_once_and_a_name_is_changed(

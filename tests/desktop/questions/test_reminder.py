@@ -29,7 +29,7 @@ def test_it_runs_while_items_wait_and_restarts_with_new_ones(reminder: Reminder)
     assert reminder.isActive()
     assert reminder.interval() == 10 * MINUTE_MS
     reminder.set_waiting(2)
-    assert reminder.timerId() != timer, "what came in was just told of"
+    assert reminder.timerId() != timer, "new items were just announced"
     timer = reminder.timerId()
     reminder.set_waiting(1)
     assert reminder.timerId() == timer

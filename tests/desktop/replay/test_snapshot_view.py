@@ -49,10 +49,10 @@ def told(team: SnapshotTeam, qtbot: QtBot, *moments: Snapshot) -> set[str]:
 def test_only_agents_that_look_different_are_signalled(qtbot: QtBot) -> None:
     team = SnapshotTeam()
     assert told(team, qtbot, moment(1, working())) == {"root", "child"}
-    assert told(team, qtbot, moment(2, working())) == {"root"}, "its time goes on"
+    assert told(team, qtbot, moment(2, working())) == {"root"}, "its time continues"
     assert told(team, qtbot, moment(3, working(report="done"))) == {"root", "child"}
     only = replace(working(), children=())
-    assert told(team, qtbot, moment(1, only)) == {"root", "child"}, "one that is gone is told of too"
+    assert told(team, qtbot, moment(1, only)) == {"root", "child"}, "a removed one is signalled too"
     assert team.get("child") is None
 
 

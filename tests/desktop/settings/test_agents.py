@@ -396,7 +396,7 @@ async def test_another_provider_changes_the_model_or_clears_it(page: Any, find: 
     assert form.model_box.currentText() == "qwen3:4b"
     form.model_box.setCurrentText("my-own-model")
     form.set_models(["local", "Ollama", "Empty"], form._models)
-    assert form.model_box.currentText() == "my-own-model", "nobody chose another provider"
+    assert form.model_box.currentText() == "my-own-model", "no other provider was chosen"
     form.provider.setCurrentText("Empty")
     assert form.model_box.currentText() == ""
 
@@ -424,7 +424,7 @@ async def test_the_form_begins_with_what_matters_and_opens_the_rest_on_demand(
         "agent-answer-schema",
     ):
         assert not find(name).isVisible(), name
-    assert window.findChild(QCheckBox, "tool-enabled-read_file") is None, "nobody opened its group"
+    assert window.findChild(QCheckBox, "tool-enabled-read_file") is None, "its group was not opened"
     find("tool-group-open-Files").click()
     await settle()
     assert find("tool-enabled-read_file").isVisible()
@@ -537,7 +537,7 @@ async def test_a_ready_agent_fills_the_form_of_a_new_one_and_is_stored_when_it_i
     assert page.form.tools.enabled() == ("read_file",)
     assert atelier.calls("agents.save") == []
     find("agent-revert").click()
-    assert find("agent-name").text() == "Assistant", "Cancel takes it back"
+    assert find("agent-name").text() == "Assistant", "Cancel reverts it"
     page.open_gallery()
     page.gallery.chosen.emit("researcher")
     page.gallery.hide()

@@ -192,7 +192,7 @@ async def test_pasted_text_is_shown_then_taken_into_the_form(page: Any, find: Fi
     await settle()
     assert dialog.preview.text() == "uvx x\nTOKEN = (secret)"
     assert dialog.text.geometry().top() - dialog.layout().itemAt(0).geometry().bottom() < 20, (
-        "the field stands at what it is for"
+        "the field is next to its label"
     )
     find("mcp-import-take").click()
     await settle()
@@ -330,7 +330,7 @@ async def test_folders_it_may_know_of_and_what_it_logged(page: Any, find: Find, 
     page.roots.add_folder("/home/ada/other")
     await settle()
     assert atelier.calls("mcp.let_know") == [(("files", ("/home/ada/site", "/home/ada/other")), {})]
-    assert page.form.made().roots == ("/home/ada/site",), "the form keeps them"
+    assert page.form.made().roots == ("/home/ada/site",), "the form preserves them"
     atelier.set("mcp", "log", [])
     await page.load()
     assert find("mcp-log").isHidden()

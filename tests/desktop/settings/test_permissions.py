@@ -123,13 +123,13 @@ async def test_a_rule_is_added_with_examples_and_what_the_engine_refuses_stays_i
     find("form-submit").click()
     assert "only go down" in find("form-error").text()
     await settle()
-    assert form.height() > high, "it grows by what it says"
+    assert form.height() > high, "it grows with its text"
     assert {name: find(name).height() for name in before} == before
     assert find("form-submit").geometry().bottom() < form.height()
     form.text.setText("red_file")
     find("form-submit").click()
     await settle()
-    assert find("form-error").text() == "There is no tool red_file. Closest: read_file", "as the command line says it"
+    assert find("form-error").text() == "There is no tool red_file. Closest: read_file", "as on the command line"
     form.text.setText("taken")
     find("form-submit").click()
     await settle()
@@ -324,7 +324,7 @@ async def test_approving_the_settings_of_a_repository_is_described_in_words(find
     page.rules.show_rules([rule])
     shown = [each.text() for each in find(f"rule-{rule.text}").findChildren(QLabel)]
     assert "Settings of the git repository /home/ann/my project/.git, until they change" in shown
-    assert "Everywhere" in shown, "nobody knows when it was used"
+    assert "Everywhere" in shown, "its last use is unknown"
     assert find(f"rule-edit-{rule.text}").isHidden()
     assert not find(f"rule-remove-{rule.text}").isHidden()
 

@@ -189,7 +189,7 @@ async def test_what_shadows_it_and_what_is_untrusted_is_shown(page: Any, prompts
     said = page.warning.text()
     assert "takes precedence: /home/ann/.agents/commands/greet.md" in said
     assert "From a backup from elsewhere" in said
-    assert page.save.isEnabled(), "saving says that it was read"
+    assert page.save.isEnabled(), "saving reports that it was read"
     page.save.click()
     await settle()
     assert "elsewhere" not in page.warning.text()

@@ -410,7 +410,7 @@ async def test_a_model_is_given_to_the_agents_of_the_default_one_in_one_click_an
     atelier.set("agents", "use_model", agents)
     await page.load()
     await choose(page, "local")
-    assert find("provider-use").isHidden(), "nothing better than the starter is there"
+    assert find("provider-use").isHidden(), "there is no better model than the starter"
     await choose(page, "Ollama")
     assert find("provider-use").text() == "Use qwen3:4b for Assistant and Team lead"
     find("provider-use").click()

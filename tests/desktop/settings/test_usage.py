@@ -222,7 +222,7 @@ async def test_in_a_narrow_window_the_cost_is_visible_and_hidden_columns_are_in_
 ) -> None:
     table = find("usage-table")
     whole = [head for head in range(7) if not table.isColumnHidden(head)]
-    assert whole == list(range(7)), "there is room for all"
+    assert whole == list(range(7)), "all fit"
     theme().set_scale(150)
     switch_language(language)
     try:
@@ -253,7 +253,7 @@ async def test_the_monthly_limit_is_shown_and_saved_as_it_is_typed(page: Any, fi
     try:
         await settle()
         assert shown.text().startswith("Ce mois-ci")
-        assert find("usage-limit").text() == "10,00\xa0$", "the currency stands where it stands in the sentence below"
+        assert find("usage-limit").text() == "10,00\xa0$", "the currency has the same position as in the sentence below"
     finally:
         switch_language("en")
 

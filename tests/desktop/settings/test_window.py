@@ -248,7 +248,7 @@ async def test_a_result_is_removed_with_its_page_and_running_work_stays_visible(
     await settle()
     assert page.busy.isVisible()
     page.form.controls["kind"].setCurrentIndex(page.form.controls["kind"].currentIndex() + 1)
-    assert page.busy.isHidden(), "the form says something else now"
+    assert page.busy.isHidden(), "the form has other values now"
     find("memory-reembed").click()
     await settle()
     window.show_page("projects")

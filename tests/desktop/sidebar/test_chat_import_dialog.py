@@ -102,7 +102,7 @@ async def test_stop_ends_the_import_and_closing_too(atelier: FakeAtelier, parent
     button(dialog, "chats-import").click()
     await settle()
     assert dialog.busy.running
-    assert not button(dialog, "chats-import").isEnabled(), "an import that goes on is not begun again"
+    assert not button(dialog, "chats-import").isEnabled(), "a running import is not started again"
     dialog.busy.stop.click()
     await settle()
     assert not dialog.busy.running

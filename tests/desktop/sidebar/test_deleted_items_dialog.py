@@ -167,7 +167,7 @@ async def test_purging_many_shows_progress_and_can_be_stopped(dialog: DeletedDia
     gone.extend("xxx")
     dialog._purge()
     await settle()
-    assert "Stopped" not in dialog.status.text(), "what was stopped before is not said of what was done since"
+    assert "Stopped" not in dialog.status.text(), "the earlier stop is not reported for later work"
 
 
 async def test_stopping_shows_how_many_were_restored(dialog: DeletedDialog, atelier: FakeAtelier) -> None:

@@ -355,7 +355,7 @@ async def test_a_workflow_does_not_go_away_from_under_the_pointer(column: Column
     await sidebar.load()
     shown = sidebar.model.workflow_at(sidebar.model.index(row))
     assert shown is not None
-    assert shown.status is WorkflowStatus.RUNNING, "what only looks different is shown at once"
+    assert shown.status is WorkflowStatus.RUNNING, "a change of style alone is shown at once"
     column.engine.set("workflows", "list", later)
     await sidebar.load()
     leave(sidebar.list)

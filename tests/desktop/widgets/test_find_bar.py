@@ -58,7 +58,7 @@ def test_it_wraps_around_and_shows_the_position(qtbot: QtBot) -> None:
 def test_a_word_is_looked_for_again_until_the_bar_is_left(qtbot: QtBot) -> None:
     made, asked, _reached = bar(qtbot)
     made.field.setText("word")
-    assert asked == [""], "nothing is looked for while it is hidden"
+    assert asked == [""], "nothing is searched while it is hidden"
     made.enter()
     assert asked == ["", "word"]
     made.show_found(2, 1)

@@ -128,7 +128,7 @@ def test_it_is_a_sheet_of_the_window_that_keeps_the_keyboard_and_gives_it_back(q
         seen.add(QApplication.focusWidget())
     assert seen == {no, yes}
     button.setFocus()
-    assert asked.isAncestorOf(QApplication.focusWidget()), "what lies under it has no keyboard"
+    assert asked.isAncestorOf(QApplication.focusWidget()), "what is under it cannot have the focus"
     with qtbot.waitSignal(asked.finished):
         qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
     assert button.hasFocus()
@@ -145,7 +145,7 @@ def test_the_later_of_two_sheets_has_the_keyboard_and_gives_it_back(qtbot: QtBot
     second.open()
     qtbot.waitUntil(later.hasFocus)
     no.setFocus()
-    assert later.hasFocus(), "what lies under it has no keyboard"
+    assert later.hasFocus(), "what is under it cannot have the focus"
     button.setFocus()
     assert later.hasFocus()
     second.close()

@@ -93,7 +93,7 @@ def test_a_stored_file_is_saved_to_a_chosen_place(qtbot: QtBot) -> None:
     part = ArtefactPart(name="plan.pdf", media_type="application/pdf", size=2048, sha256="0" * 64)
     card = card_of(qtbot, Call("c", "draw", status="ok", parts=(part,)))
     (view,) = views(card)
-    assert not view.button.isEnabled(), "nothing can be saved where there is no engine, as in a replay"
+    assert not view.button.isEnabled(), "nothing can be saved without an engine, as in a replay"
     done: list[Any] = []
 
     class Bridge:
@@ -249,7 +249,7 @@ async def test_a_held_file_is_kept_or_discarded_from_the_card(qtbot: QtBot) -> N
         False,
         "a.md",
     )
-    assert first.body is None, "there is nothing to decide any more"
+    assert first.body is None, "no decision is left"
     assert not second.row.keep_button.isHidden()
     engine.set("files", "held", [])
     bridge.changed.emit("file", "w")
@@ -272,6 +272,6 @@ async def test_a_long_path_leaves_room_for_keep_and_discard(qtbot: QtBot) -> Non
     assert row.rect().contains(row.name.geometry())
     assert row.discard.width() >= row.discard.sizeHint().width()
     assert row.name.width() < row.name.sizeHint().width(), "the path gives way"
-    assert row.name.text() == f"Held: {path}", "shortened as it is painted: no text is set while heights are asked for"
+    assert row.name.text() == f"Held: {path}", "shortened when painted: no text is set in a size hint"
     assert row.name.accessibleName() == f"Held: {path}"
     assert row.name.toolTip().startswith(path)

@@ -135,7 +135,7 @@ def test_a_letter_that_nobody_took_is_written_in_the_composer(qtbot: QtBot, room
     assert room.field.toPlainText() == "Hi"
     room.search.setFocus()
     qtbot.keyClick(room.search, "x")
-    assert (room.search.text(), room.field.toPlainText()) == ("x", "Hi"), "what can be written in keeps it"
+    assert (room.search.text(), room.field.toPlainText()) == ("x", "Hi"), "an input keeps the focus"
     room.field.hide()
     view.setFocus()
     qtbot.keyClick(view, "y")

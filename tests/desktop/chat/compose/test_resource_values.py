@@ -46,7 +46,7 @@ async def test_values_are_suggested_and_the_complete_address_is_attached(dialog:
     taken: list[Mention] = []
     dialog.filled.connect(taken.append)
     press(dialog)
-    assert "owner, path" in dialog._error.text(), "what may stay empty is not asked for"
+    assert "owner, path" in dialog._error.text(), "optional values are not asked for"
     qtbot.keyClicks(field(dialog, 0), "ad")
     completer = field(dialog, 0).completer()
     for _round in range(400):

@@ -109,7 +109,7 @@ async def test_what_begins_with_the_letters_comes_first_and_is_taken_by_keyboard
     bench.press(Qt.Key.Key_Return)
     assert bench.field.toPlainText() == "/notes "
     assert bench.shown() == []
-    assert bench.desk.dialog is None, "it takes no arguments"
+    assert bench.desk.dialog is None, "it has no arguments"
 
 
 async def test_a_row_is_its_name_and_beside_it_what_it_is_above_all_that_is_attached(bench: Bench) -> None:

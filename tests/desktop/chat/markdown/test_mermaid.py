@@ -46,7 +46,7 @@ def test_each_kind_is_drawn_on_the_ground_of_the_theme(source: str, dark: bool, 
     drawn = image(source, dark=dark)
     assert drawn is not None
     assert drawn.pixelColor(0, 0).name() == ground
-    assert len(colours(drawn)) > 5, "there is something on it"
+    assert len(colours(drawn)) > 5, "the picture is not empty"
 
 
 def test_colours_of_its_own_are_drawn_on_white_and_a_theme_of_its_own_is_not() -> None:
@@ -125,7 +125,7 @@ def test_letters_that_the_usual_font_has_not_come_from_one_of_the_system(
     monkeypatch.setattr(mermaid, "_letters", lambda: frozenset(map(chr, range(0x20, 0x250))))
     monkeypatch.setattr(mermaid, "_LINUX", (str(tmp_path),))
     mermaid._wide_letters.cache_clear()
-    assert draw("diagram", source) is None, "boxes instead of letters say nothing"
+    assert draw("diagram", source) is None, "boxes instead of letters are unreadable"
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "NotoSansCJK-Regular.ttc").write_bytes(_collection(serif.read_bytes()))
     mermaid._wide_letters.cache_clear()

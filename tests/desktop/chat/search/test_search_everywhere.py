@@ -132,7 +132,7 @@ async def test_a_hit_opens_at_its_message_while_the_workflow_is_still_read(qtbot
     desk.panel.reveal_message("u1")
     await settle(20)
     assert desk.texts == ["Question", "Answer"]
-    assert not desk.panel.view.following, "it stands at the message, not at the end"
+    assert not desk.panel.view.following, "it is scrolled to the message, not to the end"
 
 
 def test_messages_to_a_sub_agent_show_their_author() -> None:

@@ -65,7 +65,7 @@ def test_formulas_are_drawn_in_a_process_and_show_their_source_until_then(qtbot:
     body.height_changed.connect(lambda: heights.append(body.fit(600)))
     qtbot.waitUntil(lambda: len(drawn(part)) == 3, timeout=30_000)
     assert drawn(part) == ["$q_7 = 1$", "\\(r_7\\)", "$$\\frac{s_7}{2}$$"]
-    assert heights, "the column is told"
+    assert heights, "the column is notified"
     assert "$5" in part.toPlainText(), "money stays money"
     assert part.accessibleDescription() == "$q_7 = 1$; \\(r_7\\); $$\\frac{s_7}{2}$$"
     cursor = part.textCursor()
@@ -74,7 +74,7 @@ def test_formulas_are_drawn_in_a_process_and_show_their_source_until_then(qtbot:
     assert body.selected_text() == "So $q_7 = 1$ and $5, \\(r_7\\):\n$$\\frac{s_7}{2}$$"
     assert part.createMimeDataFromSelection().text() == body.selected_text()
     body.redraw()
-    assert drawn(prose(body)) == ["$q_7 = 1$", "\\(r_7\\)", "$$\\frac{s_7}{2}$$"], "what is known is there at once"
+    assert drawn(prose(body)) == ["$q_7 = 1$", "\\(r_7\\)", "$$\\frac{s_7}{2}$$"], "a known drawing is shown at once"
 
 
 def test_a_broken_formula_stays_as_it_was_written(qtbot: QtBot) -> None:
@@ -159,7 +159,7 @@ def test_a_diagram_is_a_picture_and_its_source_is_one_press_away(qtbot: QtBot) -
     qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
     assert QGuiApplication.clipboard().text() == MERMAID, "what is copied is always the source"
     card.highlight("start")
-    assert not field.isHidden(), "what was searched for is seen where it stands"
+    assert not field.isHidden(), "the searched text is visible in the source"
     card.highlight("")
     assert field.isHidden()
 
@@ -224,7 +224,7 @@ def test_open_in_the_browser_gives_a_private_page_that_can_do_nothing(
     assert text.index("Content-Security-Policy") < text.index("<iframe")
     inside = html.unescape(re.search(r'srcdoc="([^"]*)"', text)[1])  # type: ignore[index]
     assert '<h1 class="a">Hi & "you"</h1>' in inside
-    assert "spy.example" not in inside, "not even its name is looked up"
+    assert "spy.example" not in inside, "not even its name is resolved"
     if os.name == "posix":
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         assert stat.S_IMODE(path.stat().st_mode) == 0o600

@@ -79,7 +79,7 @@ def test_the_line_shows_the_seconds_below_the_last_item(qtbot: QtBot, clock: Clo
     line = view.findChild(waiting_indicator.ThinkingLine)
     assert line is not None
     view.show_thinking(transcript.waits_since)
-    assert not line.isVisible(), "a short wait is not told"
+    assert not line.isVisible(), "a short wait is not shown"
     qtbot.waitUntil(line.isVisible)
     label = line.findChild(QLabel)
     assert label is not None

@@ -213,7 +213,7 @@ async def test_a_row_out_of_view_is_brought_up_to_date_when_it_is_seen(team: Act
     over = {"sub_agent_id": "w39", "sub_agent_name": "W39", "status": "completed", "report": "Done."}
     team.team.feed(team_event(31, "sub_agent_complete", "ada", **over))
     await quiet(team, qtbot)
-    assert row.accessibleName() == before, "nobody sees it"
+    assert row.accessibleName() == before, "it is not visible"
     assert tree._items["w39"].data(0, Qt.ItemDataRole.AccessibleTextRole).startswith("W39, done")
     tree.scrollToBottom()
     qtbot.waitUntil(lambda: row.accessibleName().startswith("W39, done"))

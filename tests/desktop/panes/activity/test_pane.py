@@ -107,7 +107,7 @@ async def test_errors_are_shown_in_words_and_not_in_codes(pane: ActivityPane, qt
         "Error, The server refused it.",
     ]
     pane.list.setCurrentIndex(model.index(2, 0))
-    assert error in pane.details.toPlainText(), "whoever looks for it finds what the model was told"
+    assert error in pane.details.toPlainText(), "the details show what the model received"
 
 
 async def test_a_skipped_question_is_no_failure(pane: ActivityPane, qtbot: QtBot) -> None:

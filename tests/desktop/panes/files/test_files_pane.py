@@ -227,7 +227,7 @@ async def test_folders_are_listed_with_their_trust_and_can_be_revoked(
     pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     atelier.set("workflows", "set_workspace", lambda w, folders: Workflow(id="w", name="W", workspace=folders))
-    assert not button(pane, "folder-trust").isVisibleTo(pane), "there is nothing to trust in it"
+    assert not button(pane, "folder-trust").isVisibleTo(pane), "it has nothing to trust"
     atelier.set("files", "instruction_files", ["AGENTS.md"])
     pane.folders.refresh()
     await settle()

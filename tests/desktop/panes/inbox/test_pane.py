@@ -283,7 +283,7 @@ async def test_what_waits_failed_and_finished_is_one_list(shown: Callable[[QWidg
         "Failed or interrupted",
         "Finished",
     ]
-    assert inbox.find("pending-count").text() == str(len(inbox.pane._cards)), "news wait for nobody"
+    assert inbox.find("pending-count").text() == str(len(inbox.pane._cards)), "finished work does not wait for a person"
     assert inbox.find("inbox-ended-failed").accessibleName() == "Failed, failed"
     wanted: list[str] = []
     inbox.presenter.workflow_requested.connect(wanted.append)

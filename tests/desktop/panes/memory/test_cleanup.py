@@ -93,7 +93,7 @@ async def test_a_decision_stays_in_place_and_is_undone_there(
     assert tidy.cards == [first, second]
     assert (first.findChild(QPushButton, "tidy-first").isVisible(), first.status.isVisible()) == (True, False)
     tidy.accept()
-    assert not hasattr(pane.window(), "toasts"), "what was taken back is not offered once more"
+    assert not hasattr(pane.window(), "toasts"), "an undone decision is not offered for undo again"
 
 
 async def test_the_tab_key_comes_to_the_pairs_before_close(tidy: TidyDialog) -> None:

@@ -244,7 +244,7 @@ async def test_nothing_is_shown_of_memories_before_they_are_loaded(
 ) -> None:
     made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
     assert made.empty.isVisible()
-    assert made.empty.title == "Opening…", "the engine is still opening: whether there are any is not known"
+    assert made.empty.title == "Opening…", "the engine is still opening: it is not known whether there are any"
     made.set_workflow("w")
     assert made.empty.title == "Opening…"
     await settle()
