@@ -78,7 +78,7 @@ def main() -> None:
     for name, made in rows(ROWS).items():
         data = drivers.encode(made)
         assert cbor.encode(made) == data
-        there = (
+        at_driver = (
             milliseconds(lambda made=made: cbor.encode(made), times),
             milliseconds(lambda made=made: drivers.encode(made), times),
         )
@@ -88,7 +88,7 @@ def main() -> None:
         )
         figures[name] = {
             side: {"ms": round(ours, 1), "driver_ms": round(theirs, 1), "ratio": round(theirs / ours, 1)}
-            for side, (ours, theirs) in (("encode", there), ("decode", back))
+            for side, (ours, theirs) in (("encode", at_driver), ("decode", back))
         }
     text = json.dumps({"rows": ROWS, **figures}, indent=1)
     print(text)

@@ -55,11 +55,11 @@ def measure(runs: int, environ: dict[str, str]) -> dict[str, Any]:
         for warm in (BASELINE, command):
             processor_s(warm, environ)
         pairs = [(processor_s(BASELINE, environ), processor_s(command, environ)) for _ in range(runs)]
-        baseline, taken = (statistics.median(column) for column in zip(*pairs, strict=True))
+        baseline, times = (statistics.median(column) for column in zip(*pairs, strict=True))
         figures[" ".join(words)] = {
             "baseline_s": round(baseline, 3),
-            "command_s": round(taken, 3),
-            "ratio": round(taken / baseline, 2),
+            "command_s": round(times, 3),
+            "ratio": round(times / baseline, 2),
         }
     return figures
 

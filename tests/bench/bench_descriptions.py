@@ -43,7 +43,7 @@ async def described(
     files, every, documented = read(source)
     asked = random.Random(1).sample(every, min(QUESTIONS, len(every)))
     figures: dict[str, Any] = {"documented": documented, "questions": len(every), "asked": len(asked)}
-    alone = {_own_file(number, each): f"{each.source}\n" for number, each in enumerate(asked)}
+    alone = {_separate_file(number, each): f"{each.source}\n" for number, each in enumerate(asked)}
     names = list(alone)
     rights: list[Right] = [lambda found, name=name: found.entity.path == name for name in names]  # type: ignore[misc]
     figures["alone"] = await _measured(alone, asked, rights, place / "alone", model, misses)
@@ -56,7 +56,7 @@ async def described(
     return figures
 
 
-def _own_file(number: int, each: Asked) -> str:
+def _separate_file(number: int, each: Asked) -> str:
     path = Path(each.path)
     return f"{path.with_suffix('').as_posix()}/{number:03}{path.suffix}"
 

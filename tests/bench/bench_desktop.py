@@ -181,10 +181,10 @@ async def fill(atelier: Any, count: int) -> str:
             previous = Run(workflow_id=workflow.id, previous_run_id=before, status=RunStatus.COMPLETED)
             previous = previous.model_copy(update={"correlation_id": previous.id})
             runs.append(previous)
-            said = reply_text(source.choice([120, 300, 900, 2000]), seed=seq)
+            texts = reply_text(source.choice([120, 300, 900, 2000]), seed=seq)
             for at, role, content in (
                 (seq, MessageRole.USER, sentence(source)),
-                (seq + 1, MessageRole.ASSISTANT, said),
+                (seq + 1, MessageRole.ASSISTANT, texts),
             ):
                 messages.append(
                     Message(workflow_id=workflow.id, run_id=previous.id, seq=at, role=role, content=content)
@@ -239,7 +239,7 @@ class Probe:
         self.measure_gaps(True)
         await asyncio.sleep(3)
         idle = list(self.measure_gaps(False))
-        looks = await self.change_looks()
+        styles = await self.change_style()
         panel.view.scroll_to_end()
         panel.composer.field.setPlainText("Tell me everything.")
         before = len(panel.view.entries)
@@ -253,7 +253,7 @@ class Probe:
         eight = await self.eight_streams(panel)
         report(
             eight=eight,
-            looks=looks,
+            looks=styles,
             first=first,
             open=opened,
             idle=idle,
@@ -297,7 +297,7 @@ class Probe:
             await asyncio.sleep(0.02)
         return time.perf_counter() - began
 
-    async def change_looks(self) -> dict[str, float]:
+    async def change_style(self) -> dict[str, float]:
         """Milliseconds of the UI thread's processor time from a change of style to the next painted frame; the median
         of six changes each.
         """
@@ -314,11 +314,11 @@ class Probe:
         }
         found = {}
         for name, pair in changes.items():
-            spent = []
+            used = []
             for change in pair * 3:
-                spent.append(await self.repainted(change))
+                used.append(await self.repainted(change))
                 await asyncio.sleep(0.4)
-            found[name] = statistics.median(spent)
+            found[name] = statistics.median(used)
         return found
 
     async def repainted(self, change: Callable[[], object]) -> float:
@@ -501,7 +501,7 @@ def compare(quick: bool, target: Path | None) -> None:
         ("memory, empty window", empty_rss, "MB", None),
         ("memory, conversation open", stream["opened_rss"], "MB", 180),
         ("memory, all its pages loaded", stream["rss"], "MB", 200),
-        *((f"change of {name}", spent, "ms", 150) for name, spent in stream["looks"].items()),
+        *((f"change of {name}", used, "ms", 150) for name, used in stream["looks"].items()),
     ]
     for name, value, unit, goal in rows:
         print(f"{name:<36} {value:>9.1f} {unit:<3} {f'goal {goal}' if goal is not None else ''}")

@@ -47,9 +47,9 @@ def fill(folder: Path, files: int) -> None:
 def seconds(work: Callable[[], object], times: int) -> list[float]:
     found = []
     for _time in range(times):
-        began = time.perf_counter()
+        start = time.perf_counter()
         work()
-        found.append(time.perf_counter() - began)
+        found.append(time.perf_counter() - start)
     return found
 
 
@@ -113,8 +113,8 @@ def measure(folder: Path, files: int, changes: int, table: Table) -> None:
         f"an edit with its checkpoint, of {changes}", seconds(edit, changes), seconds(lambda: _replace(folder), 100)
     )
     table.add(f"list {changes} changes", seconds(lambda: workspace.store.of("bench"), 5), [])
-    kept = workspace.store.of("bench")
-    table.add(f"undo all {changes} changes", seconds(lambda: undo(workspace, kept), 1), [])
+    stored = workspace.store.of("bench")
+    table.add(f"undo all {changes} changes", seconds(lambda: undo(workspace, stored), 1), [])
 
 
 def _plain(ws: Path, paths: list[str]) -> None:
@@ -128,12 +128,12 @@ def _rg(rg: str, pattern: str, ws: Path) -> None:
 
 def _replace(folder: Path) -> None:
     """Write a file of the same size as safely, but without a checkpoint."""
-    beside = folder / "plain.tmp"
-    with beside.open("wb") as file:
+    temporary = folder / "plain.tmp"
+    with temporary.open("wb") as file:
         file.write(b"line = 0000\n" * 500)
         file.flush()
         os.fsync(file.fileno())
-    beside.replace(folder / "plain")
+    temporary.replace(folder / "plain")
 
 
 def main() -> None:

@@ -39,12 +39,12 @@ def graph(seed: int = 0) -> np.ndarray:  # type: ignore[type-arg]
     edges = [(int(inside[node]), node) for node in range(FILES, NODES)]
     while len(edges) < EDGES:
         caller = int(random.integers(FILES, NODES))
-        far = (20 if random.random() < 0.9 else 1) * int(random.integers(-3, 4)) if random.random() >= 0.7 else 0
-        edges.append((caller, int(random.choice(of_file[(inside[caller] + far) % FILES]))))
+        offset = (20 if random.random() < 0.9 else 1) * int(random.integers(-3, 4)) if random.random() >= 0.7 else 0
+        edges.append((caller, int(random.choice(of_file[(inside[caller] + offset) % FILES]))))
     return np.array(edges, dtype=np.int64)
 
 
-def spent(work: Callable[[], object]) -> float:
+def processor_ms(work: Callable[[], object]) -> float:
     """Milliseconds of processor time of this thread."""
     begin = time.thread_time()
     work()
@@ -53,11 +53,11 @@ def spent(work: Callable[[], object]) -> float:
 
 def frames(view: Any, move: Callable[[int], object], count: int) -> list[float]:
     """Cost of each painting after a move, in milliseconds."""
-    taken = []
+    times = []
     for number in range(count):
         move(number)
-        taken.append(spent(view.repaint))
-    return taken
+        times.append(processor_ms(view.repaint))
+    return times
 
 
 async def gaps_while_settling(model: Any) -> list[float]:
@@ -107,10 +107,10 @@ def main() -> None:
     model = GraphModel()
     model.add(entities, relations)
     laid: list[Any] = []
-    whole = spent(lambda: laid.append(lay_out(NODES, edges))) / 1000
+    full_layout = processor_ms(lambda: laid.append(lay_out(NODES, edges))) / 1000
     start, fixed = laid[0].copy(), np.ones(NODES, dtype=bool)
     start[-200:], fixed[-200:] = np.nan, False
-    some = spent(lambda: lay_out(NODES, edges, start=start, fixed=fixed)) / 1000
+    partial_layout = processor_ms(lambda: lay_out(NODES, edges, start=start, fixed=fixed)) / 1000
     model.place(laid[0])
     view = GraphView(model)
     view.resize(900, 700)
@@ -139,8 +139,8 @@ def main() -> None:
         ("frame while zooming, p99", percentile(zoomed, 0.99), "ms", 16),
         ("frame with a node chosen, p99", percentile(chosen, 0.99), "ms", 16),
         ("frame, max", max(panned + zoomed + chosen), "ms", None),
-        ("layout of the whole graph", whole, "s", 5),
-        ("layout of 200 new nodes", some, "s", None),
+        ("layout of the whole graph", full_layout, "s", 5),
+        ("layout of 200 new nodes", partial_layout, "s", None),
         ("gap while it is laid out, p99", percentile(gaps, 0.99), "ms", 50),
     ]
     for name, value, unit, goal in rows:

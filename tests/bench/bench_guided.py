@@ -52,7 +52,7 @@ class Bench:
         self.registry = registry
         self.context = context
         self.data = data
-        self.kept: dict[str, Task] = {}
+        self.stored: dict[str, Task] = {}
 
     async def seed(self) -> None:
         """The memories and tasks the prompts ask for."""
@@ -70,11 +70,11 @@ class Bench:
                 "textResponse": "this one",
             }
         assert isinstance(outcome, ToolResult)
-        self.kept |= {changed.task.id: changed.task for changed in outcome.tasks}
+        self.stored |= {changed.task.id: changed.task for changed in outcome.tasks}
         return outcome.data
 
     async def tasks(self) -> dict[str, Task]:
-        return self.kept
+        return self.stored
 
     async def reply(self, *messages: ChatMessage) -> ChatReply:
         tools = tuple(self.registry.get_definitions_by_names(TOOLS))

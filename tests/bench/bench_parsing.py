@@ -151,10 +151,10 @@ def against_ast(files: dict[str, bytes], parsed: dict[str, Parsed]) -> dict[str,
         counts["our scopes"] += len(plain)
         counts["same scopes"] += len(truth.scopes & set(plain))
         for (name, _type, start, _end), scope in plain.items():
-            said = truth.docstrings.get((name, start))
-            if said:
+            docstring = truth.docstrings.get((name, start))
+            if docstring:
                 counts["docstrings"] += 1
-                counts["same docstrings"] += said == scope.docstring
+                counts["same docstrings"] += docstring == scope.docstring
         imports = {(each.module, each.name, each.alias, each.line) for each in parsed[path].imports}
         counts["imports"] += len(truth.imports)
         counts["our imports"] += len(imports)
@@ -278,18 +278,18 @@ def against_run(root: Path, package: str, tests: str, differences: bool) -> dict
         around = max((each for each in spans[source] if each[0] <= line <= each[1]), default=(0, 0, -1))
         seen[source, around[2], called].add((target, index))
     evaluator = resolver._evaluator
-    resolved = total = right = given = exact = 0
+    resolved = total = right = related = exact = 0
     missed: Counter[str] = Counter()
     for (source, at, called), targets in seen.items():
         ours = relations.get((source, at), {})
-        meant = set()
+        possible = set()
         for path, index in targets:
             scope = parsed[path].scopes[index]
-            ways = {(path, index)}
+            targets_of_call = {(path, index)}
             if scope.parent >= 0:
                 if scope.name in {"__init__", "__new__", "__post_init__"}:
-                    ways.add((path, scope.parent))
-                    ways |= {
+                    targets_of_call.add((path, scope.parent))
+                    targets_of_call |= {
                         key
                         for key in ours
                         if (path, scope.parent) in {(each.path, each.scope) for each in evaluator.line(*key)}
@@ -297,26 +297,26 @@ def against_run(root: Path, package: str, tests: str, differences: bool) -> dict
                 for base in evaluator.line(path, scope.parent):
                     inside = evaluator.tables(base.path).children.get(base.scope, {}).get(scope.name)
                     if inside is not None:
-                        ways.add((base.path, inside))
+                        targets_of_call.add((base.path, inside))
             total += 1
             exact += (path, index) in ours or (scope.name == "__init__" and (path, scope.parent) in ours)
-            found = ways & set(ours)
+            found = targets_of_call & set(ours)
             resolved += bool(found)
-            meant |= ways
+            possible |= targets_of_call
             if not found:
                 missed[
                     f"{source}:{parsed[source].scopes[at].qualified if at >= 0 else ''} -> {path}:{scope.qualified}"
                 ] += 1
         for (path, index), sure in ours.items():
             if sure >= 0.8 and parsed[path].scopes[index].name == called:
-                given += 1
-                right += (path, index) in meant
+                related += 1
+                right += (path, index) in possible
     if differences:
         for each in sorted(missed):
             print("  not resolved:", each)
     return {"package": str(package), "calls": total, "resolved": share(resolved, total),
     "to_the_very_method": share(exact, total),
-            "precision": share(right, given), "calls_without_a_name": other}  # fmt: skip
+            "precision": share(right, related), "calls_without_a_name": other}  # fmt: skip
 
 
 ACORN = """
@@ -408,13 +408,13 @@ def against_ctags(root: Path, language: str, differences: bool) -> dict[str, Any
         if tag.get("_type") == "tag" and tag["kind"] in kinds and not tag["name"].startswith("__anon"):
             truth[tag["path"]].add((tag["name"].rpartition("::")[2], kinds[tag["kind"]], tag["line"]))
     counts: Counter[str] = Counter()
-    wanted = set(kinds.values())
+    selected = set(kinds.values())
     for path, each in parsed.items():
         ours = set()
         for scope in each.scopes:
             kind = "function" if scope.type == "method" else scope.type
             inside = scope.parent >= 0 and each.scopes[scope.parent].type == "interface"
-            if kind in wanted and not (language == "go" and inside):
+            if kind in selected and not (language == "go" and inside):
                 ours.add((scope.name, kind, _named_at(root, path, scope.start_line, scope.name)))
         compare(counts, truth[path], ours, path if differences else "")
     return {"truth": "ctags", "files": len(parsed), **shares("scope", counts)}
@@ -431,15 +431,15 @@ def _named_at(root: Path, path: str, line: int, name: str) -> int:
     return next((at for at in range(line, min(line + 8, len(lines) + 1)) if name in lines[at - 1]), line)
 
 
-def compare(counts: Counter[str], truth: set[Any], ours: set[Any], told: str) -> None:
+def compare(counts: Counter[str], truth: set[Any], ours: set[Any], label: str) -> None:
     counts["truth"] += len(truth)
     counts["ours"] += len(ours)
     counts["same"] += len(truth & ours)
-    if told:
+    if label:
         for each in sorted(truth - ours, key=str):
-            print(f"  missing {told}: {each}")
+            print(f"  missing {label}: {each}")
         for each in sorted(ours - truth, key=str):
-            print(f"  ours alone {told}: {each}")
+            print(f"  ours alone {label}: {each}")
 
 
 def shares(what: str, counts: Counter[str]) -> dict[str, Any]:
@@ -464,17 +464,17 @@ def costs(files: dict[str, bytes], times: int) -> Iterator[dict[str, Any]]:
         bare, ours, small = [], [], []
         for _round in range(times):
             gc.collect()
-            began = time.process_time()
+            began_at = time.process_time()
             for _path, data in each:
                 parser.parse(data)
-            bare.append(time.process_time() - began)
-            began = time.process_time()
+            bare.append(time.process_time() - began_at)
+            began_at = time.process_time()
             found = [(path, parse(path, data)) for path, data in each]
-            ours.append(time.process_time() - began)
-            began = time.process_time()
+            ours.append(time.process_time() - began_at)
+            began_at = time.process_time()
             for path, parsed in found:
                 symbols(path, parsed)
-            small.append(time.process_time() - began)
+            small.append(time.process_time() - began_at)
         size = sum(len(data) for _path, data in each)
         yield {
             "language": language, "files": len(each), "bytes": size, "bare_s": round(min(bare), 4),
@@ -486,25 +486,25 @@ def costs(files: dict[str, bytes], times: int) -> Iterator[dict[str, Any]]:
 
 def resolving(files: dict[str, bytes]) -> dict[str, Any]:
     known = [symbols(path, each) for path, each in read(files).items()]
-    began = time.process_time()
+    began_at = time.process_time()
     resolver = Resolver(known)
     relations = sum(1 for _each in resolver.resolution().relations)
-    whole = time.process_time() - began
+    elapsed = time.process_time() - began_at
     one = []
     for file in known[:: max(1, len(known) // 20)]:
-        began = time.process_time()
+        began_at = time.process_time()
         resolver.update(file)
         for _each in resolver.resolution().relations:
             pass
-        one.append(time.process_time() - began)
+        one.append(time.process_time() - began_at)
     return {"files": len(known), "symbols": sum(len(each.symbols) for each in known), "relations": relations,
-    "seconds": round(whole, 3),
+    "seconds": round(elapsed, 3),
             "one_file_ms": round(statistics.median(one) * 1000, 1),
             "one_file_worst_ms": round(max(one) * 1000, 1)}  # fmt: skip
 
 
-def share(part: int, whole: int) -> float | None:
-    return round(part / whole, 4) if whole else None
+def share(part: int, total: int) -> float | None:
+    return round(part / total, 4) if total else None
 
 
 def main() -> None:

@@ -66,12 +66,13 @@ async def fill(atelier: Atelier, turns: int, progress: bool = False) -> str:
         reply = ChatReply(content=answer(number), usage=usage, finish_reason=FinishReason.STOP)
         state = await journal.append(handle, start, UserMessage(content=question(number)))
         if len(state.conversation) > SENT:
-            gone = tuple(entry.seq for entry in state.conversation[: SENT // 2])
+            dropped = tuple(entry.seq for entry in state.conversation[: SENT // 2])
             await journal.append(
-                handle, ContextCompacted(method="summary", dropped=gone, summary="They spoke of the way to the town.")
+                handle,
+                ContextCompacted(method="summary", dropped=dropped, summary="They spoke of the way to the town."),
             )
-        end = RunFinished(status=RunStatus.COMPLETED)
-        state = await journal.append(handle, ModelReplied(message_id=new_id(), reply=reply, usage=usage), end)
+        finished = RunFinished(status=RunStatus.COMPLETED)
+        state = await journal.append(handle, ModelReplied(message_id=new_id(), reply=reply, usage=usage), finished)
         history, previous = inherited_context(state), handle.run_id
     journal.forget(workflow_id)
     return workflow_id
@@ -79,11 +80,11 @@ async def fill(atelier: Atelier, turns: int, progress: bool = False) -> str:
 
 async def turn(atelier: Atelier, workflow_id: str) -> float:
     """Processor seconds of one turn."""
-    began = time.process_time()
+    began_at = time.process_time()
     run_id = await atelier.runs.send(workflow_id, question(0), agent=AGENT)
     row = await atelier.runs.wait(run_id)
     assert row.status is RunStatus.COMPLETED, row.error
-    return time.process_time() - began
+    return time.process_time() - began_at
 
 
 def opened(folder: Path) -> Any:
@@ -103,9 +104,9 @@ async def measure(folder: Path, small: str, workflow_id: str) -> dict[str, float
     """
     async with opened(folder) as atelier:
         await turn(atelier, small)
-        began = time.perf_counter()
+        began_at = time.perf_counter()
         first = await turn(atelier, workflow_id)
-        figures = {"first": first, "first_wall": time.perf_counter() - began}
+        figures = {"first": first, "first_wall": time.perf_counter() - began_at}
         figures["warm"] = statistics.median([await turn(atelier, workflow_id) for _ in range(WARM)])
     return figures
 
@@ -135,9 +136,9 @@ def main() -> None:
         return
     turns = options.turns or (QUICK if options.quick else TURNS)
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        folder, began = Path(name) / "data", datetime.now()
+        folder, began_at = Path(name) / "data", datetime.now()
         workflows = phase(folder, "grow", "10", *map(str, turns))
-        print(f"grown in {(datetime.now() - began).total_seconds():.0f} s", file=sys.stderr)
+        print(f"grown in {(datetime.now() - began_at).total_seconds():.0f} s", file=sys.stderr)
         figures = {}
         for count, workflow_id in zip(turns, workflows[1:], strict=True):
             found = {

@@ -30,13 +30,13 @@ def read() -> tuple[list[Memory], list[Asked]]:
     """All turns, by conversation, and all questions."""
     turns: list[Memory] = []
     asked: list[Asked] = []
-    name, at = "", datetime(2026, 1, 1, tzinfo=UTC)
+    name, day = "", datetime(2026, 1, 1, tzinfo=UTC)
     for line in DATA.read_text(encoding="utf-8").splitlines():
         if not line or line.startswith("#"):
             continue
         if line.startswith("== "):
             name, *date = line[3:].split()
-            at = datetime.fromisoformat(date[0]).replace(tzinfo=UTC) if date else at
+            day = datetime.fromisoformat(date[0]).replace(tzinfo=UTC) if date else day
             number = 0
         elif line.startswith("! "):
             asked.append(Asked("foreign" if name == "foreign" else "near", line[2:]))
@@ -47,7 +47,7 @@ def read() -> tuple[list[Memory], list[Asked]]:
         else:
             number += 1
             speaker, _, text = line.partition(": ")
-            time = at + timedelta(minutes=number)
+            time = day + timedelta(minutes=number)
             turn = Memory(
                 id=f"{name}-{number}",
                 type=MemoryType.CONTEXT,

@@ -108,7 +108,7 @@ def costs(names: list[str], peers: Path, url: str) -> dict[str, dict[str, dict[s
     }
 
 
-def bytes_kept(name: str, peers: Path, url: str, model: str, runs: int) -> float:
+def bytes_stored(name: str, peers: Path, url: str, model: str, runs: int) -> float:
     """By how many bytes a run enlarges the folder."""
     sizes = []
     with tempfile.TemporaryDirectory() as folder:
@@ -124,8 +124,8 @@ def finished(child: Child) -> list[int] | None:
     timer = threading.Timer(LONGEST_S, child.kill)
     timer.start()
     try:
-        told: list[int] = json.loads(child.order(finish=f"lines-{CALLS}")["answer"])
-        return told
+        without_result: list[int] = json.loads(child.order(finish=f"lines-{CALLS}")["answer"])
+        return without_result
     except Ended:
         return None
     finally:
@@ -161,10 +161,10 @@ def kill_once(name: str, peers: Path, url: str, lines: int, wait_s: float, figur
 def step_s(name: str, peers: Path, url: str) -> float:
     """Seconds from one line to the next in a run that is not killed."""
     with tempfile.TemporaryDirectory() as folder, started(name, peers, url, folder) as child:
-        began = time.perf_counter()
+        start = time.perf_counter()
         if finished(child) != [] or len(lines_in(folder)) != CALLS:
             raise SystemExit(f"{name}: a run that nobody killed went wrong")
-        return (time.perf_counter() - began) / (CALLS + 1)
+        return (time.perf_counter() - start) / (CALLS + 1)
 
 
 def kills(name: str, peers: Path, url: str, count: int) -> Kills:
@@ -189,7 +189,7 @@ def measure(peers: Path, kill_count: int) -> dict[str, Any]:
         show_costs(figures)
         for name in names:
             for work, (model, runs) in KEPT.items():
-                figures[name][work]["bytes"] = bytes_kept(name, peers, url, model, runs)
+                figures[name][work]["bytes"] = bytes_stored(name, peers, url, model, runs)
             print(
                 f"{name:26}" + ", ".join(f"{work}: {figures[name][work]['bytes'] / 1000:.1f} kB kept" for work in KEPT),
                 flush=True,

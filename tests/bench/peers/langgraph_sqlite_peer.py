@@ -31,8 +31,8 @@ class LangGraphWithSqlite(LangGraph):
     async def finish(self, model: str) -> str:
         """A thread with a checkpoint continues from it when it gets no new input."""
         config = self._config("the run")
-        given = None if await self.saver.aget_tuple(config) else {"messages": [("user", QUESTION)]}
-        result = await self._graph(model, False).ainvoke(given, config, durability=self.durability)
+        inputs = None if await self.saver.aget_tuple(config) else {"messages": [("user", QUESTION)]}
+        result = await self._graph(model, False).ainvoke(inputs, config, durability=self.durability)
         return str(result["messages"][-1].content)
 
     async def aclose(self) -> None:

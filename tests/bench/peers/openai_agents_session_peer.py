@@ -37,8 +37,10 @@ class OpenAIAgentsWithSession(OpenAIAgents):
     async def finish(self, model: str) -> str:
         """A session with content continues when nothing is added to it."""
         with closing(SyncedSession("the run", self._database)) as session:
-            begun = bool(await session.get_items(limit=1))
-            result = await Runner.run(self._agent(model), [] if begun else QUESTION, max_turns=TURNS, session=session)
+            continues = bool(await session.get_items(limit=1))
+            result = await Runner.run(
+                self._agent(model), [] if continues else QUESTION, max_turns=TURNS, session=session
+            )
             return str(result.final_output)
 
 

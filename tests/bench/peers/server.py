@@ -60,7 +60,7 @@ def answer(model: str, turn: int, stream: bool, text: str) -> bytes:
                 {"id": identity, "type": "function", "function": {"name": tool, "arguments": arguments}}
             ]
         choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
-        whole = {
+        completion = {
             "id": "chatcmpl-1",
             "object": "chat.completion",
             "created": 1,
@@ -68,7 +68,7 @@ def answer(model: str, turn: int, stream: bool, text: str) -> bytes:
             "choices": [choice],
             "usage": USAGE,
         }
-        return json.dumps(whole).encode()
+        return json.dumps(completion).encode()
     parts = [_sse({"role": "assistant", "content": None}, model)]
     if calls:
         identity, tool, arguments = _call(kind, turn)
@@ -101,7 +101,7 @@ def _last_text(model: str, results: list[str]) -> str:
     return ANSWER
 
 
-def _whole(writer: asyncio.StreamWriter, body: bytes) -> None:
+def _send_json(writer: asyncio.StreamWriter, body: bytes) -> None:
     writer.write(
         f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
     )
@@ -115,11 +115,11 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             length = next(
                 (line for line in head.split("\r\n") if line.startswith("content-length:")), "content-length: 0"
             )
-            given = await reader.readexactly(int(length.partition(":")[2]))
+            content = await reader.readexactly(int(length.partition(":")[2]))
             if head.startswith("get "):
-                _whole(writer, b'{"object": "list", "data": []}')
+                _send_json(writer, b'{"object": "list", "data": []}')
                 continue
-            request = json.loads(given)
+            request = json.loads(content)
             results, model = _results(request["messages"]), request["model"]
             stream = bool(request.get("stream"))
             body = answer(model, len(results), stream, _last_text(model, results))
@@ -128,7 +128,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
                     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n" + body
                 )
             else:
-                _whole(writer, body)
+                _send_json(writer, body)
             await writer.drain()
     except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
         pass  # the client has disconnected, or the benchmark has ended
