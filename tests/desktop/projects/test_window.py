@@ -73,18 +73,18 @@ async def test_what_looks_like_a_secret_is_read_after_all_and_left_out_again(
     assert button.text() == "Index"
     button.click()
     await finished(window)
-    assert projects.kept[0].readable == (".env",)
+    assert projects.stored[0].readable == (".env",)
     assert [rows.item(row).text() for row in range(rows.count())] == ["broken.pdf", ".env"]
     window.toasts.undo.undo()  # type: ignore[attr-defined]
     await finished(window)
-    assert projects.kept[0].readable == ()
+    assert projects.stored[0].readable == ()
     await window.bridge.engine.projects.allow("p1", ".env")
     await window.load()
     rows.setCurrentRow(1)
     assert button.text() == "Exclude again"
     button.click()
     await finished(window)
-    assert projects.kept[0].readable == ()
+    assert projects.stored[0].readable == ()
 
 
 async def test_skipped_files_of_a_folder_are_listed(window: ProjectsWindow, find: Find, projects: Projects) -> None:
@@ -163,7 +163,7 @@ async def test_another_folder_of_the_same_name_is_suggested_a_name_of_its_own(
     form = window.new_project()
     form.folder.setText("/home/you/notes")
     assert form.name.text() == "notes 2"
-    form.folder.setText(projects.kept[0].root)
+    form.folder.setText(projects.stored[0].root)
     assert form.name.text() == "notes", "the folder of that project: creating it again keeps its name"
 
 
@@ -173,7 +173,7 @@ async def test_switches_are_saved_at_once_and_a_name_is_changed(
     find("project-loaded").click()
     find("project-embedded").click()
     await finished(window)
-    assert (projects.kept[0].loaded, projects.kept[0].watched, projects.kept[0].embedded) == (False, True, False)
+    assert (projects.stored[0].loaded, projects.stored[0].watched, projects.stored[0].embedded) == (False, True, False)
     assert "not searched" in window.list.item(0).data(RowRole).facts
     find("project-rename").click()
     form = find("project-rename-dialog")
@@ -195,7 +195,7 @@ async def test_deleting_names_what_is_deleted_and_asks(window: ProjectsWindow, f
     assert yes is not None
     yes.click()
     await finished(window)
-    assert [each.id for each in projects.kept] == ["p2"]
+    assert [each.id for each in projects.stored] == ["p2"]
     assert window.list.chosen == "p2"
 
 
@@ -209,7 +209,7 @@ async def test_nothing_of_a_deleted_project_stays_in_the_search_or_the_source(
     window.open_source(window.search.found[0].entity)
     await window.code.jobs.settled()
     assert find("code-text").isVisible()
-    projects.kept = [each for each in projects.kept if each.id != "p1"]
+    projects.stored = [each for each in projects.stored if each.id != "p1"]
     atelier.set("projects", "find", [])
     await window.load()
     await window.search.jobs.settled()
@@ -221,7 +221,7 @@ async def test_nothing_of_a_deleted_project_stays_in_the_search_or_the_source(
 async def test_without_projects_the_window_explains_them(
     window: ProjectsWindow, find: Find, projects: Projects
 ) -> None:
-    projects.kept.clear()
+    projects.stored.clear()
     await window.load()
     assert window.empty.isVisible()
     assert not window.tabs.isVisible()

@@ -143,6 +143,6 @@ async def test_many_nodes_are_counted_as_the_reader_writes_numbers(
     window: ProjectsWindow, find: Find, projects: Projects
 ) -> None:
     many = [ENTITIES[0].model_copy(update={"id": f"n{number}", "path": f"{number}.py"}) for number in range(1_234)]
-    window.graph.show_project(projects.kept[0])
+    window.graph.show_project(projects.stored[0])
     window.graph.model.add(many, ())
     assert find("graph-count").text() == "1,234 nodes, 0 relations"
