@@ -90,7 +90,7 @@ def drive(monkeypatch: pytest.MonkeyPatch, then: Callable[[desktop.Program], boo
     monkeypatch.setattr(desktop.Program, "run", watched)
 
 
-def test_it_opens_after_the_first_paint_saves_the_layout_and_closes_in_order(
+def test_the_engine_opens_after_the_first_paint_and_closes_after_saving_the_layout(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = Engine()
@@ -322,7 +322,7 @@ def test_report_names_version_and_platform() -> None:
     assert __version__ in report_text(RuntimeError("x"))
 
 
-def test_a_broken_first_look_is_ignored(qtbot: QtBot, tmp_path: Path) -> None:
+def test_a_damaged_first_paint_file_is_ignored(qtbot: QtBot, tmp_path: Path) -> None:
     (tmp_path / desktop.FIRST_PAINT_FILE).write_text("{not json")
     qt = QApplication.instance()
     assert isinstance(qt, QApplication)
@@ -332,7 +332,7 @@ def test_a_broken_first_look_is_ignored(qtbot: QtBot, tmp_path: Path) -> None:
     program.window.deleteLater()
 
 
-def test_the_command_lines_language_wins_over_the_stored_one(
+def test_the_command_lines_language_takes_precedence_over_the_stored_one(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = Engine()
@@ -353,7 +353,7 @@ def test_the_command_lines_language_wins_over_the_stored_one(
     assert seen == ["fr"]
 
 
-def test_a_setting_that_changed_is_applied_by_its_subscribers_alone(
+def test_a_changed_setting_is_applied_only_by_its_subscribers(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, seen = Engine(), []

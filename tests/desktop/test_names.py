@@ -15,7 +15,7 @@ from atelier_desk.tools.registry.services import ToolServices
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_permission_level_is_called_like_nothing_else(language: str) -> None:
+def test_names_of_permission_levels_are_unique(language: str) -> None:
     things = [
         *(pane.title for pane in panes()),
         *(page.tab for page in sections()),

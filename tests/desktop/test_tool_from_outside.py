@@ -54,7 +54,7 @@ def texts(widget: QWidget) -> list[str]:
     return [label.text() for label in widget.findChildren(QLabel)]
 
 
-def test_the_registry_has_it_in_its_section_with_the_section_s_approval() -> None:
+def test_the_registry_has_the_tool_in_its_section_with_the_sections_approval() -> None:
     registry = create_default_tool_registry()
     assert [tool.name for tool in registry.get_tools_by_section("garden_ops")] == ["WaterTool"]
     tool = registry.get_tool("WaterTool")
@@ -66,14 +66,14 @@ def test_the_registry_has_it_in_its_section_with_the_section_s_approval() -> Non
     assert order.index("file_ops") < order.index("garden_ops") < order.index("shell_ops")
 
 
-def test_its_words_are_found_by_the_catalogue(garden: Path) -> None:
+def test_its_messages_are_extracted_for_the_catalogue(garden: Path) -> None:
     words = {
         each[1] for file in garden.glob("*.py") for each in extract_from_file("python", file, keywords={"N_": None})
     }
     assert words >= set(stranger.FRENCH)
 
 
-async def test_the_agent_form_and_the_list_of_tools_offer_it_in_both_languages(
+async def test_the_agent_form_and_the_list_of_tools_show_it_in_both_languages(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     infos = await ToolService(cast(ServiceContext, SimpleNamespace(registry=create_default_tool_registry()))).list()

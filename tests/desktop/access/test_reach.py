@@ -126,7 +126,7 @@ PANES: dict[str, tuple[type[Any], dict[str, dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize("name", PANES)
-async def test_a_pane_with_something_in_it(name: str, qtbot: QtBot) -> None:
+async def test_a_pane_with_content(name: str, qtbot: QtBot) -> None:
     kind, services = PANES[name]
     await _shown(qtbot, kind(FakeBridge(FakeAtelier(**services))))
 
@@ -159,7 +159,7 @@ async def _shown(qtbot: QtBot, pane: Any) -> QWidget:
     return window
 
 
-async def test_the_inbox_with_all_that_can_wait(host: QWidget) -> None:
+async def test_the_inbox_with_every_kind_of_pending_item(host: QWidget) -> None:
     engine = ApprovalEngine(asks("v1", risk="high"), questions={"pending": [ask("q1")], "get": lambda _id: ask("q1")})
     bridge = FakeBridge(engine)
     presenter = QuestionPresenter(bridge, host)  # type: ignore[arg-type]
@@ -247,7 +247,7 @@ async def test_the_menu_of_a_message(place: int, qtbot: QtBot) -> None:
     menu.close()
 
 
-async def test_the_menus_of_the_sidebar_and_what_is_around_the_conversation(program: Program) -> None:
+async def test_the_menus_of_the_sidebar_and_around_the_conversation(program: Program) -> None:
     listed = [Workflow(id="w1", name="First"), Workflow(id="w2", name="Second", collection="Art")]
     pinned = Message(id="m1", workflow_id="w1", run_id="r1", seq=1, role=MessageRole.USER, content="Kept", pinned=True)
     for method, answer in (("list", listed), ("get", listed[0].model_copy(update={"workspace": ("/tmp",)}))):

@@ -33,7 +33,7 @@ async def test_the_same_work_is_not_started_again_while_it_runs() -> None:
     await settle()
 
 
-async def test_work_that_failed_can_be_started_again() -> None:
+async def test_failed_work_can_be_started_again() -> None:
     bridge = FakeBridge()
 
     async def fail() -> None:
@@ -71,7 +71,7 @@ async def test_a_double_click_steers_once_and_other_runs_are_steered_meanwhile(
     assert len(engine.calls(f"runs.{method}")) == 3
 
 
-def test_no_button_starts_work_past_it() -> None:
+def test_every_button_starts_work_through_once() -> None:
     """A click that starts a coroutine in the slot itself uses ``once``."""
     past = re.compile(r"(clicked|triggered)\.connect\(.*(jobs|bridge)\.start\(")
     sources = Path(atelier_desk.desktop.__file__).parent.rglob("*.py")
@@ -79,7 +79,7 @@ def test_no_button_starts_work_past_it() -> None:
     assert [each for each in lines if past.search(each[1])] == []
 
 
-async def test_the_command_of_a_call_is_stopped_where_its_transcript_says() -> None:
+async def test_a_command_is_stopped_from_the_transcript_of_its_call() -> None:
     engine, host = FakeAtelier(commands={"stop_call": None}), TranscriptHost()
     steering = TranscriptController(FakeBridge(engine))  # type: ignore[arg-type]
     steering.attach(host)

@@ -33,7 +33,7 @@ def test_the_title_is_full_if_it_fits_and_keeps_some_words_otherwise(qtbot: QtBo
     qtbot.waitUntil(lambda: header.title.width() >= theme().px(100) - 1)
 
 
-def test_the_usage_folds_before_title_and_names_are_cut(qtbot: QtBot) -> None:
+def test_the_usage_is_hidden_before_title_and_names_are_elided(qtbot: QtBot) -> None:
     header = ChatHeader()
     qtbot.addWidget(header)
     header.set_agents([PickerItem("a", "Assistant")], "a")
@@ -60,7 +60,7 @@ def test_the_usage_folds_before_title_and_names_are_cut(qtbot: QtBot) -> None:
     assert seen == [True, False, True]
 
 
-def test_a_wide_header_does_not_keep_its_window_from_being_narrow(qtbot: QtBot) -> None:
+def test_a_wide_header_does_not_prevent_a_narrow_window(qtbot: QtBot) -> None:
     """As when it is tiled beside another window, in one step."""
     window = QWidget()
     qtbot.addWidget(window)
@@ -127,7 +127,7 @@ def test_nothing_overlaps_and_the_usage_is_full_or_hidden(qtbot: QtBot, scale: i
     qtbot.waitUntil(settled)
 
 
-def test_the_usage_comes_back_with_the_room(qtbot: QtBot) -> None:
+def test_the_usage_is_shown_again_when_there_is_space(qtbot: QtBot) -> None:
     header = ChatHeader()
     qtbot.addWidget(header)
     header.setMinimumWidth(100)
@@ -163,7 +163,7 @@ def test_names_of_agent_and_model_take_precedence_over_title_and_usage(qtbot: Qt
     qtbot.waitUntil(settled)
 
 
-def test_everything_else_is_in_one_menu(qtbot: QtBot) -> None:
+def test_the_headers_other_actions_are_in_one_menu(qtbot: QtBot) -> None:
     header = ChatHeader()
     qtbot.addWidget(header)
     header.show()

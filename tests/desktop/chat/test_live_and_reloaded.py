@@ -85,7 +85,6 @@ class Room:
         lead = agent(**{"name": "Lead", "tools": TEAM_TOOLS, "approval": "auto", **config})
         current = self.live.pages.current
         assert current is not None
-        # The bubble is shown before the engine knows of it.
         self.live._on_changes([current.add_own(f"own-{text}", text, [])])
         self.run = await self.engine.runs.send(self.workflow, text, agent=lead)
         await self.until(lambda: any(entry.run_id == self.run for entry in current.entries), "the run begins")
@@ -450,13 +449,13 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-async def test_what_is_shown_live_is_what_is_shown_after_a_reload(
+async def test_the_live_view_equals_the_view_after_a_reload(
     opened: Open, kind: Callable[[Open], Awaitable[None]]
 ) -> None:
     await kind(opened)
 
 
-async def test_a_called_skill_and_one_that_was_taken_up(
+async def test_skills_called_by_person_and_agent_look_the_same_after_a_reload(
     opened: Open, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path_factory.mktemp("ann")

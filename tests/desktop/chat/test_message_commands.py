@@ -61,7 +61,7 @@ def names(menu: QMenu) -> list[str]:
     ]
 
 
-async def test_the_menu_offers_what_fits_the_message(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_menu_offers_actions_for_the_message(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk.panel.commands, "_spoken", False)
     menu = menu_of(desk, 1)
     wanted = [
@@ -102,7 +102,7 @@ async def test_the_row_has_the_same_menu(qtbot: QtBot, desk: Desk) -> None:
     assert "copy-text" in names(menu)
 
 
-async def test_copy_with_its_form_and_as_plain_text_and_quote(qtbot: QtBot, desk: Desk) -> None:
+async def test_copy_formatted_copy_as_plain_text_and_quote(qtbot: QtBot, desk: Desk) -> None:
     choose(menu_of(desk, 1), "copy-text")
     assert QGuiApplication.clipboard().text() == "It is bold.\n\n- one\n- link"
     assert not QGuiApplication.clipboard().mimeData().hasHtml()
@@ -126,7 +126,7 @@ async def test_edit_opens_the_field(desk: Desk) -> None:
     assert editor.field.toPlainText() == "Question"
 
 
-async def test_another_model_answers_without_changing_what_is_chosen(qtbot: QtBot, desk: Desk) -> None:
+async def test_another_model_answers_without_changing_the_chosen_model(qtbot: QtBot, desk: Desk) -> None:
     choose(menu_of(desk, 1), "regenerate-with")
     picker = desk.panel.view.findChild(PickerMenu, "picker-menu")
     assert picker is not None
@@ -193,7 +193,7 @@ async def test_every_command_is_an_action_of_the_palette(qtbot: QtBot, desk: Des
     menu.close()
 
 
-async def test_messages_of_a_sub_agent_are_only_copied_quoted_and_read(
+async def test_messages_of_a_sub_agent_can_only_be_copied_quoted_and_read_aloud(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(desk.panel.commands, "_spoken", True)
@@ -203,7 +203,9 @@ async def test_messages_of_a_sub_agent_are_only_copied_quoted_and_read(
     assert names(menu) == ["copy", "copy-text", "quote", "read-aloud", "export", "print"]
 
 
-async def test_without_a_voice_it_explains_why_it_cannot_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_voice_reading_aloud_explains_why_it_is_unavailable(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(desk.panel.commands, "_spoken", False)
     monkeypatch.setattr("sys.platform", "linux")
     told: list[str] = []
@@ -217,7 +219,7 @@ async def test_without_a_voice_it_explains_why_it_cannot_read(desk: Desk, monkey
     assert told == [why]
 
 
-def test_the_voice_is_what_the_machine_has() -> None:
+def test_the_voice_is_one_of_the_machines_voices() -> None:
     assert speech.voice("linux", lambda name: None) is None
     assert speech.voice("linux", lambda name: name if name == "espeak" else None) == Voice(
         "espeak", ("-v", "en", "--stdin")
@@ -225,7 +227,7 @@ def test_the_voice_is_what_the_machine_has() -> None:
     assert speech.voice("darwin", lambda name: name) == Voice("say", ("-f", "-"))
 
 
-async def test_reading_aloud_gets_the_words_and_can_be_stopped(
+async def test_reading_aloud_gets_the_plain_text_and_can_be_stopped(
     qtbot: QtBot, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     heard = tmp_path / "heard.txt"
@@ -244,7 +246,7 @@ async def test_reading_aloud_gets_the_words_and_can_be_stopped(
     assert speaker._process is None
 
 
-async def test_the_menu_opens_where_the_pointer_is(desk: Desk) -> None:
+async def test_the_menu_opens_at_the_pointer(desk: Desk) -> None:
     target = widget(desk, 1)
     QApplication.sendEvent(
         target, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, QPoint(5, 5), target.mapToGlobal(QPoint(5, 5)))

@@ -133,7 +133,7 @@ async def test_sending_shows_the_message_at_once_and_streams_the_answer(qtbot: Q
     assert desk.engine.calls("workflows.set_draft")[-1] == (("w1", ""), {})
 
 
-async def test_the_first_message_makes_a_workflow(desk: Desk) -> None:
+async def test_the_first_message_creates_a_workflow(desk: Desk) -> None:
     await desk.panel.load_choices()
     desk.panel.close_workflow()
     made: list[str] = []
@@ -145,7 +145,7 @@ async def test_the_first_message_makes_a_workflow(desk: Desk) -> None:
     assert desk.engine.calls("runs.send")[0][0] == ("w2", "Begin")
 
 
-async def test_a_refused_message_comes_back(desk: Desk) -> None:
+async def test_a_refused_message_is_restored_in_the_composer(desk: Desk) -> None:
     await desk.open()
     desk.engine.set("runs", "send", UsageError("no"))
     desk.panel.composer.field.setPlainText("Please")
@@ -156,7 +156,7 @@ async def test_a_refused_message_comes_back(desk: Desk) -> None:
     assert desk.bridge.errors == ["no"]
 
 
-async def test_another_model_is_stored_with_the_workflow_before_the_message_goes(desk: Desk) -> None:
+async def test_another_model_is_stored_with_the_workflow_before_the_message_is_sent(desk: Desk) -> None:
     await desk.open()
     desk.panel.header.models.chosen.emit("p/big")
     assert desk.panel.header.models.full_text == "big"
@@ -169,7 +169,7 @@ async def test_another_model_is_stored_with_the_workflow_before_the_message_goes
     assert order == ["workflows.choose", "runs.send"]
 
 
-async def test_a_model_picked_for_a_new_workflow_is_made_with_it(desk: Desk) -> None:
+async def test_a_new_workflow_is_created_with_the_picked_model(desk: Desk) -> None:
     await desk.open()
     desk.panel.close_workflow()
     desk.panel.header.models.chosen.emit("p/big")
@@ -179,7 +179,7 @@ async def test_a_model_picked_for_a_new_workflow_is_made_with_it(desk: Desk) -> 
     assert desk.engine.calls("workflows.create")[0][1]["choices"].model == "big"
 
 
-async def test_the_picker_shows_what_was_chosen_and_never_what_a_server_calls_itself(desk: Desk) -> None:
+async def test_the_picker_shows_the_chosen_model_not_the_name_in_replies(desk: Desk) -> None:
     desk.rows[1] = desk.rows[1].model_copy(update={"model": "big"})
     await desk.open()
     assert desk.panel.header.models.full_text == "m"
@@ -205,7 +205,7 @@ async def test_another_agent_is_stored_in_the_workflow(desk: Desk) -> None:
     assert desk.panel.header.models.full_text == "m"
 
 
-async def test_stop_ends_the_waiting_for_a_prompt_and_the_message_is_put_back(desk: Desk) -> None:
+async def test_stop_cancels_loading_a_prompt_and_restores_the_message(desk: Desk) -> None:
     stopped = asyncio.Event()
 
     async def refused(*_args: Any, **_fields: Any) -> str:
@@ -246,7 +246,7 @@ async def test_a_draft_is_saved_before_another_workflow_is_shown(desk: Desk) -> 
     assert desk.panel.composer.field.toPlainText() == ""
 
 
-async def test_what_is_typed_while_a_message_is_sent_changes_nothing_of_it(desk: Desk) -> None:
+async def test_typing_while_a_message_is_sent_does_not_change_it(desk: Desk) -> None:
     """Everything is read when the message is sent: text, agent, destination."""
     await desk.open()
     sending = Held()
@@ -264,7 +264,7 @@ async def test_what_is_typed_while_a_message_is_sent_changes_nothing_of_it(desk:
     assert desk.engine.calls("workflows.set_draft")[-1] == (("w1", "typed meanwhile"), {})
 
 
-async def test_a_message_goes_where_it_was_written_also_when_another_workflow_is_opened_at_once(desk: Desk) -> None:
+async def test_a_message_goes_to_its_workflow_even_if_another_is_opened_at_once(desk: Desk) -> None:
     await desk.open()
     desk.panel.composer.field.setPlainText("For the first")
     desk.panel.composer.submit()
@@ -332,7 +332,7 @@ async def test_events_of_other_workflows_wait_until_they_are_shown(desk: Desk) -
     assert desk.panel.workflow_id == "other"
 
 
-async def test_steering_goes_to_the_engine(desk: Desk) -> None:
+async def test_steering_messages_are_sent_to_the_engine(desk: Desk) -> None:
     await desk.open()
     host = desk.panel.host
     host.resume_requested.emit("r1", {"finish": True})
@@ -349,7 +349,7 @@ async def test_steering_goes_to_the_engine(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("effect", "said"), [("write", 1), ("read", 0)])
-async def test_regenerating_a_turn_warns_of_what_its_calls_changed(desk: Desk, effect: str, said: int) -> None:
+async def test_regenerating_a_turn_warns_of_changes_its_calls_made(desk: Desk, effect: str, said: int) -> None:
     await desk.open()
     told: list[str] = []
     desk.panel.sending.status_changed.connect(told.append)
@@ -362,7 +362,7 @@ async def test_regenerating_a_turn_warns_of_what_its_calls_changed(desk: Desk, e
     assert told == ["1 call of the earlier answer changed something. That stays, and may be done again."] * said
 
 
-async def test_who_changes_a_message_within_a_turn_sees_what_is_sent_again_with_it(qtbot: QtBot, desk: Desk) -> None:
+async def test_editing_a_message_within_a_turn_names_the_messages_sent_again_with_it(qtbot: QtBot, desk: Desk) -> None:
     await desk.open()
     told: list[str] = []
     desk.panel.sending.status_changed.connect(told.append)
@@ -381,7 +381,7 @@ async def test_who_changes_a_message_within_a_turn_sees_what_is_sent_again_with_
     assert told == [words]
 
 
-async def test_find_goes_through_older_pages_too(desk: Desk) -> None:
+async def test_find_searches_older_pages_too(desk: Desk) -> None:
     old = [
         Message(id=f"o{i}", workflow_id="w1", run_id="r0", seq=i, role=MessageRole.USER, content=f"needle {i}")
         for i in range(1, 51)
@@ -412,7 +412,7 @@ async def test_find_goes_through_older_pages_too(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("status", "kind"), [(RunStatus.PAUSED, "limit_reached"), (RunStatus.INTERRUPTED, "run_interrupted")]
 )
-async def test_a_held_run_is_shown_with_its_decision(desk: Desk, status: RunStatus, kind: str) -> None:
+async def test_a_paused_run_is_shown_with_its_decision(desk: Desk, status: RunStatus, kind: str) -> None:
     desk.engine.run = Run(id="r1", workflow_id="w1", status=status)
     desk.workflow = desk.workflow.model_copy(update={"head_run_id": "r1"})
     details = {"limit": "cost", "ended": "killed"}
@@ -429,7 +429,7 @@ async def test_a_held_run_is_shown_with_its_decision(desk: Desk, status: RunStat
     assert desk.panel.header.state.isHidden()
 
 
-async def test_what_is_typed_while_the_first_workflow_is_read_stays(desk: Desk) -> None:
+async def test_text_typed_while_the_first_workflow_loads_stays(desk: Desk) -> None:
     """At a start on a busy machine the window accepts keys seconds before the last workflow is loaded."""
     await desk.panel.load_choices()
     reading = Held(desk.workflow)
@@ -443,7 +443,7 @@ async def test_what_is_typed_while_the_first_workflow_is_read_stays(desk: Desk) 
     assert desk.panel.composer.field.toPlainText() == "unsent\n\ntyped early"
 
 
-async def test_what_is_sent_while_the_first_workflow_is_read_goes_there_and_is_shown(desk: Desk) -> None:
+async def test_a_message_sent_while_the_first_workflow_loads_goes_there_and_is_shown(desk: Desk) -> None:
     await desk.panel.load_choices()
     reading = Held(desk.workflow)
     desk.engine.set("workflows", "get", reading)
@@ -460,7 +460,7 @@ async def test_what_is_sent_while_the_first_workflow_is_read_goes_there_and_is_s
     assert desk.texts == ["Question", "Answer", "Sent early"]
 
 
-async def test_reading_a_workflow_again_takes_nothing_away(desk: Desk) -> None:
+async def test_reloading_a_workflow_removes_nothing(desk: Desk) -> None:
     """After another answer, another language, or a deleted branch, typed text and the last message stay visible."""
     await desk.open()
     sending = Held()
@@ -480,7 +480,7 @@ async def test_reading_a_workflow_again_takes_nothing_away(desk: Desk) -> None:
     await sending.release()
 
 
-async def test_what_was_written_for_a_new_workflow_is_there_again(desk: Desk) -> None:
+async def test_the_draft_of_a_new_workflow_is_restored(desk: Desk) -> None:
     await desk.open()
     desk.panel.close_workflow()
     desk.panel.composer.field.setPlainText("A goal")
@@ -491,7 +491,7 @@ async def test_what_was_written_for_a_new_workflow_is_there_again(desk: Desk) ->
     assert desk.panel.composer.field.toPlainText() == "A goal"
 
 
-async def test_what_is_typed_while_a_new_workflow_is_made_stays(desk: Desk) -> None:
+async def test_text_typed_while_a_new_workflow_is_created_stays(desk: Desk) -> None:
     await desk.panel.load_choices()
     desk.panel.close_workflow()
     making = Held(Workflow(id="w2", name="New workflow"))

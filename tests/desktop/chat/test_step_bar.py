@@ -100,7 +100,7 @@ async def test_every_double_click_is_one_step(desk: Desk) -> None:
     assert desk.bridge.errors == []
 
 
-async def test_run_on_lets_it_finish_by_itself(desk: Desk) -> None:
+async def test_continue_lets_the_run_finish_by_itself(desk: Desk) -> None:
     run_id = await desk.send()
     await desk.until(lambda: bool(desk.says))
     desk.press("step-run-on")
@@ -109,7 +109,7 @@ async def test_run_on_lets_it_finish_by_itself(desk: Desk) -> None:
     assert len(desk.model.requests) == 2
 
 
-async def test_step_mode_catches_a_run_at_work_and_lets_it_go_again(desk: Desk) -> None:
+async def test_step_mode_pauses_a_running_run_and_releases_it(desk: Desk) -> None:
     desk.model.gate = asyncio.Event()
     run_id = await desk.send(RunMode.AUTO)
     await desk.until(lambda: len(desk.model.requests) == 1)
@@ -137,7 +137,7 @@ async def test_a_paused_run_continues_from_here(desk: Desk) -> None:
     await desk.until(lambda: not desk.says)
 
 
-async def test_an_interrupted_run_is_taken_up_in_the_transcript_alone(desk: Desk) -> None:
+async def test_an_interrupted_run_is_resumed_only_in_the_transcript(desk: Desk) -> None:
     desk.model.gate = asyncio.Event()
     run_id = await desk.send(RunMode.AUTO)
     await desk.until(lambda: len(desk.model.requests) == 1)
@@ -148,7 +148,7 @@ async def test_an_interrupted_run_is_taken_up_in_the_transcript_alone(desk: Desk
     assert desk.bar.isHidden()
 
 
-async def test_another_workflows_run_is_not_its_business(desk: Desk) -> None:
+async def test_runs_of_other_workflows_are_ignored(desk: Desk) -> None:
     await desk.send()
     await desk.until(lambda: bool(desk.says))
     other = await desk.engine.workflows.create("Other")

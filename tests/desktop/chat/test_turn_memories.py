@@ -121,7 +121,7 @@ async def panel(qtbot: QtBot) -> Panel:
     return made
 
 
-async def test_the_last_reply_of_the_turn_asks_what_is_to_be_remembered(panel: Panel) -> None:
+async def test_the_last_reply_of_the_turn_asks_which_memories_to_keep(panel: Panel) -> None:
     (card,) = panel.cards()
     assert card.title.text() == "1 thing to remember?"
     assert [row.accessibleName() for row in card.rows] == ["Likes short answers.", "Is at work."]
@@ -130,7 +130,7 @@ async def test_the_last_reply_of_the_turn_asks_what_is_to_be_remembered(panel: P
 
 
 @pytest.mark.parametrize(("button", "everywhere"), [("memory-keep", True), ("memory-keep-here", False)])
-async def test_a_yes_and_its_undo(panel: Panel, button: str, everywhere: bool) -> None:
+async def test_a_memory_is_accepted_and_undone(panel: Panel, button: str, everywhere: bool) -> None:
     await panel.press(button)
     assert panel.asked == [("m1", everywhere)]
     assert panel.cards()[0].title.text() == "2 things remembered"
@@ -139,7 +139,7 @@ async def test_a_yes_and_its_undo(panel: Panel, button: str, everywhere: bool) -
     assert panel.cards()[0].title.text() == "1 thing to remember?"
 
 
-async def test_a_no_and_its_undo(panel: Panel) -> None:
+async def test_a_memory_is_rejected_and_undone(panel: Panel) -> None:
     await panel.press("memory-forget")
     assert list(panel.kept) == ["m2"]
     await panel.press("memory-forget")
@@ -149,7 +149,7 @@ async def test_a_no_and_its_undo(panel: Panel) -> None:
     assert len(panel.cards()) == 1
 
 
-async def test_other_words_for_it(panel: Panel, qtbot: QtBot) -> None:
+async def test_a_memory_is_edited_before_it_is_accepted(panel: Panel, qtbot: QtBot) -> None:
     await panel.press("memory-edit")
     dialog = panel.chat.findChild(MemoryDialog)
     assert dialog is not None
@@ -172,7 +172,7 @@ async def test_asking_the_model_is_shown_and_can_be_stopped(panel: Panel) -> Non
     assert panel.cards() == []
 
 
-async def test_what_it_found_stands_on_the_same_card(panel: Panel) -> None:
+async def test_extracted_memories_are_on_the_same_card(panel: Panel) -> None:
     panel.look(ExtractionReply(turn_id="r1"))
     await settle()
     (card,) = panel.cards()

@@ -55,7 +55,7 @@ def command(text: str, keywords: str = "") -> Command:
         ("xyz", "Show tasks", False),
     ],
 )
-def test_what_fits(needle: str, text: str, fits: bool) -> None:
+def test_matching(needle: str, text: str, fits: bool) -> None:
     assert (score(needle, command(text)) is not None) is fits
 
 
@@ -90,13 +90,13 @@ def test_disabled_actions_are_not_offered(window: Window) -> None:
     assert lines(palette) == ["Search everywhere"]
 
 
-def test_a_name_is_registered_once(window: Window) -> None:
+def test_a_name_cannot_be_registered_twice(window: Window) -> None:
     registry = ActionRegistry(window)
     with pytest.raises(ValueError, match="first"):
         registry.add(ActionSpec("first", "x", "view"), lambda: None)
 
 
-def test_what_was_run_last_stands_first_and_breaks_ties(qtbot: QtBot, window: Window) -> None:
+def test_recent_commands_come_first_and_break_ties(qtbot: QtBot, window: Window) -> None:
     agents = [
         Command(f"Agent {name}", partial(window.ran.append, name), key=f"agent:{name}", group="Agents")
         for name in "abc"
@@ -144,7 +144,7 @@ def test_its_corners_are_round_without_a_compositor(window: Window) -> None:
     assert palette.mask().contains(palette.rect().center())
 
 
-def test_it_is_as_high_as_what_is_found(qtbot: QtBot, window: Window) -> None:
+def test_its_height_fits_the_results(qtbot: QtBot, window: Window) -> None:
     palette = CommandPalette(
         ActionRegistry(window), window, lambda: [Command(f"Workflow {number}", bool) for number in range(30)]
     )

@@ -114,7 +114,7 @@ async def test_language_and_theme_apply_at_once_and_are_stored(
     assert guide.step is guide.welcome
 
 
-async def test_what_is_chosen_elsewhere_meanwhile_is_shown(guide: FirstStart, atelier: FakeAtelier) -> None:
+async def test_choices_made_elsewhere_meanwhile_are_shown(guide: FirstStart, atelier: FakeAtelier) -> None:
     """And stored by Next; a choice made here and not stored yet stays."""
     boxes = guide.welcome.boxes
     boxes["language"].setCurrentIndex(boxes["language"].findData("fr"))
@@ -142,7 +142,7 @@ async def test_the_starter_is_ready_without_a_test(guide: FirstStart, find: Find
     assert atelier.calls("agents.use_model") == [(("local", STARTER), {})]
 
 
-async def test_a_found_server_must_answer_before_it_is_taken(
+async def test_a_found_server_must_answer_before_it_is_used(
     guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
 ) -> None:
     await forward(find)
@@ -164,7 +164,7 @@ async def test_a_found_server_must_answer_before_it_is_taken(
     assert atelier.calls("agents.use_model") == [(("Ollama", "qwen3:4b"), {})]
 
 
-async def test_a_refused_key_is_reported_in_the_users_language_at_its_field(
+async def test_a_refused_key_is_reported_at_its_field_in_the_users_language(
     guide: FirstStart, find: Find, server: Server
 ) -> None:
     """Neither the server's English text nor a link to settings that are not open."""
@@ -208,7 +208,7 @@ async def test_a_failed_test_shows_why_and_stays(
     assert atelier.calls("providers.set_key") == [(("Mistral", "bad-key-123"), {})]
 
 
-async def test_a_wrong_address_is_answered_with_the_right_one(
+async def test_for_a_wrong_address_the_right_one_is_suggested(
     guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
 ) -> None:
     await forward(find)
@@ -243,7 +243,7 @@ OFFERED = [
 ]
 
 
-async def test_another_server_takes_the_first_model_it_lists_and_lets_choose(
+async def test_another_server_uses_its_first_model_and_offers_the_others(
     guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
 ) -> None:
     atelier.set("providers", "draft_models", OFFERED)
@@ -269,7 +269,7 @@ async def test_another_server_takes_the_first_model_it_lists_and_lets_choose(
         ("https://llm.example.org/v1", (), "llm.example.org"),
     ],
 )
-async def test_a_server_is_stored_under_a_name_of_its_own_once_it_answered_and_is_taken(
+async def test_a_server_is_stored_under_a_unique_name_once_it_has_answered(
     guide: FirstStart, find: Find, atelier: FakeAtelier, url: str, taken: tuple[str, ...], name: str
 ) -> None:
     atelier.set("providers", "draft_models", OFFERED)
@@ -316,7 +316,7 @@ async def test_a_service_is_found_by_its_name(
     assert guide.model.current().name == "mistral"
 
 
-async def test_the_boxes_fit_their_words_after_a_switch_of_language(guide: FirstStart, find: Find) -> None:
+async def test_the_boxes_fit_their_text_after_a_change_of_language(guide: FirstStart, find: Find) -> None:
     switch_language("fr")
     await settle()
     for name in ("language-select", "theme-select"):
@@ -326,7 +326,7 @@ async def test_the_boxes_fit_their_words_after_a_switch_of_language(guide: First
 
 
 @pytest.mark.parametrize("way", ["card", "field"])
-async def test_a_test_is_given_up_when_another_choice_is_made(
+async def test_a_test_is_cancelled_when_another_choice_is_made(
     guide: FirstStart, find: Find, atelier: FakeAtelier, way: str
 ) -> None:
     ended: list[str] = []
@@ -396,7 +396,7 @@ async def test_a_failing_example_is_reported_and_the_guide_stays(
 
 
 @pytest.mark.parametrize("way", ["button", "escape"])
-async def test_it_can_be_skipped_and_does_not_come_again(
+async def test_it_can_be_skipped_and_does_not_return(
     guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot, way: str
 ) -> None:
     if way == "button":
@@ -408,7 +408,7 @@ async def test_it_can_be_skipped_and_does_not_come_again(
     assert atelier.calls("settings.update") == [((), {"first_start_done": True})]
 
 
-def test_models_that_can_talk_keep_the_servers_order() -> None:
+def test_chat_models_keep_the_servers_order() -> None:
     models = [("z", True, False), ("a", None, False), ("v", None, True)]
     infos = [
         ModelInfo(provider="p", name=name, supports_tools=tools, embedding=embeds) for name, tools, embeds in models
@@ -416,7 +416,7 @@ def test_models_that_can_talk_keep_the_servers_order() -> None:
     assert [info.name for info in chat_models(infos)] == ["z", "a"]
 
 
-def test_the_starter_notice_shows_for_the_starter_alone(qtbot: QtBot) -> None:
+def test_the_starter_notice_is_shown_only_for_the_starter(qtbot: QtBot) -> None:
     notice = StarterNotice()
     qtbot.addWidget(notice)
     notice.set_model("local", STARTER)
@@ -455,7 +455,7 @@ async def test_tab_leads_from_the_chosen_tile_to_its_fields_and_arrows_to_the_ne
 
 @pytest.mark.parametrize("scale", [100, 150])
 @pytest.mark.parametrize("code", ["en", "fr"])
-async def test_all_services_and_what_the_chosen_one_needs_are_in_sight(
+async def test_all_services_and_the_fields_of_the_chosen_one_are_visible(
     guide: FirstStart, find: Find, atelier: FakeAtelier, code: str, scale: int
 ) -> None:
     """On a screen of 1024 x 700, of which a dialog may use 95 %, with the longest note on keys."""
@@ -496,7 +496,7 @@ async def test_all_services_and_what_the_chosen_one_needs_are_in_sight(
         theme().set_scale(100)
 
 
-async def test_choosing_a_service_puts_the_keyboard_into_its_key(guide: FirstStart, find: Find) -> None:
+async def test_choosing_a_service_focuses_its_key_field(guide: FirstStart, find: Find) -> None:
     await forward(find)
     for name in SERVICES:
         find(f"choice-{name}").click()
@@ -509,7 +509,7 @@ async def test_choosing_a_service_puts_the_keyboard_into_its_key(guide: FirstSta
 
 
 @pytest.mark.parametrize("way", ["escape", "test", "skip"])
-async def test_what_was_entered_stays_as_a_draft(
+async def test_entered_values_stay_as_a_draft(
     guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot, way: str
 ) -> None:
     await forward(find)
@@ -530,7 +530,7 @@ async def test_what_was_entered_stays_as_a_draft(
     assert atelier.calls("providers.save") == []
 
 
-async def test_a_key_is_saved_without_a_network(
+async def test_a_key_is_saved_without_a_network_connection(
     guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot
 ) -> None:
     await forward(find)
@@ -552,7 +552,9 @@ async def test_a_key_is_saved_without_a_network(
     assert find("anthropic-key").text() == "", "it is stored now, and shown no more"
 
 
-async def test_enter_after_a_key_tries_it(guide: FirstStart, find: Find, server: Server, qtbot: QtBot) -> None:
+async def test_enter_in_the_key_field_tests_the_key(
+    guide: FirstStart, find: Find, server: Server, qtbot: QtBot
+) -> None:
     await forward(find)
     find("choice-anthropic").click()
     qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)

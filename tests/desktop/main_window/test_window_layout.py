@@ -21,7 +21,7 @@ from tests.support.fake_bridge import settle
         ((100, 100, 800, 600), (1920, 0, 1280, 720), (1920, 100, 800, 600)),
     ],
 )
-def test_a_frame_is_moved_and_shrunk_no_more_than_it_must(
+def test_a_window_is_moved_and_shrunk_only_as_needed(
     frame: tuple[int, ...], room: tuple[int, ...], wanted: tuple[int, ...]
 ) -> None:
     assert fitted(QRect(*frame), QRect(*room)) == QRect(*wanted)

@@ -33,7 +33,7 @@ TASK = Task(id="a", workflow_id="w", name="One")
         (ActivityPane, "runs.steering.message", None, lambda pane: pane._send_message("r1", "hello")),
     ],
 )
-async def test_it_is_done_once(
+async def test_a_double_press_acts_once(
     bridge: FakeBridge, atelier: FakeAtelier, shown: Show, made: Any, key: str, result: Any, press: Any
 ) -> None:
     atelier.set("tasks", "list", [TASK])
@@ -52,7 +52,7 @@ async def test_it_is_done_once(
     await held.release()
 
 
-async def test_a_form_is_sent_once_by_its_key_too(
+async def test_a_form_is_submitted_once_by_its_key_too(
     bridge: FakeBridge, atelier: FakeAtelier, shown: Show, qtbot: QtBot
 ) -> None:
     pane = shown(TaskPane(bridge))  # type: ignore[arg-type]

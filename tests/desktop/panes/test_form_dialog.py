@@ -76,7 +76,7 @@ def test_enter_sends_from_a_text_of_several_lines_and_shift_breaks_it(filled: An
     assert (filled.note.toPlainText(), filled.sent) == ("one\ntwo", 1)
 
 
-def test_a_key_that_is_held_sends_nothing_and_enter_on_cancel_cancels(filled: Any, qtbot: QtBot) -> None:
+def test_a_held_key_submits_nothing_and_enter_on_cancel_cancels(filled: Any, qtbot: QtBot) -> None:
     """Enter on Cancel saved the form."""
     held = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Return, Qt.KeyboardModifier.NoModifier, "\r", True)
     QCoreApplication.sendEvent(filled.note, held)
@@ -88,12 +88,12 @@ def test_a_key_that_is_held_sends_nothing_and_enter_on_cancel_cancels(filled: An
     assert filled.sent == 0
 
 
-def test_the_key_stands_on_the_button(filled: Any) -> None:
+def test_the_button_shows_its_key(filled: Any) -> None:
     assert not filled._ok.icon().isNull()
     assert filled._ok.layoutDirection() == Qt.LayoutDirection.RightToLeft, "after its words"
 
 
-def test_an_open_form_follows_the_size_of_text_and_back(qtbot: QtBot) -> None:
+def test_an_open_form_follows_the_text_size_and_back(qtbot: QtBot) -> None:
     form = Form("Note")
     qtbot.addWidget(form)
     form.add_field("Name", QLineEdit(form), "What it is for, in a sentence that takes a line or two of a narrow form.")

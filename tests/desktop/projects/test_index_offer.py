@@ -38,7 +38,7 @@ def place(qtbot: QtBot) -> Place:
     return Place(qtbot)
 
 
-async def test_yes_makes_a_project_and_reads_it(place: Place) -> None:
+async def test_accepting_creates_a_project_and_indexes_it(place: Place) -> None:
     said: list[str] = []
     place.offer.begun.connect(said.append)
     await place.grant("/home/me/notes", "/srv/shop")

@@ -29,7 +29,7 @@ async def finished(window: ProjectsWindow) -> None:
     await settle()
 
 
-def test_languages_past_the_seventh_share_a_part_and_nothing_is_zero() -> None:
+def test_languages_after_the_seventh_are_combined_and_no_share_is_zero() -> None:
     parts = parts_of({f"l{n}": n for n in range(1, 11)} | {"none": 0})
     assert parts[0] == ("l10", 10)
     assert parts[-1] == ("", 1 + 2 + 3)
@@ -53,7 +53,7 @@ async def test_the_selected_project_shows_its_contents(window: ProjectsWindow, f
     assert not find("project-problems").isVisible()
 
 
-async def test_what_was_not_read_is_listed_with_why_and_copied(window: ProjectsWindow, find: Find) -> None:
+async def test_skipped_files_are_listed_with_reasons_and_copied(window: ProjectsWindow, find: Find) -> None:
     assert find("project-problems").isVisible()
     assert window.overview.problems.words.text() == "1 file could not be read completely · 1 file left out on purpose"
     find("project-problems-copy").click()
@@ -62,7 +62,7 @@ async def test_what_was_not_read_is_listed_with_why_and_copied(window: ProjectsW
     )
 
 
-async def test_what_looks_like_a_secret_is_read_after_all_and_left_out_again(
+async def test_a_file_skipped_as_a_secret_can_be_included_and_excluded_again(
     window: ProjectsWindow, find: Find, projects: Projects
 ) -> None:
     rows, button = find("project-problem-list"), find("project-problems-allow")
@@ -129,7 +129,7 @@ async def test_indexing_is_shown_paused_and_continued(
     assert atelier.calls("projects.ingest")[-1] == (("p1",), {"force": True, "emptied": True})
 
 
-async def test_a_new_project_takes_the_name_of_its_folder_and_is_read(
+async def test_a_new_project_gets_the_name_of_its_folder_and_is_indexed(
     window: ProjectsWindow, find: Find, atelier: FakeAtelier, tmp_path: Path
 ) -> None:
     find("project-new").click()
@@ -199,7 +199,7 @@ async def test_deleting_names_what_is_deleted_and_asks(window: ProjectsWindow, f
     assert window.list.chosen == "p2"
 
 
-async def test_nothing_of_a_deleted_project_stays_in_the_search_or_the_source(
+async def test_a_deleted_project_is_removed_from_search_and_source(
     window: ProjectsWindow, find: Find, atelier: FakeAtelier, projects: Projects
 ) -> None:
     find("project-search-where").setCurrentIndex(0)
@@ -229,7 +229,7 @@ async def test_without_projects_the_window_explains_them(
     assert find("project-create").isVisible()
 
 
-async def test_esc_lets_go_of_a_node_and_of_a_search_before_it_closes(window: ProjectsWindow) -> None:
+async def test_esc_deselects_a_node_and_clears_a_search_before_it_closes(window: ProjectsWindow) -> None:
     window.activateWindow()
     window.open_graph(ENTITIES[3])
     await window.graph.jobs.settled()
@@ -246,7 +246,7 @@ async def test_esc_lets_go_of_a_node_and_of_a_search_before_it_closes(window: Pr
     assert not window.isVisible()
 
 
-async def test_while_a_project_is_read_its_figures_are_not_counted_for_every_file(
+async def test_while_a_project_is_indexed_its_statistics_are_not_computed_per_file(
     window: ProjectsWindow, atelier: FakeAtelier, projects: Projects
 ) -> None:
     before = len(atelier.calls("projects.statistics"))
@@ -261,7 +261,7 @@ async def test_while_a_project_is_read_its_figures_are_not_counted_for_every_fil
     assert len(atelier.calls("projects.statistics")) == now + 1
 
 
-async def test_a_project_is_shown_before_it_is_counted(atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_a_project_is_shown_before_its_statistics(atelier: FakeAtelier, qtbot: QtBot) -> None:
     counted = asyncio.Event()
 
     async def statistics(project_id: str) -> ProjectStatistics:
@@ -286,7 +286,7 @@ async def test_a_project_is_shown_before_it_is_counted(atelier: FakeAtelier, qtb
     assert page.figures["files"].text() == "3"
 
 
-async def test_a_search_that_is_asked_for_before_the_projects_are_known_opens_with_them(
+async def test_a_search_requested_before_the_projects_are_loaded_opens_with_them(
     atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     opening = ProjectsWindow(FakeBridge(atelier))  # type: ignore[arg-type]
@@ -299,7 +299,7 @@ async def test_a_search_that_is_asked_for_before_the_projects_are_known_opens_wi
     await opening.search.jobs.settled()
 
 
-async def test_its_list_grows_with_the_text_and_keeps_the_width_somebody_gave_it(window: ProjectsWindow) -> None:
+async def test_the_list_grows_with_the_text_and_keeps_a_width_set_by_the_user(window: ProjectsWindow) -> None:
     window.resize(1024, 700)
     await settle()
     small = window.body.sizes()[0]

@@ -89,7 +89,7 @@ async def test_a_request_deleted_with_its_workflow_is_dropped(qtbot: QtBot) -> N
     assert bridge.errors == []
 
 
-async def test_only_time_in_sight_counts_once_a_second_and_once_a_request(
+async def test_only_visible_time_is_reported_once_a_second_per_request(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0), asks("v2", timeout_s=60.0), asks("v3")))
@@ -113,7 +113,7 @@ async def test_only_time_in_sight_counts_once_a_second_and_once_a_request(
     assert w.reported[2:] == [("v1", module.LONGEST_MS)]
 
 
-async def test_the_card_counts_down_and_follows_when_the_time_is_over(
+async def test_the_card_counts_down_and_shows_the_end_of_the_time(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0, seen_ms=58_000)))
@@ -132,7 +132,7 @@ async def test_the_card_counts_down_and_follows_when_the_time_is_over(
     assert len(w.reported) == 2
 
 
-async def test_what_lies_under_a_shade_is_not_seen(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_card_under_an_overlay_is_not_visible(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0)))
     card = w.card("v1")
     w.visible = {card}
@@ -155,7 +155,7 @@ async def test_a_deleted_card_no_longer_counts(qtbot: QtBot, monkeypatch: pytest
     assert not w.desk._clock.isActive()
 
 
-async def test_a_widget_is_seen_in_an_active_window_with_enough_of_it_in_view(
+async def test_a_widget_is_visible_if_enough_of_it_is_in_an_active_window(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from PySide6.QtWidgets import QScrollArea

@@ -10,7 +10,7 @@ from tests.desktop.questions.approvals import SPAWN, MakeScene, asks
 from tests.support.fake_bridge import settle
 
 
-async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_its_tasks(scene: MakeScene) -> None:
+async def test_a_new_agent_is_shown_with_prompt_and_tools_and_a_batch_with_its_tasks(scene: MakeScene) -> None:
     s = scene(
         asks(kind=ApprovalKind.SUB_AGENT, tool="SpawnAgentTool", operation="spawn", details=SPAWN, reason="selective")
     )
@@ -42,7 +42,7 @@ async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_i
     assert p.find("approval-action-2").isVisible()
 
 
-async def test_a_command_is_shown_part_by_part_with_what_it_does_and_where_it_runs(scene: MakeScene) -> None:
+async def test_a_command_is_shown_in_parts_with_effects_and_folder(scene: MakeScene) -> None:
     commands = [
         {"text": "git status", "kind": "reads", "reason": "", "about": "", "safe": True},
         {

@@ -83,7 +83,7 @@ PRESSES: dict[str, Callable[[QtBot, QWidget], None]] = {
 
 
 @pytest.mark.parametrize("press", PRESSES)
-async def test_a_card_that_has_just_come_takes_nothing(scene: Callable[..., Scene], press: str) -> None:
+async def test_a_card_that_has_just_appeared_accepts_no_input(scene: Callable[..., Scene], press: str) -> None:
     s = scene("v1")
     card = s.card("v1")
     await settle(20)
@@ -98,7 +98,7 @@ async def test_a_card_that_has_just_come_takes_nothing(scene: Callable[..., Scen
 
 
 @pytest.mark.parametrize("press", PRESSES)
-async def test_a_second_one_in_the_place_of_the_first_takes_nothing(scene: Callable[..., Scene], press: str) -> None:
+async def test_a_card_that_replaces_another_accepts_no_input_at_first(scene: Callable[..., Scene], press: str) -> None:
     s = scene("v1", "v2")
     first, second = s.card("v1"), s.card("v2")
     await settle(20)
@@ -117,7 +117,7 @@ async def test_a_second_one_in_the_place_of_the_first_takes_nothing(scene: Calla
     assert s.allowed() == ["v1", "v2"]
 
 
-async def test_an_r_that_was_typed_for_something_else_opens_nothing(scene: Callable[..., Scene]) -> None:
+async def test_an_r_typed_for_something_else_opens_no_reason_field(scene: Callable[..., Scene]) -> None:
     s = scene("v1")
     card = s.card("v1")
     await settle(20)
@@ -125,7 +125,7 @@ async def test_an_r_that_was_typed_for_something_else_opens_nothing(scene: Calla
     assert not find(card, "approval-reason").isVisible()
 
 
-async def test_a_key_that_is_held_down_decides_nothing(scene: Callable[..., Scene]) -> None:
+async def test_a_held_key_decides_nothing(scene: Callable[..., Scene]) -> None:
     s = scene("v1")
     card = s.card("v1")
     await settle(20)
@@ -137,7 +137,7 @@ async def test_a_key_that_is_held_down_decides_nothing(scene: Callable[..., Scen
     assert not find(card, "approval-reason").isVisible()
 
 
-async def test_a_card_that_moved_under_the_pointer_takes_no_click(scene: Callable[..., Scene]) -> None:
+async def test_a_card_that_moved_under_the_pointer_accepts_no_click(scene: Callable[..., Scene]) -> None:
     s = scene("v1")
     above = s.add(QWidget())
     above.setFixedHeight(80)
@@ -151,7 +151,7 @@ async def test_a_card_that_moved_under_the_pointer_takes_no_click(scene: Callabl
     assert s.allowed() == []
 
 
-async def test_all_of_a_group_are_listed_and_allowed_with_one_yes(scene: Callable[..., Scene]) -> None:
+async def test_calls_of_a_group_are_listed_and_allowed_with_one_click(scene: Callable[..., Scene]) -> None:
     s = scene("v1", "v2", "v3")
     group = s.group()
     await settle(20)
@@ -168,7 +168,7 @@ async def test_all_of_a_group_are_listed_and_allowed_with_one_yes(scene: Callabl
     assert s.allowed() == ["v1", "v2", "v3"]
 
 
-async def test_what_arrives_while_all_is_pressed_is_not_in_it(scene: Callable[..., Scene]) -> None:
+async def test_a_call_that_arrives_while_allow_all_is_pressed_is_not_included(scene: Callable[..., Scene]) -> None:
     s = scene("v1", "v2")
     group = s.group()
     await settle(20)
@@ -211,7 +211,7 @@ async def test_a_line_added_or_removed_restarts_the_buttons_delay(scene: Callabl
     assert s.engine.calls("approvals.approve_together") == []
 
 
-async def test_one_by_one_in_the_card_of_a_line(scene: Callable[..., Scene]) -> None:
+async def test_calls_of_a_group_can_be_decided_one_by_one(scene: Callable[..., Scene]) -> None:
     s = scene("v1", "v2")
     group = s.group()
     await settle(20)
@@ -227,9 +227,7 @@ async def test_one_by_one_in_the_card_of_a_line(scene: Callable[..., Scene]) -> 
 
 
 @pytest.mark.parametrize("typed", [{"arguments": "{}"}, {"note": "No"}])
-async def test_what_was_typed_for_one_of_them_is_not_passed_over(
-    scene: Callable[..., Scene], typed: dict[str, str]
-) -> None:
+async def test_edited_arguments_of_one_call_are_not_ignored(scene: Callable[..., Scene], typed: dict[str, str]) -> None:
     s = scene("v1", "v2")
     group = s.group()
     await settle(20)
@@ -244,7 +242,7 @@ async def test_what_was_typed_for_one_of_them_is_not_passed_over(
     assert button.isEnabled()
 
 
-async def test_a_refusal_of_the_engine_is_shown_in_place(scene: Callable[..., Scene]) -> None:
+async def test_an_error_of_the_engine_is_shown_in_place(scene: Callable[..., Scene]) -> None:
     s = scene("v1", "v2")
     group = s.group()
     await settle(20)
@@ -256,7 +254,7 @@ async def test_a_refusal_of_the_engine_is_shown_in_place(scene: Callable[..., Sc
     assert find(group, "approval-allow-all").isEnabled()
 
 
-async def test_it_changes_its_language(scene: Callable[..., Scene]) -> None:
+async def test_it_follows_the_language(scene: Callable[..., Scene]) -> None:
     from atelier_desk.desktop.settings.language import switch_language
 
     s = scene("v1", "v2")

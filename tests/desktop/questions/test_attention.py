@@ -19,7 +19,7 @@ def attention(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Attention:
     return Attention(window)
 
 
-def test_a_click_does_what_the_newest_notification_is_for(attention: Attention) -> None:
+def test_a_click_performs_the_newest_notifications_action(attention: Attention) -> None:
     done: list[str] = []
     attention.activated.connect(lambda: done.append("shown"))
     assert attention.notify("Atelier", "“First” is done", lambda: done.append("opened"))

@@ -96,7 +96,7 @@ def desk(qtbot: QtBot) -> Any:
     return lambda *requests: Desk(qtbot, *requests)
 
 
-async def test_the_key_leads_to_the_card_and_a_letter_decides_and_leads_back(desk: Any) -> None:
+async def test_the_shortcut_focuses_the_card_and_a_letter_decides_and_returns(desk: Any) -> None:
     d = desk(asks("v1"))
     await d.start()
     assert d.window.actions_["go-to-waiting"].shortcut().toString() == "Ctrl+J"
@@ -135,7 +135,7 @@ async def test_a_reason_is_typed_and_sent_without_the_mouse(desk: Any) -> None:
     assert QApplication.focusWidget() is d.field
 
 
-async def test_again_leads_to_the_next_and_into_other_workflows(desk: Any) -> None:
+async def test_the_shortcut_again_goes_to_the_next_item_and_other_workflows(desk: Any) -> None:
     d = desk(asks("v1"), asks("v2"), asks("v0", workflow="w0"))
     await d.start()
     await d.go()
@@ -157,7 +157,7 @@ async def test_items_without_a_card_in_the_transcript_are_found_in_the_inbox(des
     assert d.window.rail.panes["questions"].isAncestorOf(QApplication.focusWidget())
 
 
-async def test_the_inbox_gives_the_keyboard_to_its_first_card(desk: Any) -> None:
+async def test_the_inbox_focuses_its_first_card(desk: Any) -> None:
     d = desk(asks("v1"), asks("v2"))
     await d.start()
     d.window.actions_["show-questions"].trigger()
@@ -183,7 +183,7 @@ async def test_a_postponed_question_is_opened_and_an_empty_queue_is_reported(des
     assert d.window.presenter.dialog.isAncestorOf(QApplication.focusWidget())
 
 
-async def test_a_decision_that_fails_keeps_the_keyboard_on_the_card(desk: Any) -> None:
+async def test_a_failed_decision_keeps_the_focus_on_the_card(desk: Any) -> None:
     d = desk(asks("v1"))
     d.engine.set("approvals", "approve", OSError("disk"))
     await d.start()

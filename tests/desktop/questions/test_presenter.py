@@ -132,9 +132,7 @@ async def test_pending_questions_are_asked_again_after_a_start_in_order(stage: S
     assert [q.id for q in s.presenter.pending()] == ["q3"]
 
 
-async def test_a_question_covers_its_own_workflow_alone_and_keeps_what_was_entered(
-    stage: StageMaker, qtbot: QtBot
-) -> None:
+async def test_a_question_covers_only_its_workflow_and_preserves_input(stage: StageMaker, qtbot: QtBot) -> None:
     s = stage(ask("q1"))
     await s.begin("w2")
     assert s.shown == ""
@@ -168,9 +166,7 @@ async def test_later_stays_in_the_inbox_with_its_draft_and_can_be_opened(stage: 
     assert s.find("question-answer").toPlainText() == "draft"
 
 
-async def test_opening_a_question_of_another_workflow_asks_the_window_to_go_there(
-    stage: StageMaker, qtbot: QtBot
-) -> None:
+async def test_opening_a_question_of_another_workflow_opens_that_workflow(stage: StageMaker, qtbot: QtBot) -> None:
     s = stage(ask("q1", workflow="w2"))
     await s.begin("w1")
     with qtbot.waitSignal(s.presenter.workflow_requested) as wanted:
@@ -208,7 +204,7 @@ async def test_new_questions_queue_up_and_answers_from_elsewhere_close_the_dialo
     assert s.notices == ["A question was not answered in time."]
 
 
-async def test_questions_asked_at_once_keep_their_order_however_fast_they_are_read(stage: StageMaker) -> None:
+async def test_questions_asked_at_once_keep_their_order_however_fast_they_load(stage: StageMaker) -> None:
     s = stage()
     await s.begin()
     slow = asyncio.get_running_loop().create_future()
@@ -255,7 +251,7 @@ async def test_only_visible_time_counts_and_is_reported(stage: StageMaker) -> No
     assert s.find("question-time").text() == "0:40 left"
 
 
-async def test_the_title_counts_while_the_window_is_not_in_front(
+async def test_the_window_title_counts_questions_while_the_window_is_inactive(
     stage: StageMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     s = stage(ask("q1"))
@@ -279,7 +275,7 @@ async def test_the_title_counts_while_the_window_is_not_in_front(
     assert s.window.windowTitle() == "(4) Atelier"
 
 
-async def test_who_is_away_is_called_also_when_the_list_is_read_before_the_event_comes(
+async def test_an_absent_user_is_notified_also_when_the_list_loads_before_the_event(
     stage: StageMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     s = stage(ask("q0"))
@@ -315,7 +311,7 @@ async def test_a_tray_notification_names_the_agent_and_opens_the_question(
     assert s.shown == "q1"
 
 
-async def test_what_lies_under_the_dialog_cannot_take_the_keyboard(stage: StageMaker, qtbot: QtBot) -> None:
+async def test_widgets_under_the_dialog_cannot_get_the_focus(stage: StageMaker, qtbot: QtBot) -> None:
     s = stage(ask("q1", kind="text"))
     under, beside = QLineEdit(s.views["w1"]), QLineEdit(s.views["w2"].parentWidget())
     under.show()

@@ -21,7 +21,7 @@ def reminder(qapp: QApplication) -> Iterator[Reminder]:
     owner.deleteLater()
 
 
-def test_it_runs_while_items_wait_and_restarts_with_new_ones(reminder: Reminder) -> None:
+def test_reminders_run_while_items_wait_and_restart_with_new_ones(reminder: Reminder) -> None:
     reminder.set_minutes(10)
     assert not reminder.isActive()
     reminder.set_waiting(1)
@@ -37,7 +37,7 @@ def test_it_runs_while_items_wait_and_restarts_with_new_ones(reminder: Reminder)
     assert not reminder.isActive()
 
 
-def test_zero_minutes_never_remind(reminder: Reminder) -> None:
+def test_zero_minutes_disable_reminders(reminder: Reminder) -> None:
     reminder.set_minutes(0)
     reminder.set_waiting(3)
     assert not reminder.isActive()
@@ -64,7 +64,7 @@ async def test_pending_items_are_repeated_outside_the_window(host: QWidget, monk
     assert not presenter.reminder.isActive()
 
 
-async def test_in_a_window_that_shows_something_else_it_is_a_short_message(host: QWidget) -> None:
+async def test_in_a_window_with_another_view_the_reminder_is_a_short_message(host: QWidget) -> None:
     presenter = QuestionPresenter(FakeBridge(FakeAtelier(questions={"pending": [ask("q1")]})), host)  # type: ignore[arg-type]
     notices: list[str] = []
     presenter.notice.connect(notices.append)

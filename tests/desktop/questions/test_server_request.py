@@ -86,7 +86,7 @@ def test_a_form_is_filled_in_checked_and_sent(opened: Callable[..., QuestionDial
     }  # fmt: skip
 
 
-def test_declining_cancelling_and_later_are_three_things(opened: Callable[..., QuestionDialog], child: Find) -> None:
+def test_declining_cancelling_and_later_are_distinct(opened: Callable[..., QuestionDialog], child: Find) -> None:
     dialog = opened(spec_of("book", "who"))
     ends: list[object] = []
     dialog.submitted.connect(ends.append)
@@ -105,7 +105,7 @@ def test_declining_cancelling_and_later_are_three_things(opened: Callable[..., Q
     assert again.entered() == draft
 
 
-def test_a_page_shows_its_host_as_machines_see_it(opened: Callable[..., QuestionDialog], child: Find) -> None:
+def test_a_page_shows_its_host_in_ascii(opened: Callable[..., QuestionDialog], child: Find) -> None:
     params = types.ElicitRequestURLParams(message="Pay", url="http://раypal.example/login")
     opened(elicitation.elicitation(params, "booking"))
     assert child("question-host").text().startswith("xn--")
@@ -114,7 +114,7 @@ def test_a_page_shows_its_host_as_machines_see_it(opened: Callable[..., Question
     assert child("question-submit").isEnabled()
 
 
-async def test_a_page_is_opened_once_it_was_accepted(host: QWidget, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_is_opened_once_accepted(host: QWidget, monkeypatch: pytest.MonkeyPatch) -> None:
     pages: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: pages.append(url.toString()))
     bridge = FakeBridge()
@@ -132,7 +132,7 @@ async def test_a_page_is_opened_once_it_was_accepted(host: QWidget, monkeypatch:
         assert pages == opened
 
 
-def test_a_request_to_a_model_shows_all_of_it(opened: Callable[..., QuestionDialog], child: Find) -> None:
+def test_a_request_to_a_model_is_shown_completely(opened: Callable[..., QuestionDialog], child: Find) -> None:
     opened(spec_of("think", "thought"))
     assert [child(f"question-sampled-{number}").text() for number in (0, 1)] == ["Be brief.", "Name a colour."]
     assert "scripted" in child("question-model").text()
@@ -140,7 +140,7 @@ def test_a_request_to_a_model_shows_all_of_it(opened: Callable[..., QuestionDial
     assert child("question-submit").text() == "Allow"
 
 
-def test_words_that_ask_for_a_secret_are_warned_of_and_markup_stays_text(
+def test_texts_asking_for_secrets_get_a_warning_and_markup_stays_text(
     opened: Callable[..., QuestionDialog], child: Find
 ) -> None:
     schema = {"type": "object", "properties": {"x": {"type": "string", "title": "<b>Value</b> & more"}}}
@@ -156,7 +156,7 @@ def test_words_that_ask_for_a_secret_are_warned_of_and_markup_stays_text(
         assert "<b>" not in said.text() or said.textFormat().name == "PlainText"
 
 
-def test_it_speaks_french(opened: Callable[..., QuestionDialog], child: Find) -> None:
+def test_it_is_translated_to_french(opened: Callable[..., QuestionDialog], child: Find) -> None:
     set_language("fr")
     opened(spec_of("book", "who"))
     assert child("question-title").text() == "Le serveur «\u00a0booking\u00a0» a une question"
@@ -170,6 +170,6 @@ def test_it_speaks_french(opened: Callable[..., QuestionDialog], child: Find) ->
     assert "4" in child("question-problem-seats").text()
 
 
-def test_a_notification_only_shows_it() -> None:
+def test_a_notification_only_opens_the_request() -> None:
     notice = question_notice(of(spec_of("pay", "page")), lambda: None, lambda answer: None)
     assert (notice.title, notice.actions, notice.reply) == ("The server “booking” has a question", (), None)

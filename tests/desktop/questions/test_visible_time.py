@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject
 from atelier_desk.desktop.questions.visible_time import VisibleTime
 
 
-def test_what_is_seen_counts_from_when_it_is_seen() -> None:
+def test_time_counts_from_the_moment_an_item_is_visible() -> None:
     now, shown, told = [0.0], ["a"], list[tuple[str, int]]()
     owner = QObject()
     clock = VisibleTime(owner, lambda: now[0], lambda: shown, lambda key, ms: told.append((key, ms)), 2_000)

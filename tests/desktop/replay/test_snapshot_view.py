@@ -46,7 +46,7 @@ def told(team: SnapshotTeam, qtbot: QtBot, *moments: Snapshot) -> set[str]:
     return set(heard.args[0])
 
 
-def test_only_agents_that_look_different_are_signalled(qtbot: QtBot) -> None:
+def test_only_agents_with_visible_changes_are_signalled(qtbot: QtBot) -> None:
     team = SnapshotTeam()
     assert told(team, qtbot, moment(1, working())) == {"root", "child"}
     assert told(team, qtbot, moment(2, working())) == {"root"}, "its time continues"
@@ -89,7 +89,7 @@ def test_going_back_drops_later_messages_and_keeps_the_widgets_of_the_others(vie
     assert second.body.text == "two, more"
 
 
-def test_a_message_that_lost_a_part_is_made_again(view: ChatView) -> None:
+def test_a_message_that_lost_a_part_is_recreated(view: ChatView) -> None:
     show_entries(view, said("one", "two"))
     turn()
     first, second = widgets(view)
@@ -121,7 +121,7 @@ def test_a_message_with_a_question_that_stays_the_same_is_not_drawn_again(
     assert [each.answer for entry in drawn for each in entry.asked] == ["Left"]
 
 
-def test_other_messages_take_the_place_of_all(view: ChatView) -> None:
+def test_other_messages_replace_all(view: ChatView) -> None:
     show_entries(view, said("one", "two"))
     show_entries(view, [message("c1", "child", "from the helper")])
     turn()

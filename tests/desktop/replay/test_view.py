@@ -59,7 +59,7 @@ def event_words(view: ReplayView) -> str:
     return label.text()
 
 
-async def test_it_opens_at_the_end_with_agents_and_tasks(view: ReplayView) -> None:
+async def test_a_replay_opens_at_the_end_with_agents_and_tasks(view: ReplayView) -> None:
     assert shown(view)[-1] == "text 7"
     assert agents(view) == ["Ada", "Helper"]
     assert view.side.tasks.topLevelItem(0).text(0) == "Read"
@@ -67,7 +67,7 @@ async def test_it_opens_at_the_end_with_agents_and_tasks(view: ReplayView) -> No
     assert event_words(view) == "Reply of Helper"
 
 
-async def test_the_slider_goes_back_and_on(view: ReplayView) -> None:
+async def test_the_slider_moves_back_and_forward(view: ReplayView) -> None:
     scrubber(view).setValue(1)
     await settle()
     assert shown(view) == ["text 1", "text 2"]
@@ -115,7 +115,7 @@ async def test_a_click_on_the_slider_goes_there(view: ReplayView, qtbot: QtBot) 
     assert view.player.place == 3
 
 
-async def test_it_can_begin_at_an_event_and_forks_from_where_it_stands(view: ReplayView, qtbot: QtBot) -> None:
+async def test_a_replay_can_start_at_an_event_and_fork_from_its_position(view: ReplayView, qtbot: QtBot) -> None:
     await view.open("w1", "root", 4)
     await settle()
     assert view.seq == 4
@@ -136,7 +136,7 @@ async def test_a_sub_agents_transcript_at_that_moment(view: ReplayView) -> None:
     assert shown(view) == ["text 1", "text 2"]
 
 
-async def test_while_a_moment_is_read_only_the_newest_wish_counts(view: ReplayView, atelier: FakeAtelier) -> None:
+async def test_while_a_moment_loads_only_the_newest_request_counts(view: ReplayView, atelier: FakeAtelier) -> None:
     gate = asyncio.Event()
 
     async def slow(workflow: str, root: str, seq: int) -> Any:
@@ -155,7 +155,7 @@ async def test_while_a_moment_is_read_only_the_newest_wish_counts(view: ReplayVi
     assert shown(view) == ["text 1", "text 2"]
 
 
-async def test_playing_shows_one_event_after_the_other(view: ReplayView) -> None:
+async def test_playing_shows_events_one_after_another(view: ReplayView) -> None:
     button = view.findChild(QToolButton, "replay-play")
     assert button is not None
     button.click()
@@ -169,7 +169,7 @@ async def test_playing_shows_one_event_after_the_other(view: ReplayView) -> None
     assert shown(view)[-1] == "text 7"
 
 
-async def test_nothing_is_asked_of_the_engine_but_the_past(view: ReplayView, atelier: FakeAtelier) -> None:
+async def test_a_replay_requests_only_history_from_the_engine(view: ReplayView, atelier: FakeAtelier) -> None:
     for place in (0, 3, 6):
         scrubber(view).setValue(place)
         await settle()
@@ -183,7 +183,7 @@ async def test_actions_impossible_in_a_replay_explain_why(view: ReplayView, qtbo
     assert not view.host.versions
 
 
-def test_every_kind_of_event_has_words() -> None:
+def test_every_kind_of_event_has_a_text() -> None:
     from atelier_desk.domain.events.run import event_body_adapter
 
     kinds = list(event_body_adapter.json_schema()["discriminator"]["mapping"])
@@ -210,14 +210,14 @@ def test_an_event_is_shown_with_the_name_of_its_object(language: str, label: str
     assert mark_title(TimelineMark(1, past.START, "r", "task_changed", label), agent) == told
 
 
-def test_spans_have_words() -> None:
+def test_spans_have_a_text() -> None:
     assert span_title(past.span("r", "model", 0, 1)) == "Model request"
     assert span_title(past.span("r", "wait", 0, 1, "children")) == "Waiting for sub-agents"
     assert span_title(past.span("r", "paused", 0, 1, "step")) == "Waiting for the next step"
     assert span_title(past.span("r", "tool", 0, 1, "read_file")) == "read_file"
 
 
-async def test_tab_goes_through_its_keys_as_they_stand(view: ReplayView, qtbot: QtBot) -> None:
+async def test_tab_visits_its_buttons_in_visible_order(view: ReplayView, qtbot: QtBot) -> None:
     view.scrubber.setFocus()
     qtbot.waitUntil(view.scrubber.hasFocus)
     met = []
@@ -231,9 +231,7 @@ async def test_tab_goes_through_its_keys_as_they_stand(view: ReplayView, qtbot: 
     assert met == ["replay-back", "replay-play", "replay-speed-1", "replay-fork"]
 
 
-async def test_space_presses_the_button_that_has_the_keyboard_and_plays_elsewhere(
-    view: ReplayView, qtbot: QtBot
-) -> None:
+async def test_space_presses_a_focused_button_and_plays_otherwise(view: ReplayView, qtbot: QtBot) -> None:
     forks: list[tuple[str, int]] = []
     view.fork_requested.connect(lambda workflow_id, seq: forks.append((workflow_id, seq)))
     view.fork.setFocus()

@@ -83,7 +83,7 @@ async def test_every_choice_is_stored(page: Any, find: Find, atelier: Engine) ->
     assert kept.rules == (TOOL, SECTION)
 
 
-async def test_a_timeout_is_none_or_within_its_bounds(page: Any, find: Find, atelier: Engine, qtbot: QtBot) -> None:
+async def test_a_timeout_is_empty_or_within_its_bounds(page: Any, find: Find, atelier: Engine, qtbot: QtBot) -> None:
     box = find("approval-timeout")
     for _ in range(4):
         box.stepDown()
@@ -106,7 +106,7 @@ async def test_a_timeout_is_none_or_within_its_bounds(page: Any, find: Find, ate
     assert atelier.kept.approvals.timeout_s == 250
 
 
-async def test_a_tools_risk_is_replaced_and_given_back(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_tools_risk_is_overridden_and_reset(page: Any, find: Find, atelier: Engine) -> None:
     for risk, expected in (
         ("medium", {"TodoTool": "high", "gone": "low", "MemoryTool": "medium"}),
         ("", {"TodoTool": "high", "gone": "low"}),
@@ -135,7 +135,7 @@ async def test_a_permission_is_revoked_and_undo_restores_it(
     assert find("approval-rules-empty").isVisible()
 
 
-async def test_it_changes_its_language(page: Any, find: Find) -> None:
+async def test_it_follows_the_language(page: Any, find: Find) -> None:
     switch_language("fr")
     switch_language("en")
     await settle()

@@ -125,7 +125,9 @@ async def test_decisions_are_listed_with_who_what_why_and_by_whom(trail: Trail, 
     assert "; Call: git push 2; " in model.index(2, 0).data(Qt.ItemDataRole.AccessibleTextRole)
 
 
-async def test_thousands_are_read_page_by_page_as_the_table_is_scrolled(trail: Trail, find: Find, qtbot: QtBot) -> None:
+async def test_thousands_of_entries_are_loaded_page_by_page_while_scrolling(
+    trail: Trail, find: Find, qtbot: QtBot
+) -> None:
     table = find("audit-table")
     assert table.model().rowCount() == 100, "no more than a page at first"
     for pages in (2, 3):
@@ -135,7 +137,7 @@ async def test_thousands_are_read_page_by_page_as_the_table_is_scrolled(trail: T
     assert cells(table, 299)[0].startswith("Run a command  git push 299\n")
 
 
-async def test_new_decisions_come_on_top_and_who_reads_further_down_keeps_the_place(
+async def test_new_decisions_are_added_on_top_without_moving_the_scroll_position(
     trail: Trail, find: Find, window: SettingsWindow
 ) -> None:
     table = find("audit-table")
@@ -218,7 +220,7 @@ async def test_matching_entries_are_exported_and_a_failure_is_reported(
     assert "cannot be written" in window.toasts.current.accessibleName()
 
 
-async def test_how_far_back_it_goes_is_a_setting(trail: Trail, find: Find, atelier: Engine) -> None:
+async def test_the_retention_period_is_a_setting(trail: Trail, find: Find, atelier: Engine) -> None:
     box = find("audit-days")
     assert box.value() == 30
     switch_language("fr")
@@ -255,7 +257,7 @@ async def test_the_safe_commands_are_listed_searched_and_explained(trail: Trail,
     assert {each.does for each in safe_commands()} == set(Does)
 
 
-async def test_what_todays_rules_would_decide(
+async def test_decisions_are_replayed_with_todays_rules(
     trail: Trail, find: Find, atelier: Engine, window: SettingsWindow
 ) -> None:
     def replayed(number: int, today: Action | None, **fields: Any) -> Replayed:

@@ -29,7 +29,7 @@ Find = Callable[[str], Any]
 INFO = SimpleNamespace(counts={"message": 120, "workflow": 5, "task": 0}, size=3_000_000, own=True)
 
 
-async def test_the_embedder_is_chosen_with_what_it_needs(window: SettingsWindow, find: Find, atelier: Engine) -> None:
+async def test_the_embedder_is_chosen_with_its_settings(window: SettingsWindow, find: Find, atelier: Engine) -> None:
     window.show_page("memory")
     await settle()
     assert not find("embedder-model").isVisible()
@@ -153,7 +153,7 @@ async def test_the_page_explains_why_there_are_no_embeddings(
     assert page.busy.text.text() == "Stopped with 1,060 left. “Recompute embeddings” continues."
 
 
-async def test_a_page_is_shown_also_when_changes_come_faster_than_it_is_read(
+async def test_a_page_is_shown_even_if_changes_come_faster_than_it_loads(
     window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
 ) -> None:
     window.show_page("memory")
@@ -241,7 +241,7 @@ async def test_a_backup_is_written_checked_and_errors_stay_in_place(
 
 
 @pytest.mark.parametrize("own", [True, False])
-async def test_restore_asks_first_closes_the_engine_and_opens_it_again(
+async def test_restore_confirms_closes_the_engine_and_reopens_it(
     window: SettingsWindow,
     bridge: FakeBridge,
     atelier: Engine,
@@ -275,7 +275,7 @@ async def test_restore_asks_first_closes_the_engine_and_opens_it_again(
     assert ("rules under Permissions" in page.backup_busy.text.text()) is not own
 
 
-async def test_compacting_asks_first_closes_the_engine_and_opens_it_again(
+async def test_compacting_confirms_closes_the_engine_and_reopens_it(
     window: SettingsWindow, bridge: FakeBridge, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, find: Find
 ) -> None:
     window.show_page("data")
@@ -341,7 +341,7 @@ async def test_diagnostics_show_checks_versions_and_log_and_copy_them(
     assert not find("notices-text").isVisible()
 
 
-async def test_damaged_configuration_is_given_up_after_a_yes(
+async def test_damaged_configuration_is_discarded_after_confirmation(
     window: SettingsWindow, find: Find, atelier: Engine
 ) -> None:
     atelier.set("data", "remove_damaged", [])
@@ -367,7 +367,7 @@ async def test_damaged_configuration_is_given_up_after_a_yes(
     assert not find("doctor-remove-damaged").isVisible()
 
 
-async def test_undo_data_is_shown_limited_and_cleaned(window: SettingsWindow, find: Find, atelier: Engine) -> None:
+async def test_undo_data_is_shown_limited_and_deleted(window: SettingsWindow, find: Find, atelier: Engine) -> None:
     atelier.set("files", "undo_storage", KeptRecord(12_582_912, 40, datetime(2026, 11, 1, tzinfo=UTC)))
     window.show_page("data")
     await settle()
@@ -415,9 +415,7 @@ async def test_reembedding_is_paused_and_continued(
     assert len(atelier.calls("memories.resume_reembed")) == 1
 
 
-async def test_when_the_model_is_asked_what_to_remember_is_chosen(
-    window: SettingsWindow, find: Find, atelier: Engine
-) -> None:
+async def test_the_time_of_memory_extraction_is_a_setting(window: SettingsWindow, find: Find, atelier: Engine) -> None:
     window.show_page("memory")
     await settle()
     choice = find("memory-at-end")
@@ -428,7 +426,7 @@ async def test_when_the_model_is_asked_what_to_remember_is_chosen(
     assert atelier.kept.memories_at_end == "off"
 
 
-async def test_what_came_with_a_backup_from_elsewhere_is_listed_and_confirmed(
+async def test_contents_of_a_backup_from_elsewhere_are_listed_and_confirmed(
     window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
 ) -> None:
     window.show_page("data")

@@ -54,7 +54,7 @@ async def test_a_provider_is_tested_and_removed_once(
     await held.release()
 
 
-async def test_a_download_is_begun_once(window: SettingsWindow, find: Find, atelier: Engine) -> None:
+async def test_a_download_is_started_once(window: SettingsWindow, find: Find, atelier: Engine) -> None:
     held = Held()
     atelier.set("models", "catalogue", list(CATALOGUE))
     atelier.set("models", "download_states", [])

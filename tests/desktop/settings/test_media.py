@@ -81,7 +81,7 @@ async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(page: Any, fi
     assert page.busy.isHidden()
 
 
-async def test_services_are_tried_by_what_is_typed(page: Any, atelier: Engine) -> None:
+async def test_services_are_tested_with_the_typed_values(page: Any, atelier: Engine) -> None:
     tried: list[tuple[str, MediaSettings, dict[str, str]]] = []
 
     def test(what: str, settings: MediaSettings, keys: dict[str, str]) -> MediaTrial:

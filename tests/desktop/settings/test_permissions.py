@@ -94,7 +94,7 @@ def listed(find: Find) -> list[str]:
     return [name.removeprefix("rule-remove-") for name in rows]
 
 
-async def test_rules_are_listed_by_last_use_with_action_scope_and_those_nobody_needs_marked(
+async def test_rules_are_listed_by_last_use_with_action_and_scope_and_unneeded_ones_marked(
     kept: Kept, find: Find
 ) -> None:
     assert listed(find) == ["section:web_ops", "read_file(.env*)", "run_command(git log:*)"]
@@ -112,7 +112,7 @@ async def test_rules_are_listed_by_last_use_with_action_scope_and_those_nobody_n
     assert find("approval-rules-empty").text() == "No matching rules."
 
 
-async def test_a_rule_is_added_with_examples_and_what_the_engine_refuses_stays_in_the_form(
+async def test_a_rule_is_added_with_examples_and_a_refused_one_stays_in_the_form(
     kept: Kept, find: Find, window: SettingsWindow
 ) -> None:
     find("rule-add").click()
@@ -151,9 +151,7 @@ async def test_a_rule_is_added_with_examples_and_what_the_engine_refuses_stays_i
     assert rule.text in listed(find)
 
 
-async def test_a_rule_is_changed_and_removed_and_the_undo_brings_it_back(
-    kept: Kept, find: Find, window: SettingsWindow
-) -> None:
+async def test_a_rule_is_changed_removed_and_restored_by_undo(kept: Kept, find: Find, window: SettingsWindow) -> None:
     find("rule-edit-section:web_ops").click()
     form: Any = window.findChild(RuleForm, "rule-form")
     assert (form.text.text(), form.scope.currentText()) == ("section:web_ops", "For the agent Researcher")
@@ -199,7 +197,7 @@ async def test_the_tester_shows_which_rule_or_profile_decides(kept: Kept, find: 
     assert "parentheses" in find("rule-test-result").text()
 
 
-async def test_another_program_s_rules_are_shown_line_by_line_before_they_are_taken(
+async def test_another_programs_rules_are_shown_line_by_line_before_import(
     kept: Kept, find: Find, window: SettingsWindow, tmp_path: Path, qtbot: QtBot
 ) -> None:
     file = tmp_path / "settings.json"
@@ -219,7 +217,7 @@ async def test_another_program_s_rules_are_shown_line_by_line_before_they_are_ta
     assert kept.rules == before
 
 
-def test_a_call_is_read_from_one_line() -> None:
+def test_a_call_is_parsed_from_one_line() -> None:
     def needed(*names: str) -> tuple[ParameterInfo, ...]:
         return tuple(ParameterInfo(name, "string", True, "") for name in names)
 
@@ -271,7 +269,7 @@ async def test_a_rule_for_an_unknown_server_says_when_it_applies(
     assert find("toast").accessibleName().startswith("There is no server shelf with such a tool yet")
 
 
-async def test_an_edit_is_tried_by_its_path_alone() -> None:
+async def test_an_edit_is_tested_by_its_path_only() -> None:
     context: Any = SimpleNamespace(registry=create_default_tool_registry())
     tools = ToolService(context)
     name, arguments = call_of("edit_file(src/a.py)", await tools.list())
@@ -279,7 +277,7 @@ async def test_an_edit_is_tried_by_its_path_alone() -> None:
     await tools.check(name, arguments)
 
 
-async def test_tab_goes_down_the_page_through_the_rules(
+async def test_tab_visits_the_rules_from_top_to_bottom(
     kept: Kept, find: Find, window: SettingsWindow, qtbot: QtBot
 ) -> None:
     find("rule-filter").setText("git")
@@ -296,7 +294,9 @@ async def test_tab_goes_down_the_page_through_the_rules(
     assert [name for name in found if name in below] == list(below)
 
 
-async def test_a_rule_that_never_matches_says_why_below_it(kept: Kept, find: Find, window: SettingsWindow) -> None:
+async def test_the_reason_is_shown_below_a_rule_that_never_matches(
+    kept: Kept, find: Find, window: SettingsWindow
+) -> None:
     page: Any = window.page("approvals")
     page.rules.show_rules(kept.rules, {}, {"read_file(.env*)": "it names no path"})
     assert find("rule-never-read_file(.env*)").text() == "Never matches: it names no path"

@@ -73,7 +73,7 @@ def texts(widget: Any) -> str:
     return "\n".join(each.text() for each in widget.window().findChildren(QLabel) if not each.isHidden())
 
 
-async def test_the_chosen_one_is_in_the_form_with_its_variables(page: Any, find: Find) -> None:
+async def test_the_selected_prompt_is_in_the_form_with_its_variables(page: Any, find: Find) -> None:
     assert rows(page) == ["/greet", "/read"]
     assert (page.name.text(), page.form.controls["description"].text(), page.text.toPlainText()) == (
         "greet",
@@ -88,7 +88,7 @@ async def test_the_chosen_one_is_in_the_form_with_its_variables(page: Any, find:
     assert page.window().title.text() == "Invites"
 
 
-async def test_a_search_looks_through_names_descriptions_and_texts(page: Any, find: Find) -> None:
+async def test_a_search_covers_names_descriptions_and_texts(page: Any, find: Find) -> None:
     find("prompt-search").setText("aloud SLOWLY")
     assert rows(page) == ["/read"]
     assert page.name.text() == "greet", "what is in the form stays"
@@ -97,7 +97,7 @@ async def test_a_search_looks_through_names_descriptions_and_texts(page: Any, fi
     assert find("prompt-nothing").text() == "No results"
 
 
-async def test_one_is_written_changed_and_copied(page: Any, find: Find, prompts: Prompts) -> None:
+async def test_a_prompt_is_written_changed_and_duplicated(page: Any, find: Find, prompts: Prompts) -> None:
     find("prompt-new").click()
     page.name.setText("two words")
     page.text.setPlainText("Sum {{what}} up")
@@ -137,7 +137,7 @@ async def test_a_duplicate_name_is_reported_and_nothing_typed_is_lost(page: Any,
     assert page.name.text() == "read"
 
 
-async def test_a_deleted_one_comes_back(page: Any, find: Find, prompts: Prompts) -> None:
+async def test_a_deleted_prompt_is_restored_by_undo(page: Any, find: Find, prompts: Prompts) -> None:
     find("prompt-delete").click()
     await settle()
     assert rows(page) == ["/read"]
@@ -154,7 +154,7 @@ async def test_a_deleted_one_comes_back(page: Any, find: Find, prompts: Prompts)
     assert not page.text.isVisible()
 
 
-async def test_a_preview_fills_in_what_is_in_the_form_and_can_be_copied(page: Any, find: Find, qtbot: QtBot) -> None:
+async def test_a_preview_uses_the_forms_values_and_can_be_copied(page: Any, find: Find, qtbot: QtBot) -> None:
     page.text.setPlainText("Hello {{who}}!")
     find("prompt-preview").click()
     dialog = page.dialog
@@ -167,7 +167,7 @@ async def test_a_preview_fills_in_what_is_in_the_form_and_can_be_copied(page: An
     assert page.text.toPlainText() == "Hello {{who}}!"
 
 
-async def test_files_come_in_and_go_out(page: Any, find: Find, tmp_path: Path) -> None:
+async def test_prompts_are_imported_and_exported_as_files(page: Any, find: Find, tmp_path: Path) -> None:
     file = tmp_path / "fix.md"
     file.write_text("Fix {{what}}")
     page.import_from(file)
@@ -181,7 +181,7 @@ async def test_files_come_in_and_go_out(page: Any, find: Find, tmp_path: Path) -
     assert (tmp_path / "out.md").read_text() == "exported"
 
 
-async def test_what_shadows_it_and_what_is_untrusted_is_shown(page: Any, prompts: Prompts, atelier: Engine) -> None:
+async def test_shadowed_and_untrusted_prompts_are_marked(page: Any, prompts: Prompts, atelier: Engine) -> None:
     prompts.put_back(GREET.model_copy(update={"tainted": ("a backup from elsewhere",)}))
     atelier.set("skills", "files_by_name", {"greet": "/home/ann/.agents/commands/greet.md"})
     page.reload()
@@ -195,7 +195,7 @@ async def test_what_shadows_it_and_what_is_untrusted_is_shown(page: Any, prompts
     assert "elsewhere" not in page.warning.text()
 
 
-async def test_what_is_typed_stays_when_its_prompt_is_deleted_elsewhere(page: Any, prompts: Prompts) -> None:
+async def test_typed_text_stays_when_its_prompt_is_deleted_elsewhere(page: Any, prompts: Prompts) -> None:
     page.name.setText("half a na")
     prompts.delete("g")
     page.reload()

@@ -76,7 +76,7 @@ async def test_a_page_is_one_new_file(qtbot: QtBot, atelier: Engine, bridge: Fak
     switch_language("en")
 
 
-def test_no_page_has_a_retranslation_of_its_own() -> None:
+def test_no_page_has_its_own_retranslation() -> None:
     """Texts are bound, values are reloaded: see ``SettingsPage``."""
     folder = Path(registry.__file__).parent
     assert [file.name for file in folder.rglob("*.py") if "retranslate" in file.read_text("utf-8")] == []

@@ -75,7 +75,7 @@ async def press(
     await settle()
 
 
-async def test_other_keys_are_recorded_stored_and_do_it_at_once(page: Any, main: Window, atelier: Engine) -> None:
+async def test_new_keys_are_recorded_stored_and_work_at_once(page: Any, main: Window, atelier: Engine) -> None:
     assert button(page, "first").text() == "Ctrl+1"
     assert button(page, "third").text() == "none"
     await press(page, "first", Qt.Key.Key_J)
@@ -100,7 +100,7 @@ async def test_a_change_can_be_undone(page: Any, main: Window, atelier: Engine) 
     assert button(page, "third").text() == "none"
 
 
-async def test_a_conflict_is_named_and_nothing_is_taken_away(page: Any, main: Window, atelier: Engine) -> None:
+async def test_a_conflict_is_named_and_nothing_changes(page: Any, main: Window, atelier: Engine) -> None:
     await press(page, "first", Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     assert (
         page._rows["first"].hint.text()
@@ -112,7 +112,7 @@ async def test_a_conflict_is_named_and_nothing_is_taken_away(page: Any, main: Wi
     assert not page._rows["first"].hint.isVisible()
 
 
-async def test_keys_are_cleared_left_and_set_back_one_by_one_and_all_at_once(
+async def test_keys_are_cleared_cancelled_and_reset_one_by_one_or_all_at_once(
     page: Any, main: Window, atelier: Engine
 ) -> None:
     await press(page, "second", Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier)
@@ -158,11 +158,11 @@ async def test_a_refusal_follows_the_language(page: Any, key: Qt.Key, held: Qt.K
     ("keys", "fine"),
     [("Ctrl+J", True), ("Alt+Up", True), ("F9", True), ("", True), ("Return", False), ("Shift+A", False)],
 )
-def test_what_can_be_a_shortcut(keys: str, fine: bool) -> None:
+def test_valid_and_invalid_shortcuts(keys: str, fine: bool) -> None:
     assert (refusal(QKeySequence(keys)) == "") is fine
 
 
-def test_an_action_that_comes_later_has_the_chosen_keys(main: Window) -> None:
+def test_an_action_registered_later_has_the_chosen_keys(main: Window) -> None:
     from atelier_desk.desktop.main_window.action_registry import ActionSpec
 
     main.actions_.set_shortcuts({"later": "Ctrl+9", "gone": "Ctrl+8"})

@@ -25,7 +25,9 @@ async def page(window: SettingsWindow) -> Any:
     return window.page("web")
 
 
-async def test_nothing_can_be_typed_before_what_is_stored_was_read(window: SettingsWindow, atelier: Engine) -> None:
+async def test_nothing_can_be_typed_before_the_stored_values_are_loaded(
+    window: SettingsWindow, atelier: Engine
+) -> None:
     """The stored values would be overwritten, or saved with others nobody chose."""
     held = Held(WebState(WebSettings(search="searxng", address="https://search.example.org"), (), 0, 0))
     atelier.set("web", "state", held)
@@ -88,7 +90,7 @@ async def test_the_price_of_a_search_is_entered_and_belongs_to_its_service(page:
     )
 
 
-async def test_a_bad_address_and_a_failing_service_are_told(page: Any, atelier: Engine) -> None:
+async def test_a_bad_address_and_a_failing_service_are_reported(page: Any, atelier: Engine) -> None:
     def fails(settings: WebSettings, key: str) -> list[WebHit]:
         raise ToolError("It is down.", code="search")
 
@@ -163,7 +165,9 @@ async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(
     ), page.busy.text.text()
 
 
-async def test_what_the_chosen_service_does_not_take_is_neither_checked_nor_stored(page: Any, atelier: Engine) -> None:
+async def test_fields_the_chosen_service_does_not_use_are_neither_checked_nor_stored(
+    page: Any, atelier: Engine
+) -> None:
     used: list[WebSettings] = []
     atelier.set("web", "use", lambda settings, key="": used.append(settings) or True)
     search = page.form.controls["search"]
@@ -177,7 +181,7 @@ async def test_what_the_chosen_service_does_not_take_is_neither_checked_nor_stor
     assert used == [WebSettings(search="off")]
 
 
-async def test_cancel_puts_back_what_is_stored(page: Any, find: Find) -> None:
+async def test_cancel_restores_the_stored_values(page: Any, find: Find) -> None:
     search, cancel = page.form.controls["search"], find("web-cancel")
     before = search.currentData()
     assert not cancel.isEnabled()

@@ -78,9 +78,7 @@ async def test_icons_have_one_size_on_every_screen(window: SettingsWindow) -> No
     assert (window.list.iconSize().width(), window.list.iconSize().height()) == (theme().px(16), theme().px(16))
 
 
-async def test_a_name_of_a_former_page_opens_the_page_that_took_it_over_at_its_section(
-    window: SettingsWindow, qtbot: QtBot
-) -> None:
+async def test_the_name_of_a_former_page_opens_the_matching_section(window: SettingsWindow, qtbot: QtBot) -> None:
     for title, names in PAGES.items():
         for name in names:
             window.show_page(name)
@@ -142,7 +140,7 @@ FOUND = {
 }
 
 
-async def test_no_page_is_read_with_every_key_of_the_search(
+async def test_typing_in_the_search_does_not_reload_pages(
     window: SettingsWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Loading all pages takes 300 ms, searching loaded ones a few."""
@@ -186,7 +184,7 @@ async def test_search_leads_to_the_matching_row_in_either_language_and_marks_it(
     await settle()
 
 
-async def test_search_finds_what_lists_hold_and_chooses_it(window: SettingsWindow, find: Find, qtbot: QtBot) -> None:
+async def test_search_finds_and_selects_items_of_lists(window: SettingsWindow, find: Find, qtbot: QtBot) -> None:
     """Also on pages that were never shown."""
     await search(window, qtbot, "researcher")
     assert window.current == "agents"
@@ -208,7 +206,7 @@ async def test_enter_goes_from_match_to_match(window: SettingsWindow, qtbot: QtB
     assert (window.current, window._at) == seen[0], "round and round"
 
 
-async def test_general_stores_at_once(window: SettingsWindow, find: Find, atelier: Any, qtbot: QtBot) -> None:
+async def test_the_general_page_stores_at_once(window: SettingsWindow, find: Find, atelier: Any, qtbot: QtBot) -> None:
     theme_box = find("theme-select")
     theme_box.setCurrentIndex(theme_box.findData("dark"))
     theme_box.activated.emit(theme_box.currentIndex())

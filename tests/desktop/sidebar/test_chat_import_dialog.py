@@ -58,7 +58,7 @@ def button(dialog: ChatImportDialog, name: str) -> QPushButton:
     return found
 
 
-async def test_what_is_new_is_ticked_and_imported_and_undone(atelier: FakeAtelier, parent: QWidget) -> None:
+async def test_new_chats_are_preselected_imported_and_undone(atelier: FakeAtelier, parent: QWidget) -> None:
     dialog = await opened(atelier, parent)
     assert "4 chats · 2025-03-01 to 2025-03-01 · 2 already imported" in dialog.found.text()
     assert "1 chat is damaged" in dialog.busy.text.text()
@@ -83,7 +83,7 @@ async def test_what_is_new_is_ticked_and_imported_and_undone(atelier: FakeAtelie
     assert not undo.isVisible()
 
 
-async def test_all_its_texts_are_in_french_too(atelier: FakeAtelier, parent: QWidget) -> None:
+async def test_all_texts_are_in_french_too(atelier: FakeAtelier, parent: QWidget) -> None:
     dialog = await opened(atelier, parent)
     switch_language("fr")
     try:
@@ -95,7 +95,7 @@ async def test_all_its_texts_are_in_french_too(atelier: FakeAtelier, parent: QWi
         switch_language("en")
 
 
-async def test_stop_ends_the_import_and_closing_too(atelier: FakeAtelier, parent: QWidget) -> None:
+async def test_stop_and_closing_end_the_import(atelier: FakeAtelier, parent: QWidget) -> None:
     held = Held(ImportedChats())
     atelier.set("chats", "import_", held)
     dialog = await opened(atelier, parent)
@@ -119,7 +119,7 @@ async def test_an_unreadable_file_shows_the_reason(atelier: FakeAtelier, parent:
     assert not button(dialog, "chats-import").isEnabled()
 
 
-async def test_a_dropped_workflow_comes_in_at_once_and_other_files_do_not(parent: QWidget, tmp_path: Path) -> None:
+async def test_a_dropped_workflow_is_imported_at_once_and_other_files_are_not(parent: QWidget, tmp_path: Path) -> None:
     workflow = Workflow(id="w", name="Herons")
 
     async def is_export(path: Path) -> bool:

@@ -118,7 +118,7 @@ async def test_an_option_pressed_in_the_notification_answers_the_question(desk: 
     await until(lambda: not desk.server.shown)
 
 
-async def test_an_answer_in_the_window_takes_the_notification_back(desk: Desk, qtbot: QtBot) -> None:
+async def test_an_answer_in_the_window_withdraws_the_notification(desk: Desk, qtbot: QtBot) -> None:
     await desk.ask(ask("q1", kind="checkbox"))
     dialog = desk.window.presenter.dialog
     assert dialog is not None
@@ -178,7 +178,7 @@ async def test_switched_off_a_notification_has_no_buttons(desk: Desk) -> None:
     assert desk.buttons() == []
 
 
-async def test_what_is_asked_goes_when_the_program_ends(desk: Desk) -> None:
+async def test_notifications_are_withdrawn_when_the_program_ends(desk: Desk) -> None:
     await desk.ask(ask("q1"))
     desk.window.system.stop()
     await until(lambda: not desk.server.shown)
@@ -229,7 +229,9 @@ async def hand(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> tuple[Desk, Han
     return made, way
 
 
-async def test_the_key_is_off_until_it_is_wanted_then_opens_quick_ask(hand: tuple[Desk, Hand], qtbot: QtBot) -> None:
+async def test_the_shortcut_is_off_until_enabled_and_then_opens_quick_ask(
+    hand: tuple[Desk, Hand], qtbot: QtBot
+) -> None:
     desk, way = hand
     page = await open_page(desk)
     words = page._key_row.hint

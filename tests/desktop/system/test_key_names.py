@@ -69,7 +69,7 @@ async def test_windows_registers_a_key_and_reports_it(qtbot: QtBot) -> None:
     assert way.nativeEventFilter(b"windows_generic_MSG", ctypes.addressof(message)) == (False, 0)
 
 
-async def test_a_key_of_another_program_is_taken_until_it_is_free(qtbot: QtBot) -> None:
+async def test_a_key_of_another_program_is_unavailable_until_released(qtbot: QtBot) -> None:
     library = User32(0x20)
     shortcut = GlobalShortcut([("windows", WindowsKey(library))])
     shortcut.follow(True, "Ctrl+Alt+Space")
@@ -82,7 +82,7 @@ async def test_a_key_of_another_program_is_taken_until_it_is_free(qtbot: QtBot) 
     shortcut.release()
 
 
-async def test_a_system_without_a_way_is_reported() -> None:
+async def test_a_system_without_global_shortcuts_is_reported() -> None:
     shortcut = GlobalShortcut([])
     shortcut.follow(True, "Ctrl+Alt+Space")
     await shortcut.jobs.settled()

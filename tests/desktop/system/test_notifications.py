@@ -61,7 +61,7 @@ async def desk(daemon: subprocess.Popen[bytes]) -> AsyncIterator[Desk]:
     await made.server.stop()
 
 
-async def test_it_has_buttons_a_field_and_an_escaped_text(desk: Desk) -> None:
+async def test_a_notification_has_buttons_a_field_and_escaped_text(desk: Desk) -> None:
     await desk.show()
     name, replaces, _icon, title, text, actions, hints, _expires = desk.server.calls("Notify")[0]
     assert (name, replaces, title, text) == ("Atelier", 0, "Ada has a question", "Use &lt;b&gt;5&lt;/b&gt; &amp; more?")
@@ -70,7 +70,7 @@ async def test_it_has_buttons_a_field_and_an_escaped_text(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("key", "done"), [("0", "yes"), ("1", "no"), ("default", "open")])
-async def test_a_button_and_a_click_do_their_thing_once(desk: Desk, key: str, done: str) -> None:
+async def test_a_button_and_a_click_act_once(desk: Desk, key: str, done: str) -> None:
     number = await desk.show()
     await desk.server.press(number, key)
     await desk.server.press(number, key)
@@ -79,7 +79,7 @@ async def test_a_button_and_a_click_do_their_thing_once(desk: Desk, key: str, do
     assert desk.done == [done]
 
 
-async def test_a_reply_is_taken(desk: Desk) -> None:
+async def test_a_reply_is_received(desk: Desk) -> None:
     number = await desk.show()
     await desk.server.reply(number, "été")
     await until(lambda: desk.done)
@@ -100,7 +100,7 @@ async def test_notifications_are_withdrawn_also_when_settled_in_between(desk: De
     await until(lambda: not desk.server.shown)
 
 
-async def test_another_program_cannot_answer_in_the_place_of_the_desktop(desk: Desk) -> None:
+async def test_another_program_cannot_answer_instead_of_the_desktop(desk: Desk) -> None:
     number = await desk.show()
     stranger = FakeNotifications()
     stranger.name = "org.example.Stranger"
@@ -120,7 +120,7 @@ async def test_a_server_without_buttons_or_markup_gets_plain_text(daemon: subpro
     await desk.server.stop()
 
 
-async def test_a_server_that_went_away_leaves_it_to_the_tray(desk: Desk) -> None:
+async def test_if_the_server_disappears_the_tray_is_used(desk: Desk) -> None:
     await desk.server.stop()
     desk.ours.show(desk.notice(), lambda: desk.done.append("tray"))
     await until(lambda: desk.done)

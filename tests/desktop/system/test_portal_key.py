@@ -45,7 +45,7 @@ async def held(daemon: subprocess.Popen[bytes]) -> AsyncIterator[Held]:
     await made.portal.stop()
 
 
-async def test_the_desktop_is_asked_and_its_own_words_for_the_key_are_shown(held: Held) -> None:
+async def test_the_desktops_own_name_of_the_key_is_shown(held: Held) -> None:
     assert await held.ask() == KeyState("held", "portal", "Press <Control><Alt>space")
     assert [method for method, _values in held.portal.called] == ["Register", "Get", "CreateSession", "BindShortcuts"]
     [(_session, [(name, about)], _parent, _options)] = held.portal.calls("BindShortcuts")
@@ -74,7 +74,7 @@ async def test_another_key_is_another_session_and_off_closes_it(held: Held) -> N
     assert len(held.portal.calls("Register")) == 1
 
 
-async def test_the_desktop_changes_the_key_and_takes_it_back(held: Held) -> None:
+async def test_the_desktop_changes_and_revokes_the_key(held: Held) -> None:
     await held.ask()
     await held.portal.change("Meta+Q")
     await until(lambda: held.shortcut.state.shown == "Meta+Q")
@@ -96,7 +96,7 @@ async def test_a_refusal_is_reported(held: Held, response: int, words: str) -> N
     assert held.shortcut.state.kind == "held"
 
 
-async def test_a_dialog_that_is_open_can_be_left(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_open_dialog_can_be_cancelled(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     async def waits(*_: object) -> None:
         """The user has not decided."""
 
@@ -110,7 +110,7 @@ async def test_a_dialog_that_is_open_can_be_left(held: Held, monkeypatch: pytest
     await until(lambda: len(held.portal.calls("Close")) == 2)  # the request's dialog, and the session
 
 
-async def test_a_desktop_without_the_portal_is_a_reason(daemon: subprocess.Popen[bytes]) -> None:
+async def test_without_the_portal_the_reason_is_given(daemon: subprocess.Popen[bytes]) -> None:
     alone = Held(FakePortal())
     state = await alone.ask()
     assert state == KeyState("missing", reason="This desktop's portal does not support global shortcuts.")

@@ -55,7 +55,7 @@ async def test_another_workflow_gets_no_signals_of_the_previous_one(model: TeamM
     assert len(told) == 1
 
 
-async def test_many_events_are_signalled_once_and_only_the_shape_is_queried(
+async def test_many_events_are_signalled_once_and_only_changes_of_the_tree_are_queried(
     model: TeamModel, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     told: list[frozenset[str]] = []
@@ -86,7 +86,7 @@ async def test_a_deleted_turn_is_no_error(model: TeamModel, atelier: FakeAtelier
     assert model.bridge_kept.errors == []  # type: ignore[attr-defined]
 
 
-async def test_another_workflows_tree_comes_too_late(model: TeamModel) -> None:
+async def test_a_late_tree_of_another_workflow_is_ignored(model: TeamModel) -> None:
     model.set_workflow("w1", "ada")
     model.set_workflow("w2")
     await settle()

@@ -36,7 +36,7 @@ def shown(qtbot: QtBot, *, scrolls: bool = True) -> Numbered:
     return text
 
 
-def test_code_is_shown_as_it_is_written_and_cannot_be_changed(qtbot: QtBot) -> None:
+def test_code_is_shown_verbatim_and_read_only(qtbot: QtBot) -> None:
     text = shown(qtbot)
     assert text.font().featureValue(QFont.Tag("calt")) == 0, "no arrow is made of -> and >"
     qtbot.keyClicks(text, "abc")
@@ -44,7 +44,7 @@ def test_code_is_shown_as_it_is_written_and_cannot_be_changed(qtbot: QtBot) -> N
     assert text.viewportMargins().left() == 40
 
 
-def test_only_lines_in_view_are_painted_beside_it(qtbot: QtBot) -> None:
+def test_the_gutter_paints_only_visible_lines(qtbot: QtBot) -> None:
     text = shown(qtbot)
     text.verticalScrollBar().setValue(50)
     text.beside.clear()
@@ -61,7 +61,7 @@ def test_only_lines_in_view_are_painted_beside_it(qtbot: QtBot) -> None:
         (False, Qt.KeyboardModifier.ShiftModifier, False, True),
     ],
 )
-def test_the_wheel_scrolls_what_it_should(
+def test_the_wheel_scrolls_the_code_or_the_page(
     qtbot: QtBot, scrolls: bool, held: Qt.KeyboardModifier, down: bool, across: bool
 ) -> None:
     text = shown(qtbot, scrolls=scrolls)

@@ -36,7 +36,7 @@ def shown(empty: EmptyState) -> list[str]:
     ("height", "expected"),
     [(400, ["icon", "No tasks yet", HINT]), (125, ["No tasks yet", HINT]), (70, ["No tasks yet"])],
 )
-def test_what_does_not_fit_goes_and_the_button_stays(place: QWidget, height: int, expected: list[str]) -> None:
+def test_parts_that_do_not_fit_are_hidden_except_the_button(place: QWidget, height: int, expected: list[str]) -> None:
     empty = made(place, height)
     assert shown(empty) == expected
     assert empty.button.isVisible()
@@ -45,7 +45,7 @@ def test_what_does_not_fit_goes_and_the_button_stays(place: QWidget, height: int
 
 @pytest.mark.parametrize("scale", [100, 150, 200])
 @pytest.mark.parametrize("height", [130, 180, 240, 420])
-def test_no_line_is_cut(place: QWidget, height: int, scale: int) -> None:
+def test_no_line_is_clipped(place: QWidget, height: int, scale: int) -> None:
     theme().set_scale(scale)
     empty = made(place, height)
     empty.layout().activate()
@@ -55,5 +55,5 @@ def test_no_line_is_cut(place: QWidget, height: int, scale: int) -> None:
             assert empty.rect().contains(label.geometry())
 
 
-def test_it_asks_a_pane_for_no_room(place: QWidget) -> None:
+def test_it_has_no_minimum_size(place: QWidget) -> None:
     assert made(place, 300).minimumSizeHint().height() == 0

@@ -46,7 +46,7 @@ def press(
     qtbot.keyClick(widget, key, held)
 
 
-def test_enter_presses_buttons_of_both_kinds(qtbot: QtBot, room: Room) -> None:
+def test_enter_presses_both_kinds_of_buttons(qtbot: QtBot, room: Room) -> None:
     press(qtbot, room.button, Qt.Key.Key_Return)
     press(qtbot, room.icon, Qt.Key.Key_Enter, Qt.KeyboardModifier.KeypadModifier)
     assert room.pressed == ["fork", "add"]

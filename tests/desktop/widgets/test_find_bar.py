@@ -33,7 +33,9 @@ def bar(qtbot: QtBot, *, newest_last: bool = False) -> tuple[FindBar, list[str],
         (False, Qt.Key.Key_F3, SHIFT, 0),
     ],
 )
-def test_keys_go_on_and_back(qtbot: QtBot, newest_last: bool, key: Qt.Key, held: Qt.KeyboardModifier, at: int) -> None:
+def test_keys_go_to_the_next_and_previous_match(
+    qtbot: QtBot, newest_last: bool, key: Qt.Key, held: Qt.KeyboardModifier, at: int
+) -> None:
     made, _asked, reached = bar(qtbot, newest_last=newest_last)
     made.enter("word")
     made.show_found(3, 1)
@@ -55,7 +57,7 @@ def test_it_wraps_around_and_shows_the_position(qtbot: QtBot) -> None:
     assert (reached, made.count.text()) == ([1, 0], "No results")
 
 
-def test_a_word_is_looked_for_again_until_the_bar_is_left(qtbot: QtBot) -> None:
+def test_a_text_is_searched_again_until_the_bar_is_closed(qtbot: QtBot) -> None:
     made, asked, _reached = bar(qtbot)
     made.field.setText("word")
     assert asked == [""], "nothing is searched while it is hidden"

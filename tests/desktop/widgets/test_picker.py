@@ -45,7 +45,7 @@ def lines(menu: PickerMenu) -> list[str]:
     return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
 
-def test_groups_stand_over_their_choices_and_what_is_chosen_is_current(picker: Picker) -> None:
+def test_groups_are_above_their_choices_and_the_chosen_one_is_current(picker: Picker) -> None:
     menu = opened(picker)
     assert lines(menu)[:4] == ["Favourites", "Alpha", "server", "Modèle 0"]
     assert menu.current == "s/a"
@@ -66,7 +66,7 @@ def test_search_arrows_and_enter_choose(qtbot: QtBot, picker: Picker) -> None:
     assert picker.menu_open is None
 
 
-def test_up_from_the_first_goes_to_the_last_and_headings_are_passed_over(qtbot: QtBot, picker: Picker) -> None:
+def test_up_from_the_first_goes_to_the_last_and_headings_are_skipped(qtbot: QtBot, picker: Picker) -> None:
     menu = opened(picker)
     qtbot.keyClick(menu.field, Qt.Key.Key_Up)
     assert menu.current == "s/m8"
@@ -75,7 +75,7 @@ def test_up_from_the_first_goes_to_the_last_and_headings_are_passed_over(qtbot: 
     assert menu.current == "s/m0"
 
 
-def test_escape_leaves_without_a_choice(qtbot: QtBot, picker: Picker) -> None:
+def test_escape_closes_without_a_choice(qtbot: QtBot, picker: Picker) -> None:
     chosen: list[str] = []
     picker.chosen.connect(chosen.append)
     menu = opened(picker)
@@ -84,7 +84,7 @@ def test_escape_leaves_without_a_choice(qtbot: QtBot, picker: Picker) -> None:
     assert (chosen, picker.menu_open) == ([], None)
 
 
-def test_a_star_is_set_by_key_and_taken_away_by_a_click(qtbot: QtBot, picker: Picker) -> None:
+def test_a_favourite_is_set_by_key_and_removed_by_click(qtbot: QtBot, picker: Picker) -> None:
     menu = opened(picker)
     qtbot.keyClick(menu.field, Qt.Key.Key_Down)
     with qtbot.waitSignal(picker.starred) as told:
@@ -109,7 +109,7 @@ def test_a_click_on_a_line_chooses_it_and_one_on_a_heading_does_nothing(qtbot: Q
     assert chosen == ["s/m0"]
 
 
-def test_few_choices_need_no_search_and_have_the_keyboard_all_the_same(qtbot: QtBot, picker: Picker) -> None:
+def test_few_choices_have_no_search_field_but_are_used_by_keyboard(qtbot: QtBot, picker: Picker) -> None:
     picker.set_choices(
         [PickerItem("queue", "Queue", detail="later"), PickerItem("note", "Note", detail="quietly")], "queue"
     )

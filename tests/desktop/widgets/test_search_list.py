@@ -28,7 +28,7 @@ def listed(qtbot: QtBot) -> SearchList:
     return made
 
 
-def test_headings_are_passed_over_and_a_single_step_goes_round(listed: SearchList) -> None:
+def test_headings_are_skipped_and_single_steps_wrap_around(listed: SearchList) -> None:
     assert listed.currentIndex().data() == "a"
     seen = []
     moves = (*["Down"] * 2, *["PageDown"] * 2, "Down", "Up", "PageUp")
@@ -38,20 +38,20 @@ def test_headings_are_passed_over_and_a_single_step_goes_round(listed: SearchLis
     assert seen == ["b", "c", "abcdefghijklm"[2 + PAGE], "m", "a", "m", "abcdefghijklm"[12 - PAGE]]
 
 
-def test_other_keys_are_the_fields_own(listed: SearchList) -> None:
+def test_other_keys_go_to_the_field(listed: SearchList) -> None:
     assert not listed.key(press(0x416, "Ж"))  # in no table of keys
     assert not listed.key(QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier))
     assert listed.currentIndex().data() == "a"
 
 
-def test_nothing_found_is_no_line(listed: SearchList) -> None:
+def test_without_results_there_is_no_line(listed: SearchList) -> None:
     listed.fill([])
     assert listed.key(press(Qt.Key.Key_Down))
     assert not listed.currentIndex().isValid()
 
 
 @pytest.mark.parametrize(("by_click", "once"), [(True, ["b"]), (False, [])])
-def test_a_line_is_taken_by_a_click_or_by_two_and_always_by_enter(
+def test_a_line_is_chosen_by_click_or_double_click_and_always_by_enter(
     qtbot: QtBot, by_click: bool, once: list[str]
 ) -> None:
     field = QLineEdit()
@@ -77,7 +77,7 @@ def test_a_line_is_taken_by_a_click_or_by_two_and_always_by_enter(
     assert taken == ["a", "b"]
 
 
-def test_an_empty_list_gives_its_place_to_words(listed: SearchList) -> None:
+def test_an_empty_list_is_replaced_by_a_text(listed: SearchList) -> None:
     assert listed.nothing.isHidden()
     listed.fill([])
     assert (listed.isHidden(), listed.nothing.isHidden(), listed.nothing.text()) == (True, False, "No results")

@@ -12,7 +12,7 @@ from atelier_desk.desktop.widgets.tables import style_table
 
 
 @pytest.mark.parametrize("cells", [False, True])
-def test_a_frame_shows_where_the_keyboard_is_and_only_then(qtbot: QtBot, cells: bool) -> None:
+def test_a_frame_marks_the_focused_cell_only(qtbot: QtBot, cells: bool) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     field, table = QLineEdit(), QTableWidget(3, 3)

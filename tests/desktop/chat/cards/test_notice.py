@@ -23,7 +23,7 @@ def _theme() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_theme")
-def test_its_button_is_not_clipped_after_the_theme_changed(qtbot: QtBot) -> None:
+def test_its_button_is_not_clipped_after_a_change_of_theme(qtbot: QtBot) -> None:
     entry = Entry("n", "notice", run_id="r", topic="error", content="No.", details={"code": "auth"}, actionable=True)
     card = NoticeCard(entry, TranscriptHost())
     qtbot.addWidget(card)
@@ -44,7 +44,7 @@ def test_its_button_is_not_clipped_after_the_theme_changed(qtbot: QtBot) -> None
         qtbot.waitUntil(whole, timeout=2000)
 
 
-def test_what_a_person_took_from_a_run_is_a_quiet_line(qtbot: QtBot) -> None:
+def test_narrowed_permissions_are_a_plain_line(qtbot: QtBot) -> None:
     details = {"denied": ["read_file(.env)"], "asked": [], "folders": [], "stricter": False}
     card = NoticeCard(Entry("n", "notice", run_id="r", topic="rights_narrowed", details=details), TranscriptHost())
     qtbot.addWidget(card)
@@ -81,7 +81,7 @@ def test_a_refused_key_leads_to_the_settings_of_its_provider(
     assert wanted == (["Mine"] if len(buttons) > 1 else [])
 
 
-def test_at_a_cost_limit_it_shows_the_requests_cost_and_what_is_left(qtbot: QtBot) -> None:
+def test_at_a_cost_limit_it_shows_the_requests_cost_and_the_remaining_amount(qtbot: QtBot) -> None:
     host = TranscriptHost()
     details = {"limit": "month", "value": 9.9912, "cap": 10.0, "needed": 0.01234, "left": 0.0088}
     card = NoticeCard(Entry("n", "notice", run_id="r", topic="limit_reached", details=details, actionable=True), host)

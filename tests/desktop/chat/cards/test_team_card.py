@@ -48,7 +48,7 @@ async def test_a_paused_batch_is_marked(team: Team) -> None:
         assert card.state_text() == (("0 of 2 done", "accent") if run_id == "bea" else ("paused", "warn"))
 
 
-async def test_only_the_turns_own_messages_are_in_the_conversation(team: Team) -> None:
+async def test_the_conversation_has_only_the_turns_own_messages(team: Team) -> None:
     await team.feed(
         event(20, "message", "bea", message_id="x", role="assistant", content="Inside"),
         event(21, "token", "dot", content="Deep", message_id="y"),
@@ -68,7 +68,7 @@ async def test_a_lane_keeps_its_height_while_agents_work(team: Team) -> None:
     assert lane.fit(600) == before
 
 
-async def test_a_report_unfolds_in_place(team: Team, qtbot: QtBot) -> None:
+async def test_a_report_expands_in_place(team: Team, qtbot: QtBot) -> None:
     team.changes["cid"] = {"status": "completed", "report": "# Result\n\nAll **green**"}
     await team.feed(child(20, "cid", what="sub_agent_complete", report="# Result\n\nAll **green**"))
     lane: Lane = team.find(TeamCard, "team-card").lanes[1]
@@ -89,7 +89,7 @@ async def test_stop_ends_one_sub_agent(team: Team) -> None:
     assert team.engine.calls("runs.cancel") == [(("cid",), {})]
 
 
-async def test_an_approval_of_a_grandchild_stands_in_its_ancestors_lane(team: Team) -> None:
+async def test_an_approval_of_a_nested_sub_agent_is_in_its_ancestors_lane(team: Team) -> None:
     request = ApprovalRequest(
         id="v",
         workflow_id="w1",
@@ -108,7 +108,7 @@ async def test_an_approval_of_a_grandchild_stands_in_its_ancestors_lane(team: Te
     assert len(bea.concerns) == 0
 
 
-async def test_an_approval_of_the_turn_stands_under_its_call(team: Team) -> None:
+async def test_an_approval_of_the_turn_is_below_its_call(team: Team) -> None:
     request = ApprovalRequest(id="v", workflow_id="w1", run_id="ada", call_id="c9", tool="TodoTool", agent_name="Ada")
     team.approvals.append(request)
     await team.say(
@@ -123,9 +123,7 @@ async def test_an_approval_of_the_turn_stands_under_its_call(team: Team) -> None
     assert entry.calls[-1].status == "rejected"
 
 
-async def test_a_decided_approval_leaves_nothing_over_the_cards_and_the_keyboard_in_the_composer(
-    team: Team, qtbot: QtBot
-) -> None:
+async def test_a_decided_approval_disappears_and_the_composer_gets_the_focus(team: Team, qtbot: QtBot) -> None:
     request = ApprovalRequest(id="v", workflow_id="w1", run_id="ada", call_id="c9", tool="TodoTool", agent_name="Ada")
     keeper = team.panel.return_focus(team.panel)
     assert keeper is not None
@@ -203,7 +201,7 @@ async def test_a_lanes_bar_shows_its_own_progress(team: Team) -> None:
     assert (bar.isHidden(), bar.value(), bar.maximum()) == (False, 40, 100)
 
 
-async def test_an_unfolded_report_is_drawn_in_the_theme_of_the_moment(team: Team) -> None:
+async def test_an_expanded_report_follows_the_theme(team: Team) -> None:
     team.changes["cid"] = {"status": "completed", "report": "All **green**"}
     await team.feed(child(20, "cid", what="sub_agent_complete", report="All **green**"))
     lane: Lane = team.find(TeamCard, "team-card").lanes[1]
@@ -245,7 +243,7 @@ async def test_the_lanes_of_a_large_batch_are_created_frame_by_frame_in_reserved
     assert tops == sorted(set(tops))
 
 
-async def test_agents_removed_while_lanes_are_created_leave_none_behind(team: Team, qtbot: QtBot) -> None:
+async def test_agents_removed_while_lanes_are_created_have_no_lane(team: Team, qtbot: QtBot) -> None:
     card: TeamCard = team.find(TeamCard, "team-card")
     model = team.panel.team
     for number in range(12):

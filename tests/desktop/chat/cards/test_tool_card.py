@@ -141,7 +141,7 @@ def test_a_command_that_runs_can_be_stopped_on_its_card(
         ({"code": "no_shell"}, "failed", "err"),
     ],
 )
-def test_how_a_command_ended_stands_in_its_line(
+def test_the_line_of_a_command_shows_how_it_ended(
     qtbot: QtBot, host: TranscriptHost, result: dict[str, Any], said: str, kind: str
 ) -> None:
     call = Call("c1", "run_command", {"command": "make"}, "error", result, error="Tell the user.", section=SHELL)
@@ -152,7 +152,7 @@ def test_how_a_command_ended_stands_in_its_line(
     assert own == (kind == ""), "the model's own sentence is not for a person who knows"
 
 
-def test_an_open_card_that_goes_back_to_before_its_result_shows_none(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_an_open_card_reset_to_before_its_result_shows_none(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c1", "CalculatorTool", {"expression": "12*7"}, "ok", {"result": 84}, duration_ms=1200)
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
     card.toggle()
@@ -198,7 +198,7 @@ def test_a_refused_call_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> Non
         ),
     ],
 )
-def test_who_rejected_a_call_and_why_stands_in_its_card(
+def test_the_card_shows_who_rejected_a_call_and_why(
     qtbot: QtBot, host: TranscriptHost, by: str, note: str, said: str
 ) -> None:
     call = Call("c1", "ShellTool", {}, "rejected", error="Do not try the same again", decided_by=by, note=note)
@@ -233,7 +233,7 @@ def test_a_timed_out_call_is_explained_in_the_users_language(qtbot: QtBot, host:
 
 
 @pytest.mark.parametrize(("tool", "shown"), [("mcp__asks__odd_one", "odd_one"), ("NoSuchTool", "NoSuchTool")])
-def test_a_call_of_a_tool_that_cannot_be_used_shows_no_name_of_ours(
+def test_a_call_of_an_unavailable_tool_shows_no_internal_name(
     qtbot: QtBot, host: TranscriptHost, tool: str, shown: str
 ) -> None:
     result = {"success": False, "error": f"There is no tool named '{tool}'.", "code": "unknown_tool"}
@@ -247,7 +247,7 @@ def test_a_call_of_a_tool_that_cannot_be_used_shows_no_name_of_ours(
     assert mark_title(TimelineMark(1, now, "r", "tool_call_started", tool, "")) == f"{shown} started"
 
 
-def test_a_servers_call_shows_what_waits_and_then_how_it_ended(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_a_servers_call_shows_its_pending_request_and_then_its_end(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c", "mcp__asks__book", status="running", server="asks", presentation=Presentation(title="asks: Book"))
     first = QuestionRow("q1", "Who travels?", "answered", "Accepted", call_id="c")
     entry = Entry(
@@ -268,7 +268,7 @@ def test_a_servers_call_shows_what_waits_and_then_how_it_ended(qtbot: QtBot, hos
     assert card.state_text()[0] == "failed"
 
 
-def test_a_failed_call_shows_no_word_of_the_tool_alone() -> None:
+def test_a_failed_call_shows_no_bare_identifiers_of_the_tool() -> None:
     arguments = {"operation": "add", "type": "user_pref", "scope": "general", "content": "The user likes tea"}
     failed = Call("c", "MemoryTool", arguments, "error")
     assert "The user likes tea" in call_text(failed)

@@ -47,7 +47,7 @@ def looks(button: QPushButton) -> tuple[str, str]:
     return button.property("variant"), button.accessibleName()
 
 
-async def test_the_agent_s_profile_holds_until_one_is_picked_and_then_that_one(shown: Shown) -> None:
+async def test_the_agents_profile_applies_until_one_is_picked(shown: Shown) -> None:
     workflow = Workflow(id="w", name="W", agent_id="ada", choices=Choices(instructions="In French."))
     await shown.show(workflow)
     assert shown.picker.full_text == "Ask"
@@ -89,6 +89,6 @@ async def test_there_is_one_control_for_it(shown: Shown) -> None:
     shown.picker.menu_open.hide()
 
 
-def test_every_stored_mode_can_be_chosen() -> None:
+def test_every_stored_profile_can_be_chosen() -> None:
     assert {each.mode for each in ALL} == set(ApprovalMode)
     assert [each.key for each in profile_choices()] == ["plan", "ask", "ask-all", "edit", "free"]

@@ -128,7 +128,7 @@ def editor_of(bench: Bench, row: int) -> QPlainTextEdit:
     return bench.strip.rows[row].findChildren(QPlainTextEdit, "queued-editor")[-1]
 
 
-async def test_an_edit_of_a_message_that_was_sent_meanwhile_is_not_lost(qtbot: QtBot, bench: Bench) -> None:
+async def test_an_edit_is_not_lost_when_the_message_was_sent_meanwhile(qtbot: QtBot, bench: Bench) -> None:
     bench.strip.show_waiting(TWO)
     qtbot.keyClicks(editor_of(bench, 0), ", better")
     bench.composer.field.setPlainText("half written")
@@ -137,7 +137,7 @@ async def test_an_edit_of_a_message_that_was_sent_meanwhile_is_not_lost(qtbot: Q
     assert bench.bridge.errors == ["The message is no longer queued. Your text is in the field below."]
 
 
-async def test_nor_is_one_that_the_engine_refuses(qtbot: QtBot, bench: Bench) -> None:
+async def test_an_edit_is_not_lost_when_the_engine_refuses_it(qtbot: QtBot, bench: Bench) -> None:
     bench.engine.set("runs.waiting", "edit", ConflictError("This message is no longer queued: it was sent or removed."))
     bench.strip.show_waiting(TWO)
     editor = editor_of(bench, 0)
@@ -147,7 +147,7 @@ async def test_nor_is_one_that_the_engine_refuses(qtbot: QtBot, bench: Bench) ->
     assert bench.composer.field.toPlainText() == "first!"
 
 
-async def test_nor_is_one_of_a_workflow_out_of_view(qtbot: QtBot, bench: Bench) -> None:
+async def test_an_edit_is_not_lost_when_another_workflow_is_shown(qtbot: QtBot, bench: Bench) -> None:
     bench.desk.set_workflow("w1")
     await settle()
     qtbot.keyClicks(editor_of(bench, 0), "!")

@@ -88,7 +88,7 @@ def bench(qtbot: QtBot) -> Bench:
     return Bench(qtbot)
 
 
-async def test_what_begins_with_the_letters_comes_first_and_is_taken_by_keyboard(bench: Bench) -> None:
+async def test_prefix_matches_come_first_and_are_accepted_by_keyboard(bench: Bench) -> None:
     await bench.write("/")
     assert [each.split()[0] for each in bench.shown()] == [
         "/fix",
@@ -112,7 +112,7 @@ async def test_what_begins_with_the_letters_comes_first_and_is_taken_by_keyboard
     assert bench.desk.dialog is None, "it has no arguments"
 
 
-async def test_a_row_is_its_name_and_beside_it_what_it_is_above_all_that_is_attached(bench: Bench) -> None:
+async def test_a_row_shows_its_name_and_the_list_aligns_with_the_composer(bench: Bench) -> None:
     await bench.write("/fix")
     popup = bench.desk.popup
     row = popup.list.rows.item(0)
@@ -121,7 +121,7 @@ async def test_a_row_is_its_name_and_beside_it_what_it_is_above_all_that_is_atta
     assert popup.geometry().left() == bench.composer.mapTo(bench.composer.window(), bench.composer.rect().topLeft()).x()
 
 
-async def test_arguments_are_asked_for_by_name_and_stand_in_the_message(bench: Bench, qtbot: QtBot) -> None:
+async def test_arguments_are_asked_for_by_name_and_inserted_in_the_message(bench: Bench, qtbot: QtBot) -> None:
     await bench.write("/fi")
     bench.press(Qt.Key.Key_Tab)
     dialog = bench.desk.dialog
@@ -140,7 +140,7 @@ async def test_arguments_are_asked_for_by_name_and_stand_in_the_message(bench: B
     assert sent == ['/fix 7 "main line"']
 
 
-async def test_arguments_without_names_are_one_text_and_may_be_left_out(bench: Bench, qtbot: QtBot) -> None:
+async def test_unnamed_arguments_are_one_optional_text(bench: Bench, qtbot: QtBot) -> None:
     await bench.write("/pre")
     bench.press(Qt.Key.Key_Down)
     bench.press(Qt.Key.Key_Return)
@@ -154,7 +154,7 @@ async def test_arguments_without_names_are_one_text_and_may_be_left_out(bench: B
     assert bench.desk.dialog is None
 
 
-async def test_escape_leaves_it_and_it_comes_again_with_other_letters(bench: Bench) -> None:
+async def test_escape_closes_the_completion_and_typing_reopens_it(bench: Bench) -> None:
     await bench.write("/n")
     assert bench.shown()
     bench.press(Qt.Key.Key_Escape)
@@ -170,15 +170,13 @@ async def test_nothing_is_offered_elsewhere(bench: Bench, text: str) -> None:
     assert bench.shown() == []
 
 
-async def test_what_cannot_be_looked_up_completes_nothing(bench: Bench) -> None:
+async def test_a_failed_lookup_completes_nothing(bench: Bench) -> None:
     bench.engine.set("skills", "callable", UsageError("no"))
     await bench.write("/")
     assert bench.shown() == []
 
 
-async def test_a_prompt_of_a_server_asks_for_what_it_needs_before_it_stands_in_the_message(
-    bench: Bench, qtbot: QtBot
-) -> None:
+async def test_a_servers_prompt_asks_for_its_arguments_before_it_is_inserted(bench: Bench, qtbot: QtBot) -> None:
     await bench.write("/po")
     assert bench.shown() == ["/made:poem"]
     assert "A poem — Writes one." in bench.desk.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
@@ -199,16 +197,14 @@ async def test_a_prompt_of_a_server_asks_for_what_it_needs_before_it_stands_in_t
     assert bench.desk.dialog is None
 
 
-async def test_a_prompt_without_arguments_is_taken_at_once(bench: Bench) -> None:
+async def test_a_prompt_without_arguments_is_inserted_at_once(bench: Bench) -> None:
     await bench.write("/made:t")
     bench.press(Qt.Key.Key_Return)
     assert bench.field.toPlainText() == "/made:tidy_up "
     assert bench.desk.dialog is None
 
 
-async def test_a_prompt_of_the_persons_own_is_filled_in_and_its_text_can_be_read_before_it_is_sent(
-    bench: Bench, qtbot: QtBot
-) -> None:
+async def test_a_stored_prompt_is_filled_in_and_its_text_shown_before_sending(bench: Bench, qtbot: QtBot) -> None:
     sent: list[str] = []
     bench.composer.sent.connect(lambda text, *_rest: sent.append(text))
     await bench.write("/gr")
@@ -235,7 +231,7 @@ async def test_a_prompt_of_the_persons_own_is_filled_in_and_its_text_can_be_read
     assert bench.field.toPlainText() == "/gr"
 
 
-async def test_escape_in_the_form_leaves_the_text_as_it_was_typed(bench: Bench, qtbot: QtBot) -> None:
+async def test_escape_in_the_form_restores_the_typed_text(bench: Bench, qtbot: QtBot) -> None:
     await bench.write("/gr")
     bench.press(Qt.Key.Key_Return)
     form = bench.desk.dialog
@@ -247,7 +243,7 @@ async def test_escape_in_the_form_leaves_the_text_as_it_was_typed(bench: Bench, 
     assert bench.desk.dialog is None
 
 
-async def test_a_prompt_without_variables_stands_in_the_composer_at_once(bench: Bench) -> None:
+async def test_a_prompt_without_variables_is_inserted_in_the_composer_at_once(bench: Bench) -> None:
     await bench.write("/we")
     assert "Write the" not in bench.desk.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole), (
         "its first line describes it"

@@ -68,7 +68,7 @@ def marked(field: QPlainTextEdit | ProseBlock) -> list[str]:
     return [each.cursor.selectedText() for each in field.extraSelections()]
 
 
-async def test_a_place_inside_a_closed_card_opens_it_and_is_in_view(qtbot: QtBot) -> None:
+async def test_a_match_inside_a_closed_card_opens_it_and_is_visible(qtbot: QtBot) -> None:
     desk = long_desk(qtbot)
     await desk.open()
     await find(desk, "needle")
@@ -83,7 +83,7 @@ async def test_a_place_inside_a_closed_card_opens_it_and_is_in_view(qtbot: QtBot
     assert view.rect().contains(QPoint(10, at.y())), "it is brought into view"
 
 
-async def test_a_place_that_was_found_has_the_time_it_was_said(qtbot: QtBot) -> None:
+async def test_a_match_has_the_time_of_its_message(qtbot: QtBot) -> None:
     desk = long_desk(qtbot)
     await desk.open()
     await find(desk, "needle")
@@ -92,7 +92,7 @@ async def test_a_place_that_was_found_has_the_time_it_was_said(qtbot: QtBot) -> 
     assert desk.panel.find_bar.count.text() == f"6 / 6 · {short_moment(said)}"
 
 
-async def test_previous_goes_through_text_and_thoughts(qtbot: QtBot) -> None:
+async def test_previous_visits_text_and_reasoning(qtbot: QtBot) -> None:
     desk = long_desk(qtbot)
     await desk.open()
     await find(desk, "needle")
@@ -122,7 +122,7 @@ async def test_the_head_of_a_card_is_found_without_opening_it(qtbot: QtBot) -> N
     assert card(desk).property("variant") == "card"
 
 
-async def test_leaving_takes_every_mark_away(qtbot: QtBot) -> None:
+async def test_closing_find_removes_every_highlight(qtbot: QtBot) -> None:
     desk = long_desk(qtbot)
     await desk.open()
     await find(desk, "needle")
@@ -134,7 +134,7 @@ async def test_leaving_takes_every_mark_away(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize("needle", ["", "nowhere"])
-def test_nothing(needle: str) -> None:
+def test_no_match_is_reported(needle: str) -> None:
     assert hits([Entry("a", "assistant", content="text")], needle) == []
 
 
@@ -149,7 +149,7 @@ def test_questions_and_answers_are_searched() -> None:
     ]
 
 
-async def test_what_was_found_follows_the_language(qtbot: QtBot) -> None:
+async def test_the_match_count_follows_the_language(qtbot: QtBot) -> None:
     desk = long_desk(qtbot)
     await desk.open()
     await find(desk, "chisel")

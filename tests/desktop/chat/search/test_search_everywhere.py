@@ -80,7 +80,7 @@ def rows(search: SearchEverywhere) -> list[str]:
     return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
 
-async def test_hits_stand_under_their_workflow_in_words(search: SearchEverywhere) -> None:
+async def test_results_are_grouped_by_workflow_in_plain_text(search: SearchEverywhere) -> None:
     await find(search)
     assert rows(search) == ["Budget", "Ada", "You", "Shelf", "Calculated 12*7", "Memories of all workflows", "Memory"]
     said = search.list.model().index(4, 0).data(Qt.ItemDataRole.AccessibleTextRole)
@@ -93,7 +93,7 @@ async def test_hits_stand_under_their_workflow_in_words(search: SearchEverywhere
     assert headings == [0, 3, 5]
 
 
-async def test_the_arrows_pass_over_headings_and_enter_opens(qtbot: QtBot, search: SearchEverywhere) -> None:
+async def test_the_arrows_skip_headings_and_enter_opens(qtbot: QtBot, search: SearchEverywhere) -> None:
     opened: list[tuple[str, ...]] = []
     search.chosen.connect(lambda *what: opened.append(what))
     await find(search)
@@ -116,7 +116,7 @@ async def test_the_searched_words_are_marked(search: SearchEverywhere, mode: str
     assert any(image.pixelColor(x, y).name() == ground for x in range(image.width()) for y in range(image.height()))
 
 
-def test_where_the_words_are() -> None:
+def test_positions_of_the_searched_words() -> None:
     assert [("Réunions du budget"[a:b]) for a, b in word_places("Réunions du budget", "la réunion, budgets")] == [
         "Réunions",
         "budget",
@@ -124,7 +124,7 @@ def test_where_the_words_are() -> None:
     assert word_places("nothing", "budget") == []
 
 
-async def test_a_hit_opens_at_its_message_while_the_workflow_is_still_read(qtbot: QtBot) -> None:
+async def test_a_result_opens_at_its_message_while_the_workflow_still_loads(qtbot: QtBot) -> None:
     desk = Desk(qtbot)
     desk.engine.set("teams", "run_of", None)
     await desk.panel.load_choices()
@@ -141,7 +141,7 @@ def test_messages_to_a_sub_agent_show_their_author() -> None:
     assert who(hit._replace(to="")) == "You"
 
 
-async def test_how_much_was_found_follows_the_language(search: SearchEverywhere) -> None:
+async def test_the_result_count_follows_the_language(search: SearchEverywhere) -> None:
     await find(search)
     count = search.findChild(QLabel, "search-everywhere-count")
     assert count.text() == "4 results"

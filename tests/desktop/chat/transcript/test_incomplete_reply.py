@@ -88,7 +88,7 @@ async def test_it_is_the_same_live_and_after_a_reload(
     assert card.height() >= card.title.height() + card.text.height()
 
 
-async def test_going_on_is_an_ordinary_message_and_takes_the_offer_away(qtbot: QtBot, desk: Desk) -> None:
+async def test_continue_sends_an_ordinary_message_and_removes_the_offer(qtbot: QtBot, desk: Desk) -> None:
     await live(desk, "One, two,", "length")
     qtbot.mouseClick(offered(desk)[0], Qt.MouseButton.LeftButton)
     await settle()
@@ -102,7 +102,7 @@ async def test_going_on_is_an_ordinary_message_and_takes_the_offer_away(qtbot: Q
     assert offered(desk) == []
 
 
-async def test_a_reply_in_the_middle_offers_nothing(desk: Desk) -> None:
+async def test_an_incomplete_reply_before_the_last_offers_nothing(desk: Desk) -> None:
     await desk.open()
     desk.event("workflow_start")
     desk.event("message", message_id="a2", role="assistant", content="I call", finish_reason="length")
@@ -120,7 +120,7 @@ async def test_a_complete_reply_has_no_card(desk: Desk) -> None:
     assert cards(desk) == []
 
 
-async def test_it_speaks_french(desk: Desk) -> None:
+async def test_it_is_translated_to_french(desk: Desk) -> None:
     i18n.set_language("fr")
     try:
         await live(desk, "Un, deux,", "length")
@@ -151,7 +151,7 @@ async def test_a_retried_request_is_explained(desk: Desk, from_store: bool) -> N
     assert shown[0]._card.text.text() == "Attempt 2 after 0.4\u202fs: the server is busy"  # type: ignore[attr-defined]
 
 
-async def test_thoughts_whose_end_alone_was_marked_leave_the_answer(desk: Desk) -> None:
+async def test_reasoning_with_only_an_end_tag_is_separated_from_the_answer(desk: Desk) -> None:
     await desk.open()
     desk.event("workflow_start")
     desk.event("token", content="I should greet.", message_id="a2")
@@ -161,7 +161,7 @@ async def test_thoughts_whose_end_alone_was_marked_leave_the_answer(desk: Desk) 
     assert (entry.content, entry.reasoning) == ("Hello.", "I should greet.")
 
 
-async def test_loading_the_model_is_shown_only_meanwhile(desk: Desk) -> None:
+async def test_loading_the_model_is_shown_only_while_it_loads(desk: Desk) -> None:
     def shown() -> list[QWidget]:
         return [widget for widget in desk.panel.findChildren(QWidget, "notice-card") if widget.isVisible()]
 

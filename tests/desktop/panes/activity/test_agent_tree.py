@@ -121,7 +121,7 @@ async def test_the_tree_shows_every_agent_at_any_depth(team: ActivityPane, qtbot
     assert team.team.state.total("ada", START).tokens == 220
 
 
-async def test_figures_follow_events_without_a_query_an_event(
+async def test_figures_follow_events_without_a_query_per_event(
     team: ActivityPane, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     before = len(atelier.calls("teams.tree"))
@@ -149,7 +149,7 @@ async def test_an_agent_is_written_to_from_its_row(team: ActivityPane, atelier: 
     assert row.field is None
 
 
-async def test_choosing_an_agent_shows_its_activity_alone(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_choosing_an_agent_shows_only_its_activity(team: ActivityPane, qtbot: QtBot) -> None:
     everything = len(titles(team))
     team.tree.choose("dot")
     assert titles(team) == ["Sub-agent started", "CalculatorTool"]
@@ -179,7 +179,7 @@ async def test_a_new_turn_begins_with_its_own_agents(team: ActivityPane, atelier
     assert list(team.tree._rows) == ["next"]
 
 
-async def test_a_large_teams_rows_are_made_when_they_come_into_view(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_rows_of_a_large_team_are_created_when_they_become_visible(team: ActivityPane, qtbot: QtBot) -> None:
     tree = team.tree
     for number in range(40):
         data = {"sub_agent_id": f"w{number}", "sub_agent_name": f"W{number}", "call_id": "p1", "kind": "parallel"}
@@ -199,7 +199,7 @@ async def test_a_large_teams_rows_are_made_when_they_come_into_view(team: Activi
     assert len(tree._rows) < 44
 
 
-async def test_a_row_out_of_view_is_brought_up_to_date_when_it_is_seen(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_a_hidden_row_is_updated_when_it_becomes_visible(team: ActivityPane, qtbot: QtBot) -> None:
     tree = team.tree
     for number in range(40):
         data = {"sub_agent_id": f"w{number}", "sub_agent_name": f"W{number}", "call_id": "p1", "kind": "parallel"}
@@ -219,7 +219,7 @@ async def test_a_row_out_of_view_is_brought_up_to_date_when_it_is_seen(team: Act
     qtbot.waitUntil(lambda: row.accessibleName().startswith("W39, done"))
 
 
-async def test_the_menu_key_gives_the_menu_of_the_current_agent(team: ActivityPane) -> None:
+async def test_the_menu_key_opens_the_menu_of_the_current_agent(team: ActivityPane) -> None:
     agents = team.tree
 
     def ask(reason: QContextMenuEvent.Reason, run_id: str) -> list[str]:
@@ -238,7 +238,7 @@ async def test_the_menu_key_gives_the_menu_of_the_current_agent(team: ActivityPa
     assert agents._rows["ada"].stop.accessibleName() != agents._rows["bea"].stop.accessibleName()
 
 
-async def test_no_agent_comes_above_the_row_under_the_pointer(pane: ActivityPane, qtbot: QtBot) -> None:
+async def test_no_agent_is_inserted_above_the_row_under_the_pointer(pane: ActivityPane, qtbot: QtBot) -> None:
     """Neither above another agent, nor above the log, which the tree would push down."""
     for view in (pane.tree, pane.list):
         agents, top = len(pane.tree._items), pane.list.mapTo(pane, pane.list.rect().topLeft()).y()

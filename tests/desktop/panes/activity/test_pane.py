@@ -23,7 +23,7 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.pointer import aim, leave
 
 
-async def test_the_past_is_replayed_and_the_present_appended(pane: ActivityPane, qtbot: QtBot) -> None:
+async def test_past_events_are_loaded_and_live_ones_appended(pane: ActivityPane, qtbot: QtBot) -> None:
     assert pane.objectName() == "activity-pane"
     assert titles(pane) == ["Run started", "CalculatorTool"]
     await live(pane, qtbot, *one_run())
@@ -43,7 +43,7 @@ async def test_a_chosen_call_shows_arguments_and_result(pane: ActivityPane) -> N
     assert not pane.details.isVisible()
 
 
-async def test_rows_are_words_for_people_and_the_name_is_in_the_opened_row(pane: ActivityPane, qtbot: QtBot) -> None:
+async def test_rows_are_readable_text_and_the_tools_name_is_in_the_details(pane: ActivityPane, qtbot: QtBot) -> None:
     said = {
         "icon": "calculator",
         "title": "Calculator",
@@ -188,7 +188,7 @@ async def test_a_repetition_is_explained(pane: ActivityPane, qtbot: QtBot) -> No
     assert "CalculatorTool" not in text
 
 
-async def test_the_export_begins_in_the_folder_used_last(
+async def test_the_export_starts_in_the_folder_used_last(
     pane: ActivityPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "started").mkdir()
@@ -234,7 +234,7 @@ async def test_a_deleted_branchs_run_is_listed_no_more(
     assert not pane.tree.members
 
 
-async def test_another_workflow_shows_nothing_of_this_one(pane: ActivityPane, atelier: FakeAtelier) -> None:
+async def test_another_workflows_activity_does_not_include_this_one(pane: ActivityPane, atelier: FakeAtelier) -> None:
     atelier.set("teams", "replay", ("", []))
     pane.set_workflow("w2")
     await settle()
@@ -243,7 +243,7 @@ async def test_another_workflow_shows_nothing_of_this_one(pane: ActivityPane, at
     assert not pane.tree.isVisible()
 
 
-async def test_a_short_pane_puts_its_filter_behind_a_button(pane: ActivityPane) -> None:
+async def test_in_a_short_pane_the_filter_is_behind_a_button(pane: ActivityPane) -> None:
     assert pane.words.isVisible()
     assert not pane._find.isVisible()
     pane.window().resize(300, 200)
@@ -257,7 +257,7 @@ async def test_a_short_pane_puts_its_filter_behind_a_button(pane: ActivityPane) 
     assert pane.words.isVisible()
 
 
-async def test_details_are_in_sight_in_a_short_pane_too(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_details_are_visible_in_a_short_pane_too(team: ActivityPane, qtbot: QtBot) -> None:
     for height in (600, 360):
         team.window().resize(300, height)
         team.list.setCurrentIndex(team.list.model().index(0, 0))
@@ -268,9 +268,7 @@ async def test_details_are_in_sight_in_a_short_pane_too(team: ActivityPane, qtbo
         qtbot.waitUntil(lambda: team.tree.height() == team.tree.wanted)
 
 
-async def test_the_keyboard_in_the_list_opens_no_details_until_a_row_is_chosen(
-    team: ActivityPane, qtbot: QtBot
-) -> None:
+async def test_focusing_the_list_opens_no_details_until_a_row_is_selected(team: ActivityPane, qtbot: QtBot) -> None:
     team.window().activateWindow()
     qtbot.waitUntil(team.window().isActiveWindow)
     team.list.setFocus(Qt.FocusReason.TabFocusReason)
@@ -283,7 +281,7 @@ async def test_the_keyboard_in_the_list_opens_no_details_until_a_row_is_chosen(
     assert team.list.hasFocus()
 
 
-async def test_the_list_stays_at_its_end_when_the_tree_takes_its_room(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_the_list_stays_at_its_end_when_the_tree_grows(team: ActivityPane, qtbot: QtBot) -> None:
     team.window().resize(300, 600)
     for number in range(40):
         team.on_stream(team_event(40 + number, "message", "dot", message_id=f"m{number}", role="user", content="Check"))

@@ -91,7 +91,7 @@ async def test_another_request_and_another_agent(pane: ContextPane, atelier: Fak
     assert agents.currentText().strip() == "Helper"
 
 
-async def test_a_request_that_was_asked_for_stays(pane: ContextPane, atelier: FakeAtelier) -> None:
+async def test_a_selected_request_stays_selected(pane: ContextPane, atelier: FakeAtelier) -> None:
     pane.show_run("child", 3)
     await settle()
     assert atelier.calls("inspector.request")[-1] == (("child", 3), {})
@@ -102,7 +102,7 @@ async def test_a_request_that_was_asked_for_stays(pane: ContextPane, atelier: Fa
     assert named(pane, QListWidget, "context-request-list").currentRow() == 0
 
 
-async def test_the_newest_request_goes_with_the_next_turn(pane: ContextPane, atelier: FakeAtelier) -> None:
+async def test_the_newest_request_follows_the_next_turn(pane: ContextPane, atelier: FakeAtelier) -> None:
     atelier.set("teams", "turns", past.turns("root", "later"))
     atelier.set("teams", "tree", AgentNode(run_id="later", name="Ada"))
     pane.on_stream(StreamEvent(workflow_id="w1", run_id="later", chunk_type=ChunkType.USAGE))
@@ -126,7 +126,7 @@ async def test_pin_and_unpin(pane: ContextPane, atelier: FakeAtelier) -> None:
     assert items.currentRow() == 1
 
 
-async def test_what_was_left_out_can_be_read_and_undone(pane: ContextPane, atelier: FakeAtelier) -> None:
+async def test_omitted_messages_can_be_read_and_the_omission_undone(pane: ContextPane, atelier: FakeAtelier) -> None:
     named(pane, QPushButton, "context-tab-left-out").click()
     assert texts(named(pane, QListWidget, "context-items")) == ["Tool results shortened"]
     details = named(pane, QPlainTextEdit, "context-details").toPlainText()
@@ -151,7 +151,7 @@ async def test_copy_as_json(pane: ContextPane) -> None:
     assert copied["model"] == "gpt"
 
 
-async def test_it_lies_down_where_there_is_width(pane: ContextPane) -> None:
+async def test_a_wide_pane_has_a_horizontal_layout(pane: ContextPane) -> None:
     assert pane.body.orientation() is Qt.Orientation.Vertical
     pane.window().resize(1000, 400)
     await settle()
@@ -172,7 +172,7 @@ async def test_an_empty_pane_shows_a_hint_and_a_hidden_one_loads_nothing(
     assert bridge.errors == []
 
 
-async def test_an_open_list_stays_as_it_is_while_requests_come(pane: ContextPane, atelier: FakeAtelier) -> None:
+async def test_an_open_list_is_not_changed_by_new_requests(pane: ContextPane, atelier: FakeAtelier) -> None:
     atelier.set("teams", "turns", past.turns("earlier", "root"))
     pane.reload()
     await settle()
@@ -190,7 +190,7 @@ async def test_an_open_list_stays_as_it_is_while_requests_come(pane: ContextPane
     assert gone == []
 
 
-async def test_it_keeps_room_for_larger_text(pane: ContextPane) -> None:
+async def test_there_is_space_for_larger_text(pane: ContextPane) -> None:
     names = ("context-request-list", "context-items")
     before = [named(pane, QListWidget, name).minimumSize() for name in names]
     theme().set_scale(150)
@@ -199,7 +199,7 @@ async def test_it_keeps_room_for_larger_text(pane: ContextPane) -> None:
     assert after[1].height() == round(before[1].height() * 1.5)
 
 
-async def test_what_is_asked_for_while_it_reads_is_read_next(pane: ContextPane, atelier: FakeAtelier) -> None:
+async def test_a_request_selected_while_loading_is_loaded_next(pane: ContextPane, atelier: FakeAtelier) -> None:
     pane.reload()
     pane.show_run("child", 3)
     pane.on_stream(StreamEvent(workflow_id="w1", run_id="child", chunk_type=ChunkType.USAGE))
@@ -211,9 +211,7 @@ async def test_what_is_asked_for_while_it_reads_is_read_next(pane: ContextPane, 
 @pytest.mark.parametrize(
     ("scale", "width", "height"), [(100, 430, 220), (150, 660, 300), (150, 300, 300), (200, 700, 260)]
 )
-async def test_nothing_lies_on_anything_else_in_a_short_pane(
-    pane: ContextPane, scale: int, width: int, height: int
-) -> None:
+async def test_nothing_overlaps_in_a_short_pane(pane: ContextPane, scale: int, width: int, height: int) -> None:
     pane.setMinimumSize(180, 90)  # as in the window, where it may be smaller than its content
     theme().set_scale(scale)
     pane.window().resize(width, height)
@@ -242,7 +240,7 @@ async def test_a_short_pane_shows_request_rows_and_text_side_by_side(pane: Conte
         assert pane.body.orientation() is orientation
 
 
-async def test_a_short_legend_keeps_the_largest_parts_and_the_total(pane: ContextPane) -> None:
+async def test_a_short_legend_shows_the_largest_parts_and_the_total(pane: ContextPane) -> None:
     parts = pane.parts
     sizes = {"system": 10, "tools": 900, "memory": 20, "history": 400, "results": 30}
     parts.show_parts([PartSize(kind, tokens, tokens, 0.1) for kind, tokens in sizes.items()], "400 tokens")
@@ -260,7 +258,7 @@ async def test_a_short_legend_keeps_the_largest_parts_and_the_total(pane: Contex
     assert "System: 10 tokens" in parts.toolTip()
 
 
-async def test_the_text_is_written_as_what_is_around_it_whatever_the_theme(pane: ContextPane) -> None:
+async def test_the_text_has_the_font_and_colour_of_its_surroundings_in_every_theme(pane: ContextPane) -> None:
     details = named(pane, QPlainTextEdit, "context-details")
     for mode in ("light", "dark", "light"):
         theme().set_mode(mode)

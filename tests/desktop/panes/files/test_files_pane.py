@@ -71,7 +71,7 @@ def row(pane: FilesPane, text: str) -> QTreeWidgetItem:
     return next(item for item in pane.list.rows() if item.text(0) == text)
 
 
-async def test_changes_are_a_tree_with_what_and_who(pane: FilesPane) -> None:
+async def test_changes_are_a_tree_with_action_and_author(pane: FilesPane) -> None:
     assert pane.heading.text() == "Files · 2"
     told = {item.text(0): item.data(0, Qt.ItemDataRole.AccessibleTextRole) for item in pane.list.rows()}
     assert list(told) == ["src/", "b.py", "a.py", "old.txt → new.txt"]
@@ -80,7 +80,7 @@ async def test_changes_are_a_tree_with_what_and_who(pane: FilesPane) -> None:
     assert told["old.txt → new.txt"].endswith("undone")
 
 
-async def test_the_ground_of_a_selected_row_begins_with_the_row(pane: FilesPane) -> None:
+async def test_the_background_of_a_selected_row_starts_with_the_row(pane: FilesPane) -> None:
     whole = pane.list.viewport().rect()
     left = whole.adjusted(0, 0, pane.list.indentation() - whole.width(), 0)
     before = [pane.list.viewport().grab(each).toImage() for each in (left, whole)]
@@ -89,7 +89,7 @@ async def test_the_ground_of_a_selected_row_begins_with_the_row(pane: FilesPane)
     assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
 
 
-async def test_a_folder_counts_its_changes_and_one_file_has_its_own(pane: FilesPane, atelier: FakeAtelier) -> None:
+async def test_a_folder_shows_its_number_of_changes_and_a_file_its_own(pane: FilesPane, atelier: FakeAtelier) -> None:
     deep = [
         change("3", "src/app/a.py"),
         change("2", "src/app/a.py", action="created"),
@@ -128,7 +128,7 @@ async def test_a_change_opens_as_a_diff_in_line_or_side_by_side_and_is_undone(
     assert pane.list.isVisible()
 
 
-async def test_the_menu_of_a_row_undoes_its_own_changes_those_of_the_run_and_all_since(
+async def test_the_menu_of_a_row_undoes_its_changes_the_runs_or_all_later_ones(
     pane: FilesPane, atelier: FakeAtelier
 ) -> None:
     ran = [change("4", "a.py", run_id="r2"), change("3", "src/b.py", run_id="r1"), change("2", "src/c.py", run_id="r1")]
@@ -151,13 +151,13 @@ async def test_the_menu_of_a_row_undoes_its_own_changes_those_of_the_run_and_all
     assert await choose("b.py", "file-undo-since") == ("4", "3")
 
 
-async def test_undo_of_all_leaves_out_what_is_undone(pane: FilesPane, atelier: FakeAtelier) -> None:
+async def test_undo_all_omits_changes_already_undone(pane: FilesPane, atelier: FakeAtelier) -> None:
     pane.undo_all()
     await settle()
     assert atelier.calls("files.undo") == [(("w", ("2", "1")), {"force": False})]
 
 
-async def test_conflicting_changes_are_named_and_both_ways_are_offered(
+async def test_conflicting_changes_are_named_and_both_choices_offered(
     pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     said = "{path} was changed by somebody else since: undoing would lose that change. Leave it, or undo anyway."
@@ -248,7 +248,7 @@ async def test_without_a_folder_it_offers_to_grant_one(pane: FilesPane, atelier:
     assert not pane._undo_all.isEnabled()
 
 
-async def test_a_folder_granted_while_the_workflow_is_read_is_its_own_and_takes_none_away(
+async def test_a_folder_granted_while_the_workflow_loads_is_added_to_its_folders(
     pane: FilesPane, atelier: FakeAtelier
 ) -> None:
     granted: list[tuple[str, tuple[str, ...]]] = []
@@ -292,7 +292,7 @@ async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtel
     assert atelier.calls("files.discard") == [(("w", "h1"), {})]
 
 
-async def test_files_written_after_reading_from_outside_are_shown_and_marked_as_read(
+async def test_files_written_after_reading_untrusted_content_are_shown_and_marked_as_reviewed(
     pane: FilesPane, atelier: FakeAtelier
 ) -> None:
     assert pane.marked.isHidden()
@@ -350,7 +350,7 @@ LEFT = [
 ]
 
 
-async def test_undo_data_that_no_workflow_shows_is_listed_with_its_size_and_deleted(
+async def test_undo_data_without_a_workflow_is_listed_with_its_size_and_deleted(
     pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     assert pane.leftovers.isHidden()
@@ -428,7 +428,7 @@ async def test_changes_newer_than_the_list_are_read_too(pane: FilesPane, atelier
     assert "x = 2" in pane.diff.text
 
 
-async def test_many_changes_stay_a_list(pane: FilesPane, atelier: FakeAtelier) -> None:
+async def test_very_many_changes_are_shown_as_a_list(pane: FilesPane, atelier: FakeAtelier) -> None:
     many = [change(str(number), f"{number}.py") for number in range(30, 9, -1)]
     atelier.set("files", "list", many)
     pane.open(*(each.id for each in many))

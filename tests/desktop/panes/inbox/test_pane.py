@@ -58,7 +58,7 @@ async def test_it_counts_lists_opens_and_skips(
     window.deleteLater()
 
 
-async def test_a_question_stands_in_its_dialog_or_here_never_twice(
+async def test_a_question_is_shown_in_its_dialog_or_in_the_inbox_never_in_both(
     bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]
 ) -> None:
     atelier.set("questions", "pending", [ask("q1"), ask("q2", workflow="w2")])
@@ -127,7 +127,7 @@ class Inbox:
         return found
 
 
-async def test_everything_that_waits_is_one_list_in_the_order_it_came(shown: Callable[[QWidget], Any]) -> None:
+async def test_all_pending_items_are_one_list_in_order_of_arrival(shown: Callable[[QWidget], Any]) -> None:
     inbox = Inbox(shown)
     totals: list[int] = []
     inbox.presenter.pending_changed.connect(totals.append)
@@ -143,7 +143,7 @@ async def test_everything_that_waits_is_one_list_in_the_order_it_came(shown: Cal
     inbox.window.deleteLater()
 
 
-async def test_what_is_typed_in_a_card_survives_other_arrivals(shown: Callable[[QWidget], Any]) -> None:
+async def test_text_typed_in_a_card_survives_new_items(shown: Callable[[QWidget], Any]) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     card = inbox.pane._cards["approval:v1"]
@@ -164,7 +164,7 @@ async def test_what_is_typed_in_a_card_survives_other_arrivals(shown: Callable[[
     inbox.window.deleteLater()
 
 
-async def test_a_person_answers_in_the_parents_place(shown: Callable[[QWidget], Any]) -> None:
+async def test_a_person_answers_instead_of_the_parent(shown: Callable[[QWidget], Any]) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     field, send = inbox.find("parent-answer-r9"), inbox.find("parent-answer-send-r9")
@@ -197,7 +197,7 @@ async def test_an_approval_is_no_taller_than_the_pane(shown: Callable[[QWidget],
     inbox.window.deleteLater()
 
 
-async def test_the_keyboard_stays_on_a_question_while_others_come(shown: Callable[[QWidget], Any]) -> None:
+async def test_the_focus_stays_on_a_question_while_others_arrive(shown: Callable[[QWidget], Any]) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     button = inbox.find("inbox-open-q4")
@@ -254,13 +254,13 @@ NEWS = [
 ]
 
 
-def test_what_ended_unseen_is_news_and_what_was_cut_off_stays_news() -> None:
+def test_runs_that_ended_unseen_are_listed_and_interrupted_ones_stay_listed() -> None:
     failed, done = news_of(NEWS)
     assert [each.id for each in failed] == ["limit", "cut off", "failed"]
     assert [each.id for each in done] == ["done2", "done1"]
 
 
-async def test_what_waits_failed_and_finished_is_one_list(shown: Callable[[QWidget], Any]) -> None:
+async def test_waiting_failed_and_finished_runs_are_one_list(shown: Callable[[QWidget], Any]) -> None:
     inbox = Inbox(shown)
     inbox.engine.set("workflows", "list", [*WORKFLOWS, *NEWS])
     inbox.pane.set_workflow("w1")
@@ -301,7 +301,7 @@ async def test_what_waits_failed_and_finished_is_one_list(shown: Callable[[QWidg
     inbox.window.deleteLater()
 
 
-async def test_no_card_comes_above_the_one_under_the_pointer(shown: Callable[[QWidget], Any]) -> None:
+async def test_no_card_is_inserted_above_the_one_under_the_pointer(shown: Callable[[QWidget], Any]) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     before = inbox.order()

@@ -36,7 +36,7 @@ async def test_the_complete_project_is_drawn(window: ProjectsWindow, find: Find)
     assert not find("graph-kind-image").isVisible()
 
 
-async def test_expanding_keeps_the_places_of_what_is_there(window: ProjectsWindow) -> None:
+async def test_expanding_keeps_existing_positions(window: ProjectsWindow) -> None:
     window.open_graph(SAVE)
     await shown(window)
     graph = window.graph
@@ -49,7 +49,7 @@ async def test_expanding_keeps_the_places_of_what_is_there(window: ProjectsWindo
     assert graph.model.entities[graph.view.chosen].id == "s1"
 
 
-async def test_what_comes_is_joined_with_all_that_is_in_the_picture(window: ProjectsWindow) -> None:
+async def test_new_nodes_are_connected_with_all_existing_ones(window: ProjectsWindow) -> None:
     window.open_graph(SAVE)
     await shown(window)
     graph = window.graph
@@ -130,7 +130,7 @@ async def test_fetching_can_be_stopped(
     assert window.graph.busy.text.text() == "Stopped."
 
 
-async def test_another_project_begins_with_an_empty_picture(window: ProjectsWindow) -> None:
+async def test_another_project_starts_with_an_empty_graph(window: ProjectsWindow) -> None:
     window.open_graph(SAVE)
     await shown(window)
     window.list.choose("p2")
@@ -139,7 +139,7 @@ async def test_another_project_begins_with_an_empty_picture(window: ProjectsWind
     assert window.graph.empty.isVisible()
 
 
-async def test_many_nodes_are_counted_as_the_reader_writes_numbers(
+async def test_node_counts_are_formatted_in_the_readers_language(
     window: ProjectsWindow, find: Find, projects: Projects
 ) -> None:
     many = [ENTITIES[0].model_copy(update={"id": f"n{number}", "path": f"{number}.py"}) for number in range(1_234)]

@@ -96,7 +96,7 @@ def test_the_point_under_the_pointer_stays_when_zooming(view: GraphView) -> None
     assert (at(view, "c1") - place).manhattanLength() <= 2
 
 
-def test_dragging_moves_the_picture_and_a_node(view: GraphView) -> None:
+def test_dragging_moves_the_view_or_a_node(view: GraphView) -> None:
     corner, node = QPoint(10, 10), at(view, "k1")
     QTest.mousePress(view, Qt.MouseButton.LeftButton, pos=corner)
     QTest.mouseMove(view, corner + QPoint(30, 20))
@@ -110,7 +110,7 @@ def test_dragging_moves_the_picture_and_a_node(view: GraphView) -> None:
     assert at(view, "c1") == still
 
 
-def test_the_keyboard_goes_everywhere(view: GraphView, qtbot: QtBot) -> None:
+def test_every_node_is_reached_by_keyboard(view: GraphView, qtbot: QtBot) -> None:
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Home)
     assert view.model.entities[view.chosen].id in ("c1", "m1", "f1")
@@ -135,7 +135,7 @@ def test_the_keyboard_goes_everywhere(view: GraphView, qtbot: QtBot) -> None:
     assert view.chosen == -1
 
 
-def test_names_give_way_to_each_other_and_the_chosen_ones_come_first(view: GraphView) -> None:
+def test_overlapping_names_are_hidden_and_selected_ones_have_priority(view: GraphView) -> None:
     view.choose(view.model.number["m1"])
     view.grab()
     names = {view.model.entities[node].id for node in view.painter.labelled}
@@ -161,7 +161,7 @@ def test_it_follows_the_theme_and_the_size_of_text(view: GraphView) -> None:
 
 
 @pytest.mark.parametrize(("x", "y"), [(698, 250), (2, 250), (300, 2), (300, 498)])
-def test_no_name_is_cut_by_the_border(view: GraphView, x: int, y: int) -> None:
+def test_no_name_is_clipped_at_the_border(view: GraphView, x: int, y: int) -> None:
     """Without room on the right of a node, its name is on the left."""
     node = view.model.number["m1"]
     place = view.model.places[node]
@@ -180,7 +180,7 @@ def test_no_name_is_cut_by_the_border(view: GraphView, x: int, y: int) -> None:
     assert QRectF(view.rect()).contains(drawn[view.model.entities[node].name])
 
 
-def test_a_name_stands_left_of_its_node_when_another_is_right_of_it(view: GraphView) -> None:
+def test_a_name_is_left_of_its_node_if_another_node_is_right_of_it(view: GraphView) -> None:
     nodes = {name: view.model.number[name] for name in ("c1", "m1")}
     view.model.places[:] = np.nan
     view.model.place(
