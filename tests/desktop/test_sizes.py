@@ -38,9 +38,9 @@ def changing(source: str) -> list[str]:
         for name in ASKED & set(methods):
             reached, waiting = set[str](), [name]
             while waiting:
-                at = waiting.pop()
-                reached.add(at)
-                for call, own in called(methods[at]):
+                current = waiting.pop()
+                reached.add(current)
+                for call, own in called(methods[current]):
                     if call in CHANGES:
                         found.append(f"{made.name}.{name}: {call}")
                     elif own and call in methods and call not in reached:

@@ -105,14 +105,14 @@ async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
         name="Gardener", provider="test", model="m", tools=("WaterTool",), approval=ApprovalMode.SELECTIVE
     )
     async with Atelier.open(temporary=True, model_factory=lambda _agent: model) as atelier:
-        live, heard = Transcript(""), []
+        live, received = Transcript(""), []
 
-        def hear(event: StreamEvent) -> None:
-            heard.append(event)
+        def receive(event: StreamEvent) -> None:
+            received.append(event)
             live.workflow_id = event.workflow_id
             live.apply(event)
 
-        atelier.bus.subscribe(hear)
+        atelier.bus.subscribe(receive)
         workflow_id = (await atelier.workflows.create()).id
         run_id = await atelier.runs.send(workflow_id, "Water them.", agent=agent)
         await atelier.runs.wait(run_id)
@@ -125,9 +125,9 @@ async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
         await atelier.approvals.approve(request.id, scope="run")
         await atelier.runs.wait(run_id)
 
-        progress = [event.data for event in heard if event.chunk_type is ChunkType.TOOL_PROGRESS]
+        progress = [event.data for event in received if event.chunk_type is ChunkType.TOOL_PROGRESS]
         assert [(data["progress"], data["content"]) for data in progress] == [(50, "half of it")] * 2
-        assert [event.data["result"]["times"] for event in heard if event.chunk_type is ChunkType.TOOL_END] == [1, 2]
+        assert [event.data["result"]["times"] for event in received if event.chunk_type is ChunkType.TOOL_END] == [1, 2]
 
         stored = [entry_from(item) for item in await atelier.workflows.transcript(workflow_id)]
         host = TranscriptHost()

@@ -72,10 +72,10 @@ async def test_the_layout_is_saved_and_restored(qtbot: QtBot, program: Program) 
     program.window.resize(1300, 500)
     program.window.toggle_sidebar()
     program.window.rail.docks["activity"].close()
-    kept = program.window.layout_state()
-    assert kept["workflow"] == "w1"
+    layout = program.window.layout_state()
+    assert layout["workflow"] == "w1"
     other = Program(qtbot)
-    other.window.restore_layout(kept)
+    other.window.restore_layout(layout)
     assert other.window.size().height() == 500
     assert other.window.sidebar.isHidden()
     assert other.window.rail.docks["activity"].isHidden()
@@ -164,9 +164,9 @@ async def test_language_change_reaches_every_part(program: Program) -> None:
 async def test_a_language_is_chosen_in_the_settings_and_the_palette_only(qtbot: QtBot, program: Program) -> None:
     await program.start(workflow="w1")
     assert not program.window.findChildren(QComboBox, "language-select")
-    with qtbot.waitSignal(program.window.language_requested) as told:
+    with qtbot.waitSignal(program.window.language_requested) as signal:
         program.window.actions_["language-french"].trigger()
-    assert told.args == ["fr"]
+    assert signal.args == ["fr"]
 
 
 async def test_text_size_and_theme_are_settings(program: Program) -> None:
@@ -189,7 +189,7 @@ SMALL, LARGE = (1024, 700), (1600, 1000)
 
 
 @pytest.mark.parametrize(
-    "ways",
+    "steps",
     [
         pytest.param((150, SMALL), id="large text in a window made smaller"),
         pytest.param((SMALL, 150), id="text made larger in a small window"),
@@ -197,17 +197,17 @@ SMALL, LARGE = (1024, 700), (1600, 1000)
         pytest.param((150, SMALL, 100, 150), id="text made smaller and larger again"),
     ],
 )
-async def test_window_and_left_column_are_as_in_a_fresh_start(program: Program, ways: tuple[Any, ...]) -> None:
+async def test_window_and_left_column_are_as_in_a_fresh_start(program: Program, steps: tuple[Any, ...]) -> None:
     """Panes that do not fit beside a narrow conversation were shown for a moment: the window grew, the left column
     shrank.
     """
     window = program.window
     await program.window.start(Settings(window={"workflow": "w1"}))
-    for way in ways:
-        if isinstance(way, int):
-            theme().set_scale(way)
+    for step in steps:
+        if isinstance(step, int):
+            theme().set_scale(step)
         else:
-            window.resize(*way)
+            window.resize(*step)
         await settle(30)
     assert (window.width(), window.height(), window.sidebar.width()) == (*SMALL, round(248 * 1.25))
     theme().set_scale(100)
@@ -244,10 +244,10 @@ def test_large_text_does_not_close_open_panes(qtbot: QtBot, program: Program) ->
 
 
 def test_closing_signals_once_and_saves_the_draft(program: Program) -> None:
-    told: list[int] = []
-    program.window.closing.connect(lambda: told.append(1))
+    closed: list[int] = []
+    program.window.closing.connect(lambda: closed.append(1))
     program.window.close()
-    assert told == [1]
+    assert closed == [1]
 
 
 def test_the_first_view_is_a_running_then_the_last_seen_then_an_interrupted_or_waiting_workflow() -> None:
@@ -394,8 +394,8 @@ async def test_nothing_is_visible_beside_the_first_start_card(qtbot: QtBot) -> N
     window.new_workflow()
     window.hold(True)
     await settle()
-    said = [each.text() for each in window.chat.empty.findChildren(QLabel) if each.isVisible()]
-    assert said == []
+    texts = [each.text() for each in window.chat.empty.findChildren(QLabel) if each.isVisible()]
+    assert texts == []
     assert not window.chat.bottom.isVisible(), "neither the composer nor the line about its model"
     window.hold(False)
     await settle()
@@ -409,13 +409,13 @@ async def test_a_long_startup_error_can_be_read_completely(program: Program) -> 
         StorageError("All of this went wrong with the data. " * 20, code="locked"), "/data", lambda: None
     )
     await settle()
-    said = [
+    texts = [
         each
         for each in program.window.findChildren(QLabel)
         if each.isVisible() and each.text().startswith("All of this")
     ]
-    assert len(said) == 1
-    assert said[0].height() >= said[0].heightForWidth(said[0].width())
+    assert len(texts) == 1
+    assert texts[0].height() >= texts[0].heightForWidth(texts[0].width())
 
 
 async def test_fonts_set_by_a_desktop_for_widget_classes_are_removed(program: Program, qtbot: QtBot) -> None:

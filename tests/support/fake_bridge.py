@@ -257,7 +257,7 @@ async def settle(rounds: int = 10) -> None:
         QCoreApplication.processEvents()
 
 
-class Held:
+class DelayedResult:
     """A result that arrives only at ``release``, like that of a slow engine."""
 
     def __init__(self, value: Any = None) -> None:

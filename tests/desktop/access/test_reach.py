@@ -41,7 +41,7 @@ from atelier_desk.domain.workflow import Message, MessageRole, Report, Workflow
 from atelier_desk.support.i18n import N_
 from tests.desktop.chat.conftest import Team
 from tests.desktop.chat.test_message_commands import menu_of
-from tests.desktop.chat.test_panel import Desk
+from tests.desktop.chat.test_panel import PanelHarness
 from tests.desktop.questions.approvals import ApprovalEngine, asks
 from tests.desktop.questions.conftest import ask
 from tests.desktop.settings.conftest import Engine
@@ -232,11 +232,11 @@ async def test_a_message(name: str, qtbot: QtBot) -> None:
     check(frame)
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["own", "answer"])
-async def test_the_menu_of_a_message(place: int, qtbot: QtBot) -> None:
-    desk = Desk(qtbot)
-    await desk.open()
-    menu = menu_of(desk, place)
+@pytest.mark.parametrize("index", [0, 1], ids=["own", "answer"])
+async def test_the_menu_of_a_message(index: int, qtbot: QtBot) -> None:
+    harness = PanelHarness(qtbot)
+    await harness.open()
+    menu = menu_of(harness, index)
     entries = [each for each in menu.actions() if not each.isSeparator()]
     assert all(each.text().strip() for each in entries)
     met = [menu.activeAction()]

@@ -163,9 +163,9 @@ async def test_arguments_are_copied_at_the_call(opened: tuple[Bridge, Engine], q
     field = QPlainTextEdit("as it was")
     qtbot.addWidget(field)
     workflows: Any = bridge.engine.workflows
-    said = bridge.jobs.start(workflows.says(field.toPlainText()))
+    answer = bridge.jobs.start(workflows.says(field.toPlainText()))
     field.setPlainText("changed meanwhile")
-    assert await said == "as it was"
+    assert await answer == "as it was"
 
 
 async def test_cancellation_in_the_engine_cancels_the_caller(opened: tuple[Bridge, Engine]) -> None:
@@ -249,12 +249,12 @@ async def test_a_backlog_is_not_joined_again(opened: tuple[Bridge, Engine], monk
 
 async def test_an_unhandled_error_is_reported(opened: tuple[Bridge, Engine]) -> None:
     bridge, _engine = opened
-    told: list[object] = []
-    bridge.failed.connect(told.append)
+    received: list[object] = []
+    bridge.failed.connect(received.append)
     workflows: Any = bridge.engine.workflows
     bridge.jobs.start(workflows.fail())
-    await until(lambda: bool(told))
-    assert told == ["broken thing"]
+    await until(lambda: bool(received))
+    assert received == ["broken thing"]
 
 
 async def test_closing_exits_the_engines_context(opened: tuple[Bridge, Engine]) -> None:
@@ -275,11 +275,11 @@ async def test_an_engine_that_cannot_open_is_reported() -> None:
         yield
 
     bridge = Bridge(None, opener=opener)
-    told: list[Any] = []
-    bridge.engine_failed.connect(told.append)
+    received: list[Any] = []
+    bridge.engine_failed.connect(received.append)
     bridge.start_engine()
-    await until(lambda: bool(told))
-    assert told[0].code == "locked"
+    await until(lambda: bool(received))
+    assert received[0].code == "locked"
     assert bridge.wait_closed(10)
 
 
@@ -322,8 +322,8 @@ def test_a_run_keeps_its_order_and_an_end_follows_the_last_tokens() -> None:
         end,
         event(ChunkType.TOKEN, "c", run="child"),
     ]
-    told = [(each.chunk_type.value, content(each)) for each in coalesce(batch) if isinstance(each, StreamEvent)]
-    assert told == [
+    received = [(each.chunk_type.value, content(each)) for each in coalesce(batch) if isinstance(each, StreamEvent)]
+    assert received == [
         ("reasoning", "think"),
         ("token", "ab"),
         ("run_status", None),

@@ -135,7 +135,7 @@ async def test_when_it_ends_the_back_button_gets_no_focus_and_unsent_text_stays(
     qtbot.waitUntil(lambda: QApplication.focusWidget() is page.composer.field)
     page.composer.field.setPlainText("Half a sent")
     team.changes["dot"] = {"status": "completed", "report": "All well."}
-    await team.say(20, "sub_agent_complete", "dot", status="completed", report="All well.")
+    await team.send_event(20, "sub_agent_complete", "dot", status="completed", report="All well.")
     assert page.member.over
     assert page.composer.field.isVisible()
     assert not page.composer.send.isEnabled()

@@ -199,8 +199,10 @@ async def test_a_picture_in_a_user_message_has_the_menu_of_a_picture(
     await room.until(lambda: len(room.chips()) == 2 and not room.panel.view.entries[0].pending)
 
     def right_click(chip: QWidget) -> QMenu:
-        at = chip.rect().center()
-        QApplication.sendEvent(chip, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, chip.mapToGlobal(at)))
+        center = chip.rect().center()
+        QApplication.sendEvent(
+            chip, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, center, chip.mapToGlobal(center))
+        )
         (menu,) = (each for each in room.panel.window().findChildren(QMenu) if each.isVisible())
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
         menu.close()
@@ -454,8 +456,8 @@ async def test_a_refused_message_gets_its_attachments_back(qtbot: QtBot, engine:
     await room.attached("notes.txt")
     room.panel.save_draft()
     await room.bridge.jobs.settled()
-    [kept] = (await engine.workflows.get(workflow.id)).draft_attachments
-    await engine.repos.artefacts.remove(workflow.id, [kept.sha256])
+    [attachment] = (await engine.workflows.get(workflow.id)).draft_attachments
+    await engine.repos.artefacts.remove(workflow.id, [attachment.sha256])
     qtbot.mouseClick(room.panel.composer.send, Qt.MouseButton.LeftButton)
     await room.until(
         lambda: any("notes.txt cannot be opened" in error for error in room.bridge.errors), "it is refused"

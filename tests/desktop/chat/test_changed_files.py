@@ -194,8 +194,8 @@ async def test_a_long_undo_shows_progress_and_can_be_stopped(panel: Panel, monke
         return [UndoneChange(each) for each in panel.changes if each.id in ids]
 
     panel.engine.set("files", "undo", undo)
-    told: list[str] = []
-    panel.chat.host.status_changed.connect(told.append)
+    messages: list[str] = []
+    panel.chat.host.status_changed.connect(messages.append)
     panel.chat.bridge.changed.emit("file", "w")
     await settle()
     panel.press("changed-files-undo")
@@ -205,5 +205,5 @@ async def test_a_long_undo_shows_progress_and_can_be_stopped(panel: Panel, monke
         "the newest first; the oldest stays"
     )
     assert seen[1] == (2, 5, True)
-    assert told == ["4 changes undone"]
+    assert messages == ["4 changes undone"]
     assert panel.chat.window().findChild(QProgressDialog, "undo-progress") is None

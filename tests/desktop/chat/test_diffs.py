@@ -31,5 +31,5 @@ def test_every_part_of_a_line_has_one_style(lines: list[str]) -> None:
     text = "\n".join(lines)
     found = list(diff_lines(text))
     assert len(found) == len(text.split("\n"))
-    for line, look in zip(text.split("\n"), found, strict=True):
-        assert all(1 <= first < last <= len(line) for first, last in look.words)
+    for line, style in zip(text.split("\n"), found, strict=True):
+        assert all(1 <= first < last <= len(line) for first, last in style.words)

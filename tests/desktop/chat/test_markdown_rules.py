@@ -40,7 +40,7 @@ def test_prices_and_other_dollars_are_no_formulas(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("so $x$ and $n-1$ and $f(x)$", ["$x$", "$n-1$", "$f(x)$"]),
         ("from $0$ to $3.14$, $a, b$", ["$0$", "$3.14$", "$a, b$"]),
@@ -53,8 +53,8 @@ def test_prices_and_other_dollars_are_no_formulas(text: str) -> None:
         ("- item\n\n  $$y$$", ["$$y$$"]),
     ],
 )
-def test_formulas_are_recognized(text: str, wanted: list[str]) -> None:
-    assert formulas(text) == wanted
+def test_formulas_are_recognized(text: str, expected: list[str]) -> None:
+    assert formulas(text) == expected
 
 
 def test_an_unclosed_block_does_not_include_the_rest() -> None:

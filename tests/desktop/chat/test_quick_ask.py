@@ -42,7 +42,7 @@ async def quick(program: Program, qtbot: QtBot) -> QuickAsk:
     return found
 
 
-async def say(program: Program, kind: ChunkType, **data: Any) -> None:
+async def reply_event(program: Program, kind: ChunkType, **data: Any) -> None:
     program.bridge.stream_event.emit(StreamEvent(workflow_id="w9", run_id="r9", chunk_type=kind, data=data))
     await settle()
 
@@ -60,9 +60,9 @@ async def test_enter_starts_a_workflow_in_the_background_and_the_answer_is_shown
     assert program.window.chat.workflow_id == "w1", "the window stays where it was"
     assert quick.field.text() == ""
     assert quick.stop.isVisible()
-    await say(program, ChunkType.TOKEN, content="330 ")
-    await say(program, ChunkType.MESSAGE, role="assistant", content="**330** metres")
-    await say(program, ChunkType.WORKFLOW_COMPLETE, status="completed")
+    await reply_event(program, ChunkType.TOKEN, content="330 ")
+    await reply_event(program, ChunkType.MESSAGE, role="assistant", content="**330** metres")
+    await reply_event(program, ChunkType.WORKFLOW_COMPLETE, status="completed")
     qtbot.waitUntil(lambda: quick.answer.toPlainText() == "330 metres")
     assert not quick.stop.isVisible()
     quick.open.click()
@@ -89,7 +89,7 @@ async def test_a_question_opens_its_workflow_and_a_running_agent_can_be_stopped(
     quick.field.setText("Hello")
     qtbot.keyClick(quick.field, Qt.Key.Key_Return)
     await settle()
-    await say(
+    await reply_event(
         program, ChunkType.USER_QUESTION_START, user_question={"question_id": "q", "question": "Which?"}, pending=1
     )
     assert "waiting for you" in quick.status.text()

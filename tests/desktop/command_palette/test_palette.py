@@ -16,15 +16,15 @@ from atelier_desk.desktop.main_window.action_registry import ActionRegistry, Act
 class Window(QMainWindow):
     def __init__(self) -> None:
         super().__init__()
-        self.ran: list[str] = []
+        self.triggered: list[str] = []
 
     @action("first", "Show tasks", group="view", shortcut="Ctrl+1")
     def first(self) -> None:
-        self.ran.append("first")
+        self.triggered.append("first")
 
     @action("second", "Search everywhere", group="workflow", keywords="find")
     def second(self) -> None:
-        self.ran.append("second")
+        self.triggered.append("second")
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_keyboard_runs_the_chosen_command(qtbot: QtBot, window: Window) -> None:
     palette = CommandPalette(
         ActionRegistry(window),
         window,
-        lambda: [Command("Workflow A", lambda: window.ran.append("A"), group="Workflows")],
+        lambda: [Command("Workflow A", lambda: window.triggered.append("A"), group="Workflows")],
     )
     palette.popup()
     assert lines(palette) == ["Commands", "Show tasks", "Search everywhere", "Workflows", "Workflow A"]
@@ -79,7 +79,7 @@ def test_keyboard_runs_the_chosen_command(qtbot: QtBot, window: Window) -> None:
     palette.popup()
     qtbot.keyClick(palette.field, Qt.Key.Key_Up)
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    assert window.ran == ["second", "A"]
+    assert window.triggered == ["second", "A"]
 
 
 def test_disabled_actions_are_not_offered(window: Window) -> None:
@@ -98,12 +98,12 @@ def test_a_name_cannot_be_registered_twice(window: Window) -> None:
 
 def test_recent_commands_come_first_and_break_ties(qtbot: QtBot, window: Window) -> None:
     agents = [
-        Command(f"Agent {name}", partial(window.ran.append, name), key=f"agent:{name}", group="Agents")
+        Command(f"Agent {name}", partial(window.triggered.append, name), key=f"agent:{name}", group="Agents")
         for name in "abc"
     ]
     palette = CommandPalette(ActionRegistry(window), window, lambda: agents)
-    kept: list[str] = []
-    palette.ran.connect(kept.append)
+    stored: list[str] = []
+    palette.ran.connect(stored.append)
     palette.popup()
     assert lines(palette) == ["Commands", "Show tasks", "Search everywhere", "Agents", "Agent a", "Agent b", "Agent c"]
     assert palette.list.currentIndex().data() == "Show tasks"
@@ -112,7 +112,7 @@ def test_recent_commands_come_first_and_break_ties(qtbot: QtBot, window: Window)
     qtbot.keyClick(palette.field, Qt.Key.Key_Down)
     qtbot.keyClick(palette.field, Qt.Key.Key_Down)
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    assert (window.ran, kept, palette.recent) == (["c"], ["agent:c"], ["agent:c"])
+    assert (window.triggered, stored, palette.recent) == (["c"], ["agent:c"], ["agent:c"])
     palette.popup()
     assert lines(palette)[:3] == ["Recent", "Agent c", "Commands"]
     qtbot.keyClicks(palette.field, "agent")

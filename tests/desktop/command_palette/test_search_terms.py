@@ -38,7 +38,7 @@ async def test_every_command_is_found_in_both_languages(qtbot: QtBot, language: 
     window = program.window
     palette = CommandPalette(window.actions_, window, lambda: commands(window, sections(), lambda _name: None))
     offered = {each.key: each for each in palette._collect()}
-    assert {wanted: found for wanted, found in SEARCHED.items() if score(wanted, offered[found]) is None} == {}
+    assert {searched: found for searched, found in SEARCHED.items() if score(searched, offered[found]) is None} == {}
     assert {name for name in WORDS if not name.startswith("page:")} == {
         spec.name for spec, _made in window.actions_
     } - {"command-palette"}

@@ -29,7 +29,7 @@ from atelier_desk.engine.services.connection_test import try_model
 from atelier_desk.engine.services.keys import KeyStore
 from atelier_desk.llm.errors import TEMPLATES
 from atelier_desk.llm.local.models import STARTER
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
+from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 from tests.support.wheel import changed_by_wheel, inputs
 
 Find = Callable[[str], Any]
@@ -43,10 +43,10 @@ class Server:
 
     def __init__(self, text: str = "Hello!", error: ProviderError | None = None) -> None:
         self.text, self.error = text, error
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
-        self.asked.append(request.model)
+        self.requests.append(request.model)
         if self.error is not None:
             raise self.error
         if self.text:
@@ -151,11 +151,11 @@ async def test_a_found_server_must_answer_before_it_is_used(
     find("ollama-model").setCurrentIndex(1)
     find("model-test").click()
     await settle()
-    assert server.asked == ["llama3.2"]
+    assert server.requests == ["llama3.2"]
     assert "“Hello!”" in guide.model.busy.text.text()
     find("ollama-model").setCurrentIndex(0)
     await forward(find)
-    assert server.asked == ["llama3.2", "qwen3:4b"], "Next tries what has not answered"
+    assert server.requests == ["llama3.2", "qwen3:4b"], "Next tries what has not answered"
     assert guide.step is guide.model
     assert atelier.calls("providers.save") == []
     await forward(find)
@@ -216,16 +216,16 @@ async def test_for_a_wrong_address_the_right_one_is_suggested(
     find("other-url").setText("http://host/api")
     find("other-url").textEdited.emit("http://host/api")
     atelier.set("providers", "draft_models", ProviderError("No such page.", code="not_found"))
-    said = "No such page. A model server answers at http://host/v1: use that address."
-    atelier.set("providers", "test_draft", ProviderHealth(ok=False, message=said))
+    message = "No such page. A model server answers at http://host/v1: use that address."
+    atelier.set("providers", "test_draft", ProviderHealth(ok=False, message=message))
     find("model-test").click()
     await settle()
-    assert guide.model.busy.text.text() == said
+    assert guide.model.busy.text.text() == message
     atelier.set("providers", "draft_models", [])
     find("model-test").click()
     await settle()
     assert guide.model.busy.text.text() == "This server does not list its models; enter the model name."
-    assert server.asked == []
+    assert server.requests == []
 
 
 async def other(find: Find, url: str) -> None:
@@ -251,17 +251,17 @@ async def test_another_server_uses_its_first_model_and_offers_the_others(
     box = find("other-model")
     box.showPopup()
     await settle()
-    assert server.asked == ["zeta-1"], "opening the list before it is known asks the server"
+    assert server.requests == ["zeta-1"], "opening the list before it is known asks the server"
     assert [box.itemText(row) for row in range(box.count())] == ["zeta-1", "alpha-1"]
     box.setCurrentIndex(1)
     await forward(find)
-    assert server.asked == ["zeta-1", "alpha-1"]
+    assert server.requests == ["zeta-1", "alpha-1"]
     await forward(find)
     assert atelier.calls("agents.use_model")[0][0][1] == "alpha-1"
 
 
 @pytest.mark.parametrize(
-    ("url", "taken", "name"),
+    ("url", "existing", "name"),
     [
         ("http://127.0.0.1:9000/v1", (), "127.0.0.1"),
         ("http://127.0.0.1:9000/v1", ("127.0.0.1",), "127.0.0.1 2"),
@@ -270,11 +270,11 @@ async def test_another_server_uses_its_first_model_and_offers_the_others(
     ],
 )
 async def test_a_server_is_stored_under_a_unique_name_once_it_has_answered(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, url: str, taken: tuple[str, ...], name: str
+    guide: FirstStart, find: Find, atelier: FakeAtelier, url: str, existing: tuple[str, ...], name: str
 ) -> None:
     atelier.set("providers", "draft_models", OFFERED)
     atelier.set(
-        "providers", "list", [ProviderConfig(name=each, kind="openai", base_url="http://else/v1") for each in taken]
+        "providers", "list", [ProviderConfig(name=each, kind="openai", base_url="http://else/v1") for each in existing]
     )
     await other(find, url)
     find("model-test").click()
@@ -325,9 +325,9 @@ async def test_the_boxes_fit_their_text_after_a_change_of_language(guide: FirstS
     await settle()
 
 
-@pytest.mark.parametrize("way", ["card", "field"])
+@pytest.mark.parametrize("method", ["card", "field"])
 async def test_a_test_is_cancelled_when_another_choice_is_made(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, way: str
+    guide: FirstStart, find: Find, atelier: FakeAtelier, method: str
 ) -> None:
     ended: list[str] = []
 
@@ -344,7 +344,7 @@ async def test_a_test_is_cancelled_when_another_choice_is_made(
     find("model-test").click()
     await settle()
     assert guide.model.busy.isVisible()
-    if way == "card":
+    if method == "card":
         find("choice-starter").click()
     else:
         find("other-url").textEdited.emit("http://127.0.0.1:9001/v1")
@@ -357,15 +357,15 @@ async def test_a_test_is_cancelled_when_another_choice_is_made(
 async def test_the_focus_stays_on_the_button_while_it_is_tried(
     guide: FirstStart, find: Find, atelier: FakeAtelier
 ) -> None:
-    held = Held(OFFERED)
-    atelier.set("providers", "draft_models", held)
+    delayed = DelayedResult(OFFERED)
+    atelier.set("providers", "draft_models", delayed)
     await other(find, "http://127.0.0.1:9000/v1")
     guide.activateWindow()
     find("model-test").setFocus()
     find("model-test").click()
     await settle()
     assert guide.focusWidget() is find("model-test")
-    await held.release()
+    await delayed.release()
     assert guide.focusWidget() is find("model-test")
 
 
@@ -395,11 +395,11 @@ async def test_a_failing_example_is_reported_and_the_guide_stays(
     assert find("goal-2").isEnabled()
 
 
-@pytest.mark.parametrize("way", ["button", "escape"])
+@pytest.mark.parametrize("method", ["button", "escape"])
 async def test_it_can_be_skipped_and_does_not_return(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot, way: str
+    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot, method: str
 ) -> None:
-    if way == "button":
+    if method == "button":
         find("first-start-skip").click()
     else:
         qtbot.keyClick(guide, Qt.Key.Key_Escape)
@@ -508,18 +508,18 @@ async def test_choosing_a_service_focuses_its_key_field(guide: FirstStart, find:
     assert not find("first-key-note").isVisible()
 
 
-@pytest.mark.parametrize("way", ["escape", "test", "skip"])
+@pytest.mark.parametrize("method", ["escape", "test", "skip"])
 async def test_entered_values_stay_as_a_draft(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot, way: str
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot, method: str
 ) -> None:
     await forward(find)
     find("choice-openrouter").click()
     qtbot.keyClicks(find("openrouter-key"), "sk-or-1")
-    if way == "test":
+    if method == "test":
         server.error = ProviderError("No.", code="auth")
         find("model-test").click()
         await settle()
-    elif way == "escape":
+    elif method == "escape":
         qtbot.keyClick(guide, Qt.Key.Key_Escape)
     else:
         find("first-start-skip").click()
@@ -559,11 +559,11 @@ async def test_enter_in_the_key_field_tests_the_key(
     find("choice-anthropic").click()
     qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
     await settle()
-    assert server.asked == []
+    assert server.requests == []
     qtbot.keyClicks(find("anthropic-key"), "sk-ant-x")
     qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
     await settle()
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
     assert guide.step is guide.model, "the answer can be read before the next step"
     assert find("first-start-next").isEnabled()
 

@@ -30,7 +30,7 @@ class Panel:
 
     def __init__(self, qtbot: QtBot) -> None:
         self.decided: dict[str, bool] = {}
-        self.gone: set[str] = set()
+        self.removed: set[str] = set()
         self.workflow = Workflow(id="w", name="W")
         self.engine = FakeAtelier(
             agents={"list": [ADA], "default": ADA},
@@ -60,7 +60,7 @@ class Panel:
         return {folder: self.decided.get(folder) for folder in folders}
 
     def _missing(self, folders: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(folder for folder in folders if folder in self.gone)
+        return tuple(folder for folder in folders if folder in self.removed)
 
     def _trust(self, folder: str, trusted: bool) -> None:
         self.decided[folder] = trusted
@@ -239,12 +239,12 @@ async def test_files_dropped_on_the_conversation_are_attached_to_the_message(
     if kind == "text":
         mime.setText("some words")
     copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    for place, taken in ((150, False), (50, True)):
-        entering = QDragEnterEvent(QPoint(place, 50), copy, mime, left, none)
+    for position, accepted in ((150, False), (50, True)):
+        entering = QDragEnterEvent(QPoint(position, 50), copy, mime, left, none)
         entering.ignore()
         QApplication.sendEvent(window, entering)
-        assert entering.isAccepted() is taken
-        QApplication.sendEvent(window, QDropEvent(QPointF(place, 50), copy, mime, left, none))
+        assert entering.isAccepted() is accepted
+        QApplication.sendEvent(window, QDropEvent(QPointF(position, 50), copy, mime, left, none))
     assert (len(pictures), field.toPlainText()) == (
         (1, "") if "picture" in kind else (0, "some words" if kind == "text" else "https://example.com/a.png")
     )
@@ -293,7 +293,7 @@ async def test_a_removed_folder_is_shown_as_missing_with_a_next_step(
     watcher = panel.chat.folders._watcher
     assert watcher is not None
     assert watcher.directories() == [str(tmp_path)]
-    panel.gone = {str(folder)}
+    panel.removed = {str(folder)}
     watcher.directoryChanged.emit(str(tmp_path))
     panel.chat.folders._debouncer.timeout.emit()
     await settle()
@@ -319,13 +319,13 @@ async def test_each_turn_checks_that_the_folder_exists(panel: Panel, kind: Chunk
     panel.workflow = panel.workflow.model_copy(update={"workspace": ("/p",)})
     panel.chat.open_workflow("w")
     await settle()
-    panel.gone = {"/p"}
+    panel.removed = {"/p"}
     panel.bridge.stream_event.emit(
         StreamEvent(workflow_id="w", run_id="r", chunk_type=kind, data={"status": "completed"})
     )
     await settle()
     assert panel.button.full_text == "p: missing"
-    panel.gone = set()
+    panel.removed = set()
     panel.chat.folders.refresh()
     await settle()
     assert panel.button.full_text == "p"
@@ -351,7 +351,7 @@ async def test_recent_folders_are_offered_where_folders_are_granted(panel: Panel
         for n, each in enumerate(used, 1)
     ]
     panel.engine.set("workflows", "list", listed)
-    panel.gone.add("/a/gone")
+    panel.removed.add("/a/gone")
     await panel.chat.load_choices()
     panel.chat.close_workflow()
     await settle(20)

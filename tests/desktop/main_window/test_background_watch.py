@@ -90,9 +90,11 @@ async def test_the_end_of_the_workflow_in_view_is_announced_to_screen_readers(
 ) -> None:
     program = await Program(qtbot).start()
     monkeypatch.setattr(program.window, "isActiveWindow", lambda: True)
-    said: list[str] = []
-    monkeypatch.setattr(QAccessible, "updateAccessibility", staticmethod(lambda event: said.append(event.message())))
+    announced: list[str] = []
+    monkeypatch.setattr(
+        QAccessible, "updateAccessibility", staticmethod(lambda event: announced.append(event.message()))
+    )
     program.end(program.window.chat.workflow_id)
     await settle()
-    assert said == ["“First” is done"]
+    assert announced == ["“First” is done"]
     assert program.toast() == "", "who sees it needs no message"

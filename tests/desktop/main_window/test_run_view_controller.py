@@ -197,13 +197,13 @@ async def test_a_visible_end_and_other_events_leave_no_dot(
 async def test_notifications_are_shown_while_the_window_is_behind_and_never_when_off(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
+    notified: list[str] = []
     attention = program.window.presenter.attention
     monkeypatch.setattr(Attention, "seen_outside", True)
-    monkeypatch.setattr(attention, "notify", lambda title, text, then=None: told.append(text) or True)
+    monkeypatch.setattr(attention, "notify", lambda title, text, then=None: notified.append(text) or True)
     program.end("w2", "error")
     await settle()
-    assert told == ["“Second” failed"]
+    assert notified == ["“Second” failed"]
     assert program.toast() == ""
     monkeypatch.undo()
     attention.enabled = False

@@ -16,7 +16,7 @@ from tests.support.fake_bridge import settle
 
 async def with_messages(qtbot: QtBot) -> MainWindow:
     """Eight messages, of which the first were created last, because they were scrolled into view."""
-    said = [
+    messages = [
         TranscriptEntry(
             Message(
                 id=f"e{n}", workflow_id="w1", run_id=f"r{n // 2}", seq=n, role=role, kind=kind, content=f"{n}\n\n" * 12
@@ -24,7 +24,7 @@ async def with_messages(qtbot: QtBot) -> MainWindow:
         )
         for n, (role, kind) in enumerate([(MessageRole.USER, "queue"), (MessageRole.ASSISTANT, "reply")] * 4)
     ]
-    window = await started(qtbot, transcript=said)
+    window = await started(qtbot, transcript=messages)
     view = window.chat.view
     assert len(view.entries) == 8
     view.verticalScrollBar().setValue(0)

@@ -48,7 +48,7 @@ async def window(qtbot: QtBot) -> MainWindow:
     return await started(qtbot)
 
 
-def place(window: MainWindow, name: str) -> QPoint:
+def position(window: MainWindow, name: str) -> QPoint:
     found = window.findChild(QWidget, name)
     assert found is not None, name
     return found.mapTo(window, QPoint(0, 0))
@@ -56,35 +56,35 @@ def place(window: MainWindow, name: str) -> QPoint:
 
 @pytest.mark.parametrize("pane", ["timeline", "context"])
 async def test_the_drawer_does_not_move_the_footer_of_the_sidebar(window: MainWindow, pane: str) -> None:
-    foot, composer = place(window, "open-settings"), place(window, "chat-input")
+    foot, composer = position(window, "open-settings"), position(window, "chat-input")
     window.rail.show_pane(pane)
     await settle()
-    assert place(window, "open-settings") == foot
-    assert place(window, "chat-input").y() < composer.y()
+    assert position(window, "open-settings") == foot
+    assert position(window, "chat-input").y() < composer.y()
     assert window.rail.docks[pane].x() > window.sidebar.mapTo(window, window.sidebar.rect().topRight()).x()
     window.rail.docks[pane].close()
     await settle()
-    assert place(window, "open-settings") == foot
+    assert position(window, "open-settings") == foot
 
 
 async def test_hiding_the_sidebar_gives_its_space_to_the_conversation(window: MainWindow, qtbot: QtBot) -> None:
-    left = place(window, "chat-view").x()
+    left = position(window, "chat-view").x()
     window.toggle_sidebar()
     await settle()
     assert not window.side.dock.isVisible()
-    qtbot.waitUntil(lambda: place(window, "chat-view").x() < left)
-    kept = window.layout_state()
+    qtbot.waitUntil(lambda: position(window, "chat-view").x() < left)
+    layout = window.layout_state()
     other = await started(qtbot)
-    other.restore_layout(kept)
+    other.restore_layout(layout)
     await settle()
     assert not other.side.dock.isVisible()
     window.toggle_sidebar()
     await settle()
-    qtbot.waitUntil(lambda: place(window, "chat-view").x() == left)
+    qtbot.waitUntil(lambda: position(window, "chat-view").x() == left)
 
 
 async def test_a_stored_layout_without_the_sidebar_leaves_it_in_place(window: MainWindow, qtbot: QtBot) -> None:
-    left = place(window, "chat-view").x()
+    left = position(window, "chat-view").x()
     dock = window.side.dock
     window.removeDockWidget(dock)
     strange = window.saveState(LAYOUT_VERSION)
@@ -96,7 +96,7 @@ async def test_a_stored_layout_without_the_sidebar_leaves_it_in_place(window: Ma
     window.rail.size_column(1.0)
     await settle()
     assert dock.isVisible()
-    qtbot.waitUntil(lambda: place(window, "chat-view").x() == left)
+    qtbot.waitUntil(lambda: position(window, "chat-view").x() == left)
 
 
 async def test_lines_separate_the_three_columns(window: MainWindow) -> None:
@@ -206,7 +206,7 @@ async def test_no_heading_of_a_pane_is_elided(
         await settle()
         pane, dock = window.rail.panes[name], window.rail.docks[name]
 
-        def whole(pane: Pane = pane, dock: QDockWidget = dock) -> None:
+        def not_elided(pane: Pane = pane, dock: QDockWidget = dock) -> None:
             cut = [
                 each.text()
                 for each in (pane.heading, pane.why)
@@ -216,12 +216,12 @@ async def test_no_heading_of_a_pane_is_elided(
             assert dock.geometry().bottom() <= window.height()
             assert pane.height() >= pane.minimumSizeHint().height()
 
-        qtbot.waitUntil(whole)
+        qtbot.waitUntil(not_elided)
 
 
 async def test_pending_items_are_counted_on_the_tab_of_their_pane(window: MainWindow, qtbot: QtBot) -> None:
     def tabs() -> set[str]:
-        return {bar.tabText(place) for bar in window.findChildren(QTabBar) for place in range(bar.count())}
+        return {bar.tabText(position) for bar in window.findChildren(QTabBar) for position in range(bar.count())}
 
     qtbot.waitUntil(lambda: "Reports" in tabs())
     window.rail.panes["reports"].waiting.emit(2)
@@ -264,11 +264,11 @@ async def test_a_layout_of_a_low_window_is_unstacked_in_a_higher_one(window: Mai
     docks = window.rail.docks
     window.resize(1300, 700)
     qtbot.waitUntil(lambda: docks["memory"] in window.tabifiedDockWidgets(docks["tasks"]))
-    kept = window.layout_state()
+    layout = window.layout_state()
     window.resize(1300, 900)
     qtbot.waitUntil(lambda: not window.tabifiedDockWidgets(docks["tasks"]))
-    del kept["geometry"]  # Qt omits it for a screen of another size
-    window.restore_layout(kept)
+    del layout["geometry"]  # Qt omits it for a screen of another size
+    window.restore_layout(layout)
     qtbot.waitUntil(lambda: not window.tabifiedDockWidgets(docks["tasks"]))
     assert not docks["memory"].isHidden()
 

@@ -89,7 +89,7 @@ async def test_esc_and_a_click_outside_close_the_drawer(window: MainWindow, qtbo
         assert focused is not None
         qtbot.keyClick(focused, Qt.Key.Key_Escape)
 
-    def beside(name: str) -> Callable[[], None]:
+    def click_outside(name: str) -> Callable[[], None]:
         part = window.findChild(QWidget, name) if name else window.chat
         assert part is not None
 
@@ -99,7 +99,7 @@ async def test_esc_and_a_click_outside_close_the_drawer(window: MainWindow, qtbo
 
         return click
 
-    for close in (by_esc, beside(""), beside("workflow-list"), window.actions_["toggle-panes"].trigger):
+    for close in (by_esc, click_outside(""), click_outside("workflow-list"), window.actions_["toggle-panes"].trigger):
         window.actions_["toggle-panes"].trigger()
         qtbot.waitUntil(lambda: bool(in_sight(window)))
         await settle()
@@ -118,16 +118,16 @@ async def test_a_panes_shortcut_opens_the_drawer_at_it(window: MainWindow, qtbot
 
 
 async def test_panes_hidden_by_a_narrow_window_are_not_stored_as_hidden(window: MainWindow, qtbot: QtBot) -> None:
-    kept: list[dict[str, str]] = []
-    keeper = LayoutKeeper(window, lambda: kept.append(window.layout_state()))
-    keeper._debouncer.setInterval(0)
-    keeper.start()
+    layouts: list[dict[str, str]] = []
+    saver = LayoutKeeper(window, lambda: layouts.append(window.layout_state()))
+    saver._debouncer.setInterval(0)
+    saver.start()
     window.rail.docks["memory"].close()
     named = in_sight(window)
     await narrow(window, qtbot)
-    qtbot.waitUntil(lambda: bool(kept))
+    qtbot.waitUntil(lambda: bool(layouts))
     other = await started(qtbot)
-    other.restore_layout(kept[-1])
+    other.restore_layout(layouts[-1])
     await settle()
     assert other.width() == 1024
     assert in_sight(other) == set(), "still narrow"

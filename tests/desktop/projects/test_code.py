@@ -66,11 +66,11 @@ async def test_the_cursor_chooses_the_part_it_is_in(window: ProjectsWindow) -> N
 async def test_the_editor_gets_the_file_and_the_clipboard_its_line(
     window: ProjectsWindow, monkeypatch: pytest.MonkeyPatch, projects: Projects
 ) -> None:
-    given: list[str] = []
-    monkeypatch.setattr(code_page, "open_text", lambda path: given.append(path.as_posix()) or True)
+    urls: list[str] = []
+    monkeypatch.setattr(code_page, "open_text", lambda path: urls.append(path.as_posix()) or True)
     await opened(window)
     window.code.editor.click()
-    assert given == ["/home/me/notes/store.py"]
+    assert urls == ["/home/me/notes/store.py"]
     window.findChild(type(window.code.back), "code-copy-place").click()  # type: ignore[union-attr]
     assert QGuiApplication.clipboard().text() == "store.py:9"
 
@@ -126,10 +126,10 @@ async def test_the_source_follows_changes_of_the_file(
     assert (len(code.text.found), code.finder.count.text(), code.text._found_at) == (1, "1 / 1", 0)
     assert code.place.text() == "store.py:10"
     assert code.outline.currentItem().text(0) == "save"
-    at = code.text.line
+    line = code.text.line
     await window.load()
     await code.jobs.settled()
-    assert code.text.line == at
+    assert code.text.line == line
 
 
 async def test_a_deleted_entity_leaves_its_file_open(

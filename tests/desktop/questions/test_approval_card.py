@@ -17,8 +17,8 @@ from atelier_desk.domain.approval import ApprovalKind, ApprovalScope, ApprovalSt
 from atelier_desk.domain.call import CallText, Presentation, Subjects
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.stream.event import ChunkType
-from tests.desktop.questions.approvals import LINEAGE, SPAWN, TODO, MakeScene, asks, tell
-from tests.support.fake_bridge import Held, settle
+from tests.desktop.questions.approvals import LINEAGE, SPAWN, TODO, MakeScene, asks, emit_event
+from tests.support.fake_bridge import DelayedResult, settle
 
 WRITE = Presentation(summary=CallText(text="Write {path}", params={"path": "a.md"}))
 TRASHED = "It goes to the trash and can be restored for 30 days."
@@ -70,8 +70,8 @@ async def test_commands_and_files_are_described_separately(scene: MakeScene, sec
 @pytest.mark.parametrize("button", ["approve", "reject"])
 async def test_a_double_click_decides_once_in_every_card(scene: MakeScene, button: str) -> None:
     s = scene(asks())
-    held = Held()
-    s.engine.set("approvals", button, held)
+    delayed = DelayedResult()
+    s.engine.set("approvals", button, delayed)
     if button == "reject":
         s.find("approval-reject").click()
     s.find(f"approval-{button}").click()
@@ -80,7 +80,7 @@ async def test_a_double_click_decides_once_in_every_card(scene: MakeScene, butto
     s.find(f"approval-{button}").click()
     await settle()
     assert len(s.engine.calls(f"approvals.{button}")) == 1
-    await held.release()
+    await delayed.release()
 
 
 async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBot) -> None:
@@ -155,7 +155,7 @@ async def test_a_call_that_always_asks_offers_no_permanent_approval(scene: MakeS
 
 
 @pytest.mark.parametrize(
-    ("rules", "said"),
+    ("rules", "expected"),
     [
         (("write_file(~/proj/notes.md)",), "“Write file” (~/proj/notes.md)"),
         (("run_command(ls -la)", "run_command(echo done)"), "“Run a command” (ls -la) · “Run a command” (echo done)"),
@@ -163,13 +163,13 @@ async def test_a_call_that_always_asks_offers_no_permanent_approval(scene: MakeS
     ],
 )
 async def test_the_narrow_approval_is_described_in_plain_words(
-    scene: MakeScene, rules: tuple[str, ...], said: str
+    scene: MakeScene, rules: tuple[str, ...], expected: str
 ) -> None:
     s = scene(asks(tool=rules[0].partition("(")[0], always=rules))
     entry = next(
         action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-always"
     )
-    assert entry.text() == f"Always, everywhere: {said}"
+    assert entry.text() == f"Always, everywhere: {expected}"
     entry.trigger()
     await settle()
     assert s.engine.calls("approvals.approve")[0][1]["rules"] == rules, "the rule itself stays as it is"
@@ -273,9 +273,9 @@ async def test_one_sentence_describes_the_request_and_another_how_to_undo_it(
 ) -> None:
     words = {"write_file": "Write {path}", "delete_path": "Delete {path}", "run_command": "Run “{command}”"}
     words |= {"fetch_web_page": "Read the page {path}"}
-    said = CallText(text=words.get(fields["tool"], ""), params={"path": "a.md", "command": "ls"})
+    expected = CallText(text=words.get(fields["tool"], ""), params={"path": "a.md", "command": "ls"})
     details = {"undo_days": fields.pop("days", 30)} | ({"undo": fields.pop("undo")} if "undo" in fields else {})
-    shown = Presentation(title="Own" if fields["tool"] == "own_tool" else "", summary=said)
+    shown = Presentation(title="Own" if fields["tool"] == "own_tool" else "", summary=expected)
     s = scene(asks(kind=ApprovalKind.FILE_OP, operation="", presentation=shown, details=details, **fields))
     assert s.find("approval-title").text() == title
     assert (s.find("approval-undo").text(), s.find("approval-undo").isHidden()) == (undo, not undo)
@@ -378,11 +378,11 @@ async def test_it_follows_a_decision_from_elsewhere_and_another_round(scene: Mak
     s = scene(asks(timeout_s=60))
     s.find("approval-reason").setPlainText("kept")
     s.engine.change("v1", round=2)
-    await tell(s.bridge, ChunkType.VALIDATION_REQUIRED, s.engine.stored["v1"])
+    await emit_event(s.bridge, ChunkType.VALIDATION_REQUIRED, s.engine.stored["v1"])
     assert s.find("approval-why").text().endswith("No decision was made in time, so you are asked again.")
     assert s.find("approval-reason").toPlainText() == "kept"
     s.engine.change("v1", status=ApprovalStatus.APPROVED, decided_by="timeout")
-    await tell(s.bridge, ChunkType.VALIDATION_RESPONSE, s.engine.stored["v1"])
+    await emit_event(s.bridge, ChunkType.VALIDATION_RESPONSE, s.engine.stored["v1"])
     assert s.find("approval-decision").text() == "Allowed: no decision was made in time."
     assert not s.find("approval-decision").isHidden()
 

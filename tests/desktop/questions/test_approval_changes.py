@@ -64,9 +64,9 @@ async def test_the_contents_of_an_affected_folder_are_counted(scene: MakeScene) 
         asks(tool="delete_path", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments={"path": "build"}),
         width=800,
     )
-    gone = FileChange(action="deleted", path="build/", files=1_234, size=5_600_000)
-    many = FileChange(action="created", path="copy/", files=10_000, size=1)
-    s.engine.set("approvals", "preview", [gone, many])
+    deleted = FileChange(action="deleted", path="build/", files=1_234, size=5_600_000)
+    folder_change = FileChange(action="created", path="copy/", files=10_000, size=1)
+    s.engine.set("approvals", "preview", [deleted, folder_change])
     await settle()
     s.card._preview_changes()
     await settle()

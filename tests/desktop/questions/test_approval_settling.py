@@ -16,8 +16,8 @@ from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.approval_group import ApprovalGroup
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.stream.event import ChunkType
-from tests.desktop.questions.approvals import ApprovalEngine, asks, tell
-from tests.support.fake_bridge import FakeBridge, Held, settle
+from tests.desktop.questions.approvals import ApprovalEngine, asks, emit_event
+from tests.support.fake_bridge import DelayedResult, FakeBridge, settle
 
 
 class Scene:
@@ -28,8 +28,8 @@ class Scene:
         self.now = 100.0
         self.engine = ApprovalEngine(*(asks(name, run_id=run, **fields) for name in names))
         self.bridge = FakeBridge(self.engine)
-        self.desk = module.approval_controller(self.bridge)  # type: ignore[arg-type]
-        self.desk.monotonic = lambda: self.now
+        self.controller = module.approval_controller(self.bridge)  # type: ignore[arg-type]
+        self.controller.monotonic = lambda: self.now
         self.window = QWidget()
         self.window.resize(640, 900)
         self.column = QVBoxLayout(self.window)
@@ -50,7 +50,7 @@ class Scene:
 
     async def arrives(self, name: str, **fields: Any) -> None:
         self.engine.stored[name] = asks(name, **({"run_id": "r"} | fields))
-        await tell(self.bridge, ChunkType.VALIDATION_REQUIRED, self.engine.stored[name])
+        await emit_event(self.bridge, ChunkType.VALIDATION_REQUIRED, self.engine.stored[name])
 
     async def wait(self, seconds: float) -> None:
         self.now += seconds
@@ -173,8 +173,8 @@ async def test_a_call_that_arrives_while_allow_all_is_pressed_is_not_included(sc
     group = s.group()
     await settle(20)
     await s.wait(1)
-    held = Held()
-    s.engine.set("approvals", "approve_together", held)
+    delayed = DelayedResult()
+    s.engine.set("approvals", "approve_together", delayed)
     button = find(group, "approval-allow-all")
     s.qtbot.mousePress(button, Qt.MouseButton.LeftButton)
     await s.arrives("v3")
@@ -183,17 +183,17 @@ async def test_a_call_that_arrives_while_allow_all_is_pressed_is_not_included(sc
     assert s.engine.calls("approvals.approve_together") == [], (
         "what the list was when it was pressed is not what it is now"
     )
-    group.show_requests(s.desk.pending())
+    group.show_requests(s.controller.pending())
     await s.wait(1)
     assert button.text() == "Allow all 3"
-    group.show_requests(s.desk.pending())
+    group.show_requests(s.controller.pending())
     button.click()
     await s.arrives("v4")
-    group.show_requests(s.desk.pending())
+    group.show_requests(s.controller.pending())
     button.click()
     await settle(20)
     assert s.engine.calls("approvals.approve_together") == [((["v1", "v2", "v3"],), {})]
-    await held.release()
+    await delayed.release()
 
 
 async def test_a_line_added_or_removed_restarts_the_buttons_delay(scene: Callable[..., Scene]) -> None:
@@ -202,7 +202,7 @@ async def test_a_line_added_or_removed_restarts_the_buttons_delay(scene: Callabl
     await settle(20)
     await s.wait(1)
     await s.arrives("v3")
-    group.show_requests(s.desk.pending())
+    group.show_requests(s.controller.pending())
     button = find(group, "approval-allow-all")
     s.qtbot.mouseClick(button, Qt.MouseButton.LeftButton, pos=QPoint(5, 5))
     button.setFocus()
@@ -232,13 +232,13 @@ async def test_edited_arguments_of_one_call_are_not_ignored(scene: Callable[...,
     group = s.group()
     await settle(20)
     await s.wait(1)
-    s.desk.save_draft("v1", module.Draft(**typed), group)
+    s.controller.save_draft("v1", module.Draft(**typed), group)
     button = find(group, "approval-allow-all")
     assert not button.isEnabled()
     group._allow_pressed()
     await settle(20)
     assert s.allowed() == []
-    s.desk.save_draft("v1", module.Draft(), group)
+    s.controller.save_draft("v1", module.Draft(), group)
     assert button.isEnabled()
 
 

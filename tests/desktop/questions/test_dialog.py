@@ -60,7 +60,7 @@ def test_submit_is_enabled_only_when_the_rules_are_met(
 
 
 @pytest.mark.parametrize(
-    ("kind", "required", "tick", "said"),
+    ("kind", "required", "tick", "text"),
     [
         ("checkbox", False, False, "Choose at least one option"),
         ("text", False, False, "A text response is required"),
@@ -70,15 +70,21 @@ def test_submit_is_enabled_only_when_the_rules_are_met(
     ],
 )
 def test_missing_input_is_named_before_submitting_also_in_a_small_dialog(
-    opened: Callable[..., QuestionDialog], child: Find, host: QWidget, kind: str, required: bool, tick: bool, said: str
+    opened: Callable[..., QuestionDialog],
+    child: Find,
+    host: QWidget,
+    kind: str,
+    required: bool,
+    tick: bool,
+    text: str,
 ) -> None:
     host.resize(300, 600)
     dialog = opened(ask(kind=kind, text_required=required))
     dialog.fit()
     if tick:
         child("question-option-o2").click()
-    assert child("question-submit").toolTip() == said
-    hint = next(each for each in dialog.findChildren(ElidedLabel) if each.text() == said)
+    assert child("question-submit").toolTip() == text
+    hint = next(each for each in dialog.findChildren(ElidedLabel) if each.text() == text)
     assert hint.isVisible()
 
 
@@ -157,9 +163,9 @@ def test_context_renders_no_html_and_loads_nothing(opened: Callable[..., Questio
     assert view.loadResource(kind, "http://127.0.0.1:9/x.png") is None
 
 
-@pytest.mark.parametrize("held", [Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier])
+@pytest.mark.parametrize("modifiers", [Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier])
 def test_digits_toggle_enter_submits_and_the_complete_row_is_clickable(
-    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, held: Qt.KeyboardModifier
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, modifiers: Qt.KeyboardModifier
 ) -> None:
     dialog = opened(ask(kind="checkbox"))
     answers: list[QuestionAnswer] = []
@@ -171,9 +177,9 @@ def test_digits_toggle_enter_submits_and_the_complete_row_is_clickable(
     qtbot.mouseClick(card, Qt.MouseButton.LeftButton, pos=QPoint(card.width() - 5, card.height() - 5))
     qtbot.keyClick(dialog, Qt.Key.Key_1)
     assert answers == []
-    qtbot.keyClick(card, Qt.Key.Key_Return, held)
+    qtbot.keyClick(card, Qt.Key.Key_Return, modifiers)
     assert answers == [QuestionAnswer(selected_options=("o2", "o3"))]
-    qtbot.keyClick(dialog, Qt.Key.Key_Return, held)
+    qtbot.keyClick(dialog, Qt.Key.Key_Return, modifiers)
     assert len(answers) == 1
 
 
@@ -500,7 +506,7 @@ def test_the_buttons_keep_their_size_under_a_long_hint(
     def at_the_other_edge() -> None:
         for name in ("question-later", "question-submit"):
             assert child(name).width() <= child(name).sizeHint().width() + 2
-        ends = [each.mapTo(dialog, each.rect().topRight()).x() for each in (submit, field)]
-        assert abs(ends[0] - ends[1]) <= 4
+        right_edges = [each.mapTo(dialog, each.rect().topRight()).x() for each in (submit, field)]
+        assert abs(right_edges[0] - right_edges[1]) <= 4
 
     qtbot.waitUntil(at_the_other_edge)

@@ -46,20 +46,20 @@ def test_zero_minutes_disable_reminders(reminder: Reminder) -> None:
 async def test_pending_items_are_repeated_outside_the_window(host: QWidget, monkeypatch: pytest.MonkeyPatch) -> None:
     atelier = FakeAtelier(questions={"pending": [ask("q1"), ask("q2")]})
     presenter = QuestionPresenter(FakeBridge(atelier), host)  # type: ignore[arg-type]
-    told: list[str] = []
+    notified: list[str] = []
 
-    def tell(title: str, text: str, **_more: object) -> bool:
-        told.append(f"{title}: {text}")
+    def notify(title: str, text: str, **_more: object) -> bool:
+        notified.append(f"{title}: {text}")
         return True
 
-    monkeypatch.setattr(presenter.attention, "notify", tell)
+    monkeypatch.setattr(presenter.attention, "notify", notify)
     presenter.set_notifications(True, 10)
     presenter.start()
     await settle()
     assert presenter.reminder.isActive()
     for _again in range(2):
         presenter.reminder.timeout.emit()
-    assert told == ["Atelier: 2 decisions are still waiting for you"] * 2
+    assert notified == ["Atelier: 2 decisions are still waiting for you"] * 2
     presenter.set_notifications(False, 10)
     assert not presenter.reminder.isActive()
 

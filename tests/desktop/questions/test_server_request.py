@@ -28,13 +28,13 @@ Find = Callable[[str], Any]
 
 
 def spec_of(call: str, key: str) -> QuestionSpec:
-    params: Any = mcp_asks.wanted(call)[key].params
+    params: Any = mcp_asks.requests_of(call)[key].params
     if call == "think":
         return elicitation.sampling(params, "booking", "scripted", key=key)
     return elicitation.elicitation(params, "booking", key=key)
 
 
-def of(spec: QuestionSpec) -> UserQuestion:
+def question_of(spec: QuestionSpec) -> UserQuestion:
     return ask().model_copy(update={"spec": spec})
 
 
@@ -42,7 +42,7 @@ def of(spec: QuestionSpec) -> UserQuestion:
 def opened(host: QWidget, qtbot: QtBot) -> Callable[..., QuestionDialog]:
     def make(spec: QuestionSpec, draft: QuestionAnswer | None = None) -> QuestionDialog:
         scrim = Scrim(host)
-        dialog = QuestionDialog(of(spec), QueuePosition(1, 1), draft or QuestionAnswer(), scrim)
+        dialog = QuestionDialog(question_of(spec), QueuePosition(1, 1), draft or QuestionAnswer(), scrim)
         scrim.hold(dialog)
         qtbot.waitUntil(dialog.isVisible)
         return dialog
@@ -88,18 +88,18 @@ def test_a_form_is_filled_in_checked_and_sent(opened: Callable[..., QuestionDial
 
 def test_declining_cancelling_and_later_are_distinct(opened: Callable[..., QuestionDialog], child: Find) -> None:
     dialog = opened(spec_of("book", "who"))
-    ends: list[object] = []
-    dialog.submitted.connect(ends.append)
-    dialog.skipped.connect(lambda: ends.append("cancelled"))
-    dialog.postponed.connect(ends.append)
+    decisions: list[object] = []
+    dialog.submitted.connect(decisions.append)
+    dialog.skipped.connect(lambda: decisions.append("cancelled"))
+    dialog.postponed.connect(decisions.append)
     child("question-decline").click()
     dialog.set_busy(False)
     child("question-skip").click()
     dialog.set_busy(False)
     child("question-field-name").setText("Ada")
     child("question-later").click()
-    assert ends[:2] == [QuestionAnswer(selected_options=("decline",)), "cancelled"]
-    draft = ends[2]
+    assert decisions[:2] == [QuestionAnswer(selected_options=("decline",)), "cancelled"]
+    draft = decisions[2]
     assert isinstance(draft, QuestionAnswer)
     again = opened(spec_of("book", "who"), draft)
     assert again.entered() == draft
@@ -118,9 +118,9 @@ async def test_a_page_is_opened_once_accepted(host: QWidget, monkeypatch: pytest
     pages: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: pages.append(url.toString()))
     bridge = FakeBridge()
-    question = of(spec_of("pay", "page"))
+    question = question_of(spec_of("pay", "page"))
 
-    async def answer(_id: str, given: QuestionAnswer) -> None:
+    async def answer(_id: str, reply: QuestionAnswer) -> None:
         assert pages == [], "not before the answer is committed"
 
     bridge.engine.questions = SimpleNamespace(answer=answer)
@@ -152,8 +152,8 @@ def test_texts_asking_for_secrets_get_a_warning_and_markup_stays_text(
     assert "Do not enter a password" in child("question-doubtful").text()
     assert child("question-caption-x").textFormat().name == "PlainText"
     assert child("question-caption-x").text() == "<b>Value</b> & more"
-    for said in dialog.findChildren(QLabel):
-        assert "<b>" not in said.text() or said.textFormat().name == "PlainText"
+    for label in dialog.findChildren(QLabel):
+        assert "<b>" not in label.text() or label.textFormat().name == "PlainText"
 
 
 def test_it_is_translated_to_french(opened: Callable[..., QuestionDialog], child: Find) -> None:
@@ -171,5 +171,5 @@ def test_it_is_translated_to_french(opened: Callable[..., QuestionDialog], child
 
 
 def test_a_notification_only_opens_the_request() -> None:
-    notice = question_notice(of(spec_of("pay", "page")), lambda: None, lambda answer: None)
+    notice = question_notice(question_of(spec_of("pay", "page")), lambda: None, lambda answer: None)
     assert (notice.title, notice.actions, notice.reply) == ("The server “booking” has a question", (), None)

@@ -32,16 +32,16 @@ def listed(tree: RowTree) -> list[str]:
 def test_only_rows_with_visible_changes_are_signalled(tree: RowTree) -> None:
     tree.show_rows([row("ada", "", row("bea", "1 s"), row("cid", "1 s"))])
     bea, cid = tree.row_of("bea"), tree.row_of("cid")
-    told: list[str] = []
-    tree.model().dataChanged.connect(lambda first, _last: told.append(first.data()))
+    signals: list[str] = []
+    tree.model().dataChanged.connect(lambda first, _last: signals.append(first.data()))
     tree.show_rows([row("ada", "", row("bea", "1 s"), row("cid", "2 s"))])
-    assert set(told) == {"Cid"}
+    assert set(signals) == {"Cid"}
     assert (tree.row_of("bea"), tree.row_of("cid")) == (bea, cid)
     assert cid is not None
     assert cid.data(0, RowRole).facts == "2 s"
-    told.clear()
+    signals.clear()
     tree.show_rows([row("ada", "", row("bea", "1 s"), row("cid", "2 s"))])
-    assert told == []
+    assert signals == []
 
 
 def test_rows_are_inserted_and_removed_at_their_positions(tree: RowTree) -> None:

@@ -91,7 +91,7 @@ async def test_moving_forward_keeps_the_widgets_that_stay(view: ReplayView) -> N
 
 async def test_keys_step_play_and_close(view: ReplayView, qtbot: QtBot) -> None:
     scrubber(view).setFocus()
-    for key, place in (
+    for key, index in (
         (Qt.Key.Key_Left, 5),
         (Qt.Key.Key_Left, 4),
         (Qt.Key.Key_Right, 5),
@@ -101,7 +101,7 @@ async def test_keys_step_play_and_close(view: ReplayView, qtbot: QtBot) -> None:
         (Qt.Key.Key_End, 6),
     ):
         QTest.keyClick(scrubber(view), key)
-        assert view.player.place == place, key
+        assert view.player.place == index, key
     QTest.keyClick(scrubber(view), Qt.Key.Key_Space)
     assert view.player.playing
     with qtbot.waitSignal(view.closed):
@@ -121,9 +121,9 @@ async def test_a_replay_can_start_at_an_event_and_fork_from_its_position(view: R
     assert view.seq == 4
     button = view.findChild(QPushButton, "replay-fork")
     assert button is not None
-    with qtbot.waitSignal(view.fork_requested) as told:
+    with qtbot.waitSignal(view.fork_requested) as signal:
         button.click()
-    assert told.args == ["w1", 4]
+    assert signal.args == ["w1", 4]
 
 
 async def test_a_sub_agents_transcript_at_that_moment(view: ReplayView) -> None:
@@ -147,8 +147,8 @@ async def test_while_a_moment_loads_only_the_newest_request_counts(view: ReplayV
     asked = len(atelier.calls("teams.at"))
     scrubber(view).setValue(5)
     await settle(2)
-    for place in (4, 3, 2, 1):
-        scrubber(view).setValue(place)
+    for index in (4, 3, 2, 1):
+        scrubber(view).setValue(index)
     gate.set()
     await settle(20)
     assert [args[2] for args, _named in atelier.calls("teams.at")[asked:]] == [6, 2]
@@ -170,16 +170,16 @@ async def test_playing_shows_events_one_after_another(view: ReplayView) -> None:
 
 
 async def test_a_replay_requests_only_history_from_the_engine(view: ReplayView, atelier: FakeAtelier) -> None:
-    for place in (0, 3, 6):
-        scrubber(view).setValue(place)
+    for index in (0, 3, 6):
+        scrubber(view).setValue(index)
         await settle()
     assert {name for name, *_rest in atelier.log} == {"teams.timeline", "teams.at"}
 
 
 async def test_actions_impossible_in_a_replay_explain_why(view: ReplayView, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(view.failed) as told:
+    with qtbot.waitSignal(view.failed) as signal:
         view.host.question_requested.emit("q1")
-    assert "replay" in told.args[0]
+    assert "replay" in signal.args[0]
     assert not view.host.versions
 
 
@@ -196,7 +196,7 @@ def test_every_kind_of_event_has_a_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "label", "agent", "told"),
+    ("language", "label", "agent", "expected"),
     [
         ("en", "Plan", "Ada", "Task: Plan"),
         ("en", "", "Ada", "Task: Ada"),
@@ -205,9 +205,9 @@ def test_every_kind_of_event_has_a_text() -> None:
         ("fr", "", "", "Tâche"),
     ],
 )
-def test_an_event_is_shown_with_the_name_of_its_object(language: str, label: str, agent: str, told: str) -> None:
+def test_an_event_is_shown_with_the_name_of_its_object(language: str, label: str, agent: str, expected: str) -> None:
     i18n.set_language(language)
-    assert mark_title(TimelineMark(1, past.START, "r", "task_changed", label), agent) == told
+    assert mark_title(TimelineMark(1, past.START, "r", "task_changed", label), agent) == expected
 
 
 def test_spans_have_a_text() -> None:
@@ -247,7 +247,7 @@ async def test_space_presses_a_focused_button_and_plays_otherwise(view: ReplayVi
 
 
 @pytest.mark.parametrize(
-    ("status", "told", "role"),
+    ("status", "expected", "role"),
     [
         ("completed", "Ada is done", "ok"),
         ("cancelled", "Ada was stopped", "muted"),
@@ -255,6 +255,6 @@ async def test_space_presses_a_focused_button_and_plays_otherwise(view: ReplayVi
         ("error", "Ada failed", "err"),
     ],
 )
-def test_the_end_of_a_run_shows_how_it_ended(status: str, told: str, role: str) -> None:
+def test_the_end_of_a_run_shows_how_it_ended(status: str, expected: str, role: str) -> None:
     end = TimelineMark(1, past.START, "r", "run_finished", status)
-    assert (mark_title(end, "Ada"), mark_role(end)) == (told, role)
+    assert (mark_title(end, "Ada"), mark_role(end)) == (expected, role)

@@ -237,7 +237,7 @@ async def test_duplicate_default_delete_and_undo(
     await settle()
     find("agent-default").click()
     await settle()
-    assert atelier.kept.default_agent_id == "a2"
+    assert atelier.stored.default_agent_id == "a2"
     before = list(page.things)
     atelier.set("agents", "list", [*before, copy])
     find("agent-duplicate").click()
@@ -439,11 +439,11 @@ async def test_a_group_shows_none_some_or_all_checked_with_its_count(page: Any, 
     assert find("tool-enabled-delete_path").isChecked()
     box.click()
     states.append((box.checkState(), count.text()))
-    none, part, whole = Qt.CheckState.Unchecked, Qt.CheckState.PartiallyChecked, Qt.CheckState.Checked
+    none, part, checked = Qt.CheckState.Unchecked, Qt.CheckState.PartiallyChecked, Qt.CheckState.Checked
     assert states == [
         (none, f"0 of {total}"),
         (part, f"1 of {total}"),
-        (whole, f"{total} of {total}"),
+        (checked, f"{total} of {total}"),
         (none, f"0 of {total}"),
     ]
     assert page.form.tools.enabled() == ("TodoTool", "mcp__x__y")

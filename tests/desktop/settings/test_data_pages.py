@@ -40,15 +40,15 @@ async def test_the_embedder_is_chosen_with_its_settings(window: SettingsWindow, 
     find("embedder-model").setText("nomic-embed-text")
     find("embedder-apply").click()
     await settle()
-    assert atelier.kept.embedder == EmbedderSettings(kind="ollama", provider="Ollama", model="nomic-embed-text")
+    assert atelier.stored.embedder == EmbedderSettings(kind="ollama", provider="Ollama", model="nomic-embed-text")
     assert "recomputed in the background" in window.page("memory").busy.text.text()  # type: ignore[attr-defined]
 
 
 async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
     window: SettingsWindow, find: Find, atelier: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there: list[bool] = []
-    monkeypatch.setattr(installing, "installed", lambda: bool(there))
+    installed: list[bool] = []
+    monkeypatch.setattr(installing, "installed", lambda: bool(installed))
     window.show_page("memory")
     await settle()
     page: Any = window.page("memory")
@@ -60,13 +60,13 @@ async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
     find("embedder-apply").click()
     await settle()
     assert "is not installed" in page.busy.text.text()
-    assert atelier.kept.embedder == EmbedderSettings()
-    hold = asyncio.Event()
+    assert atelier.stored.embedder == EmbedderSettings()
+    resume = asyncio.Event()
 
-    async def install(told: Callable[[str], None]) -> None:
-        told("Collecting torch")
-        await hold.wait()
-        there.append(True)
+    async def install(on_progress: Callable[[str], None]) -> None:
+        on_progress("Collecting torch")
+        await resume.wait()
+        installed.append(True)
 
     atelier.set("settings", "install_embedder", install)
     find("embedder-install").click()
@@ -76,12 +76,12 @@ async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
     page.busy.stop.click()
     await settle()
     assert (page.busy.text.text(), find("embedder-install").isEnabled()) == ("Stopped.", True)
-    hold.set()
+    resume.set()
     find("embedder-install").click()
     await settle()
     assert page.busy.text.text() == "Installed. “Save” switches to it."
     assert not find("embedder-install").isVisible()
-    there.clear()
+    installed.clear()
     monkeypatch.setattr(installing, "can_install", lambda: False)
     page._show_fields()
     assert not find("embedder-install").isVisible()
@@ -380,7 +380,7 @@ async def test_undo_data_is_shown_limited_and_deleted(window: SettingsWindow, fi
     switch_language("en")
     find("checkpoint-days").setValue(7)
     await settle()
-    assert atelier.kept.checkpoint_days == 7
+    assert atelier.stored.checkpoint_days == 7
     atelier.set("files.cleaning", "clean", Cleaned(3_145_728, 2))
     atelier.set("files", "undo_storage", KeptRecord())
     find("checkpoints-clean").click()
@@ -423,7 +423,7 @@ async def test_the_time_of_memory_extraction_is_a_setting(window: SettingsWindow
     choice.setCurrentIndex(choice.findText("Never"))
     choice.activated.emit(choice.currentIndex())
     await settle()
-    assert atelier.kept.memories_at_end == "off"
+    assert atelier.stored.memories_at_end == "off"
 
 
 async def test_contents_of_a_backup_from_elsewhere_are_listed_and_confirmed(

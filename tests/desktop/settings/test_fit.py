@@ -281,13 +281,13 @@ async def test_a_models_name_always_has_some_width(window: SettingsWindow) -> No
 
 
 def test_windows_grow_with_the_text_but_not_beyond_the_screen(qtbot: QtBot) -> None:
-    place = QWidget()
-    qtbot.addWidget(place)
-    assert fitting(QSize(300, 200), place) == QSize(300, 200)
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    assert fitting(QSize(300, 200), widget) == QSize(300, 200)
     theme().set_scale(200)
-    assert fitting(QSize(300, 200), place) == QSize(600, 400)
-    room = place.screen().availableSize()
-    assert fitting(QSize(5000, 5000), place).width() < room.width()
+    assert fitting(QSize(300, 200), widget) == QSize(600, 400)
+    room = widget.screen().availableSize()
+    assert fitting(QSize(5000, 5000), widget).width() < room.width()
 
 
 async def test_fields_may_shrink_below_their_longest_choice(window: SettingsWindow) -> None:

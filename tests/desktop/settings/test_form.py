@@ -27,7 +27,7 @@ class Thing(BaseModel):
     way: str | None = None
     model: str = ""
     inner: Inner = Inner()
-    kept: str = "not offered"
+    stored: str = "not offered"
 
 
 FIELDS = (
@@ -61,23 +61,23 @@ def form(qtbot: QtBot) -> Form:
 
 
 @pytest.mark.parametrize(
-    "thing", [Thing(), Thing(**FULL), Thing(way="of a file")], ids=("empty", "full", "not offered")
+    "values", [Thing(), Thing(**FULL), Thing(way="of a file")], ids=("empty", "full", "not offered")
 )
-def test_shown_values_are_read_back_unchanged(form: Form, thing: Thing) -> None:
-    told: list[object] = []
-    form.changed.connect(lambda: told.append(1))
-    form.show_values(thing)
-    assert (form.made(), form.edited(), told) == (thing, False, [])
+def test_shown_values_are_read_back_unchanged(form: Form, values: Thing) -> None:
+    changes: list[object] = []
+    form.changed.connect(lambda: changes.append(1))
+    form.show_values(values)
+    assert (form.made(), form.edited(), changes) == (values, False, [])
 
 
 @pytest.mark.parametrize("key", [key for key in FULL if key not in ("kept", "inner")] + ["inner.most"])
 def test_a_change_of_any_field_is_signalled_and_reverted(form: Form, key: str) -> None:
-    told: list[object] = []
+    changes: list[object] = []
     form.show_values(Thing())
-    form.changed.connect(lambda: told.append(1))
+    form.changed.connect(lambda: changes.append(1))
     value = FULL["inner"].most if key == "inner.most" else FULL[key]
     form.fields[key].show(form.controls[key], value)
-    assert told
+    assert changes
     assert (form.edited(), form.read()[key]) == (True, value)
     form.show_values(Thing())
     assert not form.edited()

@@ -337,13 +337,13 @@ async def test_shared_folders_and_log_of_a_server(page: Any, find: Find, atelier
 
 
 async def test_the_newest_calls_have_dates_in_the_readers_format(page: Any, find: Find, atelier: Engine) -> None:
-    at = datetime(2026, 11, 23, 12, 5, tzinfo=UTC)
+    called_at = datetime(2026, 11, 23, 12, 5, tzinfo=UTC)
     call = ToolExecution(
-        id="r:c", workflow_id="w", run_id="r", call_id="c", tool="mcp__files__read", status="ok", started_at=at
+        id="r:c", workflow_id="w", run_id="r", call_id="c", tool="mcp__files__read", status="ok", started_at=called_at
     )
     atelier.set("mcp", "calls", [call])
     await page.load()
-    assert find("mcp-calls").item(0).toolTip().startswith(f"read · {moment(at)}")
+    assert find("mcp-calls").item(0).toolTip().startswith(f"read · {moment(called_at)}")
 
 
 async def test_unusable_tools_of_a_server_are_named(page: Any, atelier: Engine) -> None:

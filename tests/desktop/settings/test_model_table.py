@@ -17,7 +17,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.services.models import ListState
 from tests.desktop.settings.conftest import Engine, Find, choose
-from tests.support.fake_bridge import Held, settle
+from tests.support.fake_bridge import DelayedResult, settle
 
 
 async def test_models_are_searched_and_favourites_come_first(page: Any, find: Find, atelier: Engine) -> None:
@@ -33,7 +33,7 @@ async def test_models_are_searched_and_favourites_come_first(page: Any, find: Fi
     assert shown() == ["zeta"]
     table.item(0, 0).setCheckState(Qt.CheckState.Checked)
     await settle()
-    assert atelier.kept.favourite_models == ("Ollama/zeta",)
+    assert atelier.stored.favourite_models == ("Ollama/zeta",)
     find("model-search").clear()
     assert shown() == names
     await page.load()
@@ -41,7 +41,7 @@ async def test_models_are_searched_and_favourites_come_first(page: Any, find: Fi
     assert shown() == ["zeta", *(name for name in names if name != "zeta")]
     table.item(0, 0).setCheckState(Qt.CheckState.Unchecked)
     await settle()
-    assert atelier.kept.favourite_models == ()
+    assert atelier.stored.favourite_models == ()
 
 
 async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(
@@ -53,8 +53,8 @@ async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(
     assert "days old" not in find("model-list-day").text()
     page._show_list_day(ListState(date(2026, 7, 2), 531, 12, 149))
     assert "The list is 149 days old" in find("model-list-day").text()
-    held = Held(ListState(date(2026, 11, 22), 600, 12))
-    atelier.set("models", "refresh_list", held)
+    delayed = DelayedResult(ListState(date(2026, 11, 22), 600, 12))
+    atelier.set("models", "refresh_list", delayed)
     find("model-refresh").click()
     find("model-refresh").click()
     await settle()
@@ -62,7 +62,7 @@ async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(
     page.refreshing.stop.click()
     await settle()
     assert page.refreshing.text.text() == "Stopped."
-    await held.release()
+    await delayed.release()
     find("model-refresh").click()
     await settle()
     assert page.refreshing.text.text() == "Up to date: 600 models."
@@ -132,19 +132,19 @@ async def test_learned_facts_about_a_model_are_shown_and_can_be_reset(page: Any,
     plain = ModelInfo(provider="Ollama", name="qwen3:4b", context_window=40960, source="server")
     atelier.set("providers", "models", [learned, plain])
     await choose(page, "Ollama")
-    table, forget = find("model-table"), find("model-reset")
+    table, reset = find("model-table"), find("model-reset")
     assert [table.item(row, 1).text() for row in range(2)] == ["gemma:2b (learned)", "qwen3:4b"]
     assert "refused tool definitions" in table.item(0, 1).toolTip()
-    assert not forget.isEnabled()
+    assert not reset.isEnabled()
     table.setCurrentCell(1, 0)
-    assert not forget.isEnabled()
+    assert not reset.isEnabled()
     table.setCurrentCell(0, 0)
     atelier.set("providers", "models", [plain])
-    forget.click()
+    reset.click()
     await settle()
     assert atelier.calls("models.reset") == [(("Ollama", "gemma:2b"), {})]
     assert table.rowCount() == 1
-    assert not forget.isEnabled()
+    assert not reset.isEnabled()
 
 
 async def test_row_heights_of_list_and_table_follow_the_text_size(

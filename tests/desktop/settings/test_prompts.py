@@ -27,27 +27,27 @@ READ = Prompt(id="r", name="read", content="Read it aloud.\nSlowly.")
 class Prompts:
     """Stored prompts of a fake engine."""
 
-    def __init__(self, atelier: Engine, *kept: Prompt) -> None:
-        self.kept = {each.id: each for each in kept}
+    def __init__(self, atelier: Engine, *initial: Prompt) -> None:
+        self.stored = {each.id: each for each in initial}
         for method in ("list", "save", "delete", "put_back", "duplicate", "import_text"):
             atelier.set("prompts", method, getattr(self, method))
         atelier.set("prompts", "export_text", "exported")
 
     def list(self) -> list[Prompt]:
-        return sorted(self.kept.values(), key=lambda each: each.name)
+        return sorted(self.stored.values(), key=lambda each: each.name)
 
     def put_back(self, prompt: Prompt) -> Prompt:
-        self.kept[prompt.id] = prompt
+        self.stored[prompt.id] = prompt
         return prompt
 
     def save(self, draft: PromptDraft, id: str | None = None) -> Prompt:
         return self.put_back(Prompt(id=id or "new", **draft.checked().model_dump()))
 
     def delete(self, prompt_id: str) -> Prompt:
-        return self.kept.pop(prompt_id)
+        return self.stored.pop(prompt_id)
 
     def duplicate(self, prompt_id: str) -> Prompt:
-        return self.put_back(self.kept[prompt_id].model_copy(update={"id": "copy", "name": "greet-2"}))
+        return self.put_back(self.stored[prompt_id].model_copy(update={"id": "copy", "name": "greet-2"}))
 
     def import_text(self, text: str, file: str, on_conflict: str = "rename") -> Imported:
         return Imported(self.put_back(Prompt(id="i", name=Path(file).stem, content=text)), ("model",))
@@ -112,11 +112,11 @@ async def test_a_prompt_is_written_changed_and_duplicated(page: Any, find: Find,
     page.save.click()
     await settle()
     assert rows(page) == ["/greet", "/read", "/sum"]
-    assert page.current() == prompts.kept["new"]
+    assert page.current() == prompts.stored["new"]
     page.text.appendPlainText("briefly")
     page.save.click()
     await settle()
-    assert prompts.kept["new"].content == "Sum {{what}} up\nbriefly"
+    assert prompts.stored["new"].content == "Sum {{what}} up\nbriefly"
     page.list.setCurrentRow(0)
     find("prompt-duplicate").click()
     await settle()
@@ -186,9 +186,9 @@ async def test_shadowed_and_untrusted_prompts_are_marked(page: Any, prompts: Pro
     atelier.set("skills", "files_by_name", {"greet": "/home/ann/.agents/commands/greet.md"})
     page.reload()
     await settle()
-    said = page.warning.text()
-    assert "takes precedence: /home/ann/.agents/commands/greet.md" in said
-    assert "From a backup from elsewhere" in said
+    warning = page.warning.text()
+    assert "takes precedence: /home/ann/.agents/commands/greet.md" in warning
+    assert "From a backup from elsewhere" in warning
     assert page.save.isEnabled(), "saving reports that it was read"
     page.save.click()
     await settle()

@@ -22,7 +22,7 @@ from atelier_desk.llm.local.catalogue import CATALOGUE
 from atelier_desk.llm.local.download import DownloadState, DownloadStatus
 from atelier_desk.support import i18n
 from tests.desktop.settings.conftest import Engine, Find, choose
-from tests.support.fake_bridge import FakeBridge, Held, settle
+from tests.support.fake_bridge import DelayedResult, FakeBridge, settle
 from tests.support.lists import titles
 
 
@@ -72,13 +72,13 @@ async def test_a_missing_keyring_is_reported_before_the_key_is_typed(page: Any, 
     find("provider-save").click()
     await settle()
     assert "until Atelier closes" in page.busy.text.text()
-    for on, said in ((True, "unencrypted in /data/keys.json"), (False, "No system keyring")):
+    for on, warning in ((True, "unencrypted in /data/keys.json"), (False, "No system keyring")):
         find("provider-key-file").click()
         box = page.window().findChild(QMessageBox)
         assert "/data/keys.json" in box.text() + box.informativeText()
         box.findChild(QPushButton, "confirm-yes").click()
         await settle()
-        assert said in find("provider-key-note").text()
+        assert warning in find("provider-key-note").text()
         assert atelier.calls("keys.use_file")[-1] == ((on,), {})
         assert find("provider-key-variable").isHidden() is on
 
@@ -100,11 +100,11 @@ async def test_it_opens_on_a_working_service_and_lists_the_built_in_one_last(
         ([local, service("Mine"), service("Other")], "Other", "Other/large"),
     )
     atelier.set("keys", "states", {"Lost": KeyState.REQUIRED, "Mine": KeyState.SAVED, "Other": KeyState.SAVED})
-    for there, shown, last in cases:
-        atelier.set("providers", "list", there)
-        atelier.kept = atelier.kept.model_copy(update={"last_model": last})
+    for configured, shown, last in cases:
+        atelier.set("providers", "list", configured)
+        atelier.stored = atelier.stored.model_copy(update={"last_model": last})
         await page.load()
-        assert find("provider-name").text() == shown, there
+        assert find("provider-name").text() == shown, configured
         assert titles(page.list)[-1] == "local"
     page.list.setCurrentRow(2)
     await settle()
@@ -168,8 +168,8 @@ async def test_a_test_stores_nothing_and_can_be_cancelled(page: Any, find: Find,
 async def test_a_test_is_cancelled_when_the_form_changes_and_can_be_repeated_after_an_error(
     page: Any, find: Find, atelier: Engine
 ) -> None:
-    held = Held(ProviderHealth(ok=True))
-    atelier.set("providers", "test_draft", held)
+    delayed = DelayedResult(ProviderHealth(ok=True))
+    atelier.set("providers", "test_draft", delayed)
     await choose(page, "Ollama")
     page.activateWindow()
     find("provider-test").setFocus()
@@ -178,7 +178,7 @@ async def test_a_test_is_cancelled_when_the_form_changes_and_can_be_repeated_aft
     assert page.busy.running
     assert page.window().focusWidget() is find("provider-test")
     QTest.keyClicks(find("provider-url"), "x")
-    await held.release()
+    await delayed.release()
     assert not page.busy.isVisible()
     find("header-add").click()
     QTest.keyClicks(find("header-name-0"), "X-Team")

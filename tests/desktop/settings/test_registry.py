@@ -67,7 +67,7 @@ async def test_a_page_is_one_new_file(qtbot: QtBot, atelier: Engine, bridge: Fak
     running.setValue(7)
     page.control("approvals.auto_approve_low").click()
     await settle()
-    assert (atelier.kept.workflows_running, atelier.kept.approvals.auto_approve_low) == (7, False)
+    assert (atelier.stored.workflows_running, atelier.stored.approvals.auto_approve_low) == (7, False)
     switch_language("fr")
     await settle()
     assert (window.list.item(1).text(), window.title.text()) == ("Projets", "Projets")

@@ -26,7 +26,7 @@ from atelier_desk.domain.usage import MonthUsage, UsageRow, UsageSum
 from atelier_desk.support import i18n
 from atelier_desk.support.number_format import NARROW
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import Held, settle
+from tests.support.fake_bridge import DelayedResult, settle
 
 Find = Callable[[str], Any]
 
@@ -221,8 +221,8 @@ async def test_in_a_narrow_window_the_cost_is_visible_and_hidden_columns_are_in_
     page: Any, window: SettingsWindow, find: Find, qtbot: QtBot, language: str
 ) -> None:
     table = find("usage-table")
-    whole = [head for head in range(7) if not table.isColumnHidden(head)]
-    assert whole == list(range(7)), "all fit"
+    visible = [head for head in range(7) if not table.isColumnHidden(head)]
+    assert visible == list(range(7)), "all fit"
     theme().set_scale(150)
     switch_language(language)
     try:
@@ -263,7 +263,7 @@ async def test_slow_loading_is_shown_and_can_be_stopped(
 ) -> None:
     monkeypatch.setattr(usage, "SLOW_S", 0.0)
     atelier.set("usage", "reading", (3, 12))
-    atelier.set("usage", "rows", held := Held([ROWS[2]]))
+    atelier.set("usage", "rows", delayed := DelayedResult([ROWS[2]]))
     choose(find("usage-period"), 7)
     await settle()
     assert page.busy.isVisible()
@@ -275,6 +275,6 @@ async def test_slow_loading_is_shown_and_can_be_stopped(
     assert "23,430" in find("usage-summary").text().replace(NARROW, " "), "what was read before stays"
     choose(find("usage-period"), 30)
     await settle()
-    await held.release()
+    await delayed.release()
     assert not page.busy.isVisible()
     assert "330" in find("usage-summary").text()

@@ -13,7 +13,7 @@ from atelier_desk.domain.settings import WebSettings
 from atelier_desk.engine.services.web import WebState
 from atelier_desk.web.search import WebHit
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import Held, settle
+from tests.support.fake_bridge import DelayedResult, settle
 
 Find = Callable[[str], Any]
 
@@ -29,13 +29,13 @@ async def test_nothing_can_be_typed_before_the_stored_values_are_loaded(
     window: SettingsWindow, atelier: Engine
 ) -> None:
     """The stored values would be overwritten, or saved with others nobody chose."""
-    held = Held(WebState(WebSettings(search="searxng", address="https://search.example.org"), (), 0, 0))
-    atelier.set("web", "state", held)
+    delayed = DelayedResult(WebState(WebSettings(search="searxng", address="https://search.example.org"), (), 0, 0))
+    atelier.set("web", "state", delayed)
     window.show_page("web")
     await settle()
     controls = window.page("web").form.controls
     assert not any(control.isEnabled() for control in controls.values())
-    await held.release()
+    await delayed.release()
     assert all(control.isEnabled() for control in controls.values())
     assert controls["address"].text() == "https://search.example.org"
 
@@ -144,7 +144,7 @@ async def test_a_browser_for_pages_that_need_javascript_is_named_chosen_and_refu
 
 
 @pytest.mark.parametrize(
-    ("kind", "field", "text", "says"),
+    ("kind", "field", "text", "message"),
     [
         *(
             ("searxng", "address", text, "Address: Must start with")
@@ -154,11 +154,11 @@ async def test_a_browser_for_pages_that_need_javascript_is_named_chosen_and_refu
     ],
 )
 async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(
-    page: Any, kind: str, field: str, text: str, says: str
+    page: Any, kind: str, field: str, text: str, message: str
 ) -> None:
     page.form.controls["search"].setCurrentIndex(page.form.controls["search"].findData(kind))
     page.form.controls[field].setText(text)
-    assert (page.apply.isEnabled(), says in page.busy.text.text(), page.form.controls[field].text()) == (
+    assert (page.apply.isEnabled(), message in page.busy.text.text(), page.form.controls[field].text()) == (
         False,
         True,
         text,

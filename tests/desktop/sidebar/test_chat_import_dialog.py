@@ -17,7 +17,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.imported_chat import ChatFilePreview, ChatPreview, ImportedChats
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.workflows import Imported
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
+from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 
 DAY = datetime(2025, 3, 1, 12, tzinfo=UTC)
 CHATS = (
@@ -96,8 +96,8 @@ async def test_all_texts_are_in_french_too(atelier: FakeAtelier, parent: QWidget
 
 
 async def test_stop_and_closing_end_the_import(atelier: FakeAtelier, parent: QWidget) -> None:
-    held = Held(ImportedChats())
-    atelier.set("chats", "import_", held)
+    delayed = DelayedResult(ImportedChats())
+    atelier.set("chats", "import_", delayed)
     dialog = await opened(atelier, parent)
     button(dialog, "chats-import").click()
     await settle()

@@ -16,7 +16,7 @@ from atelier_desk.desktop.sidebar.deleted_items_dialog import DeletedDialog
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.memory import DeletedMemory, Memory, MemoryType, MergedInto
 from atelier_desk.domain.workflow import Workflow
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
+from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 
 KEPT = Memory(id="k", type=MemoryType.KNOWLEDGE, content="The port is 9000")
 
@@ -55,10 +55,10 @@ def titles(dialog: DeletedDialog) -> list[str]:
 
 async def test_the_newest_deleted_item_comes_first_and_each_shows_its_kind(dialog: DeletedDialog) -> None:
     assert titles(dialog) == ["Memory m1", "Report on herons", "Memory m2"]
-    told = [dialog.list.item(row).toolTip() for row in range(3)]
-    assert "29 more days" in told[0]
-    assert "Workflow" in told[1]
-    assert "merged" in told[2]
+    tool_tips = [dialog.list.item(row).toolTip() for row in range(3)]
+    assert "29 more days" in tool_tips[0]
+    assert "Workflow" in tool_tips[1]
+    assert "merged" in tool_tips[2]
     switch_language("fr")
     await settle()
     assert "29 jours" in dialog.list.item(0).toolTip()
@@ -138,12 +138,12 @@ async def test_items_deleted_meanwhile_are_added_to_the_list(
 
 
 async def test_purging_many_shows_progress_and_can_be_stopped(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
-    held, gone = Held(), []
+    delayed, purged = DelayedResult(), []
 
     async def purge(key: str) -> None:
-        gone.append(key)
-        if len(gone) == 3:
-            await held()
+        purged.append(key)
+        if len(purged) == 3:
+            await delayed()
 
     atelier.set("memories", "deleted", [memory(f"m{number}", number) for number in range(10)])
     atelier.set("memories", "purge", purge)
@@ -166,19 +166,19 @@ async def test_purging_many_shows_progress_and_can_be_stopped(dialog: DeletedDia
     dialog.reload()  # as changes request it
     await settle()
     assert dialog.status.text() == "Stopped: 2 of 10 were deleted permanently."
-    gone.extend("xxx")
+    purged.extend("xxx")
     dialog._purge()
     await settle()
     assert "Stopped" not in dialog.status.text(), "the earlier stop is not reported for later work"
 
 
 async def test_stopping_shows_how_many_were_restored(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
-    held, back = Held(), []
+    delayed, back = DelayedResult(), []
 
     async def undo_delete(key: str) -> None:
         back.append(key)
         if len(back) == 2:
-            await held()
+            await delayed()
 
     atelier.set("memories", "deleted", [memory(f"m{number}", number) for number in range(3)])
     atelier.set("memories", "undo_delete", undo_delete)

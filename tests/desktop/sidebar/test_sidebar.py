@@ -20,7 +20,7 @@ from atelier_desk.engine.services.workflows import Listing
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.support import i18n
 from tests.desktop.sidebar.workflow_list import FILED, LISTED, Column, entry, open_menu, rows, workflow
-from tests.support.fake_bridge import Held, settle
+from tests.support.fake_bridge import DelayedResult, settle
 from tests.support.pointer import aim, leave
 
 
@@ -103,18 +103,18 @@ async def test_a_menu_acts_on_its_row_and_leaves_the_open_workflow_marked(column
     view.menu_requested.connect(lambda ids, place: asked.append((ids, place)))
     column.sidebar.select("d")
 
-    def ask(reason: QContextMenuEvent.Reason, at: QPoint) -> None:
+    def open_menu_by(reason: QContextMenuEvent.Reason, at: QPoint) -> None:
         QApplication.sendEvent(view.viewport(), QContextMenuEvent(reason, at, view.viewport().mapToGlobal(at)))
 
     pinned = view.visualRect(column.sidebar.model.index_of("p")).center()
-    ask(QContextMenuEvent.Reason.Keyboard, pinned)
+    open_menu_by(QContextMenuEvent.Reason.Keyboard, pinned)
     below = view.visualRect(column.sidebar.model.index_of("d")).bottomLeft()
     assert asked == [(["d"], view.viewport().mapToGlobal(below))]
     QTest.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=pinned)
-    ask(QContextMenuEvent.Reason.Mouse, pinned)
+    open_menu_by(QContextMenuEvent.Reason.Mouse, pinned)
     assert asked[1:] == [(["p"], view.viewport().mapToGlobal(pinned))]
     heading = view.visualRect(column.sidebar.model.index(0)).center()
-    ask(QContextMenuEvent.Reason.Mouse, heading)
+    open_menu_by(QContextMenuEvent.Reason.Mouse, heading)
     assert len(asked) == 2
     current = view.current()
     assert current is not None
@@ -215,10 +215,10 @@ async def test_scrolling_to_the_end_loads_more_results_until_the_last(
     column: Column, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("atelier_desk.desktop.sidebar.sidebar.LIST_MAX", 200)
-    many = [hit(f"m{number}") for number in range(1000)]
+    results = [hit(f"m{number}") for number in range(1000)]
 
     async def search(_needle: str, limit: int) -> list[SearchHit]:
-        return many[:limit]
+        return results[:limit]
 
     column.engine.set("workflows", "list", [])
     column.engine.set("workflows", "search", search)
@@ -249,14 +249,14 @@ async def test_the_list_continues_after_a_thousand(column: Column) -> None:
 
 
 async def test_further_typing_cancels_the_running_search(column: Column) -> None:
-    held = Held([LISTED[1]])
-    column.engine.set("workflows", "list", held)
+    delayed = DelayedResult([LISTED[1]])
+    column.engine.set("workflows", "list", delayed)
     column.engine.set("workflows", "search", [])
     column.sidebar.search.setText("a")
     column.sidebar.reload()
     await settle(3)
     column.sidebar.search.setText("ab")
-    await held.release()
+    await delayed.release()
     assert rows(column.sidebar.model)[0] == "Pinned"  # no result of the search for "a" was shown
 
 

@@ -13,30 +13,30 @@ from atelier_desk.desktop.sidebar.workflow_actions import FolderDialog
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.workflow import Workflow
 from tests.desktop.sidebar.workflow_list import FILED, LISTED, Column, entry, open_menu, rows
-from tests.support.fake_bridge import Held, settle
+from tests.support.fake_bridge import DelayedResult, settle
 
 
-@pytest.mark.parametrize("what", ["delete", "duplicate"])
-async def test_a_double_click_deletes_or_copies_once(column: Column, what: str) -> None:
-    held = Held(LISTED[1])
-    column.engine.set("workflows", what, held)
+@pytest.mark.parametrize("action", ["delete", "duplicate"])
+async def test_a_double_click_deletes_or_copies_once(column: Column, action: str) -> None:
+    delayed = DelayedResult(LISTED[1])
+    column.engine.set("workflows", action, delayed)
     for _ in range(2):
         column.sidebar.workflow_actions.delete(
             ["a"]
-        ) if what == "delete" else column.sidebar.workflow_actions.duplicate("a")
+        ) if action == "delete" else column.sidebar.workflow_actions.duplicate("a")
     await settle()
-    assert column.engine.calls(f"workflows.{what}") == [(("a",), {})]
-    await held.release()
+    assert column.engine.calls(f"workflows.{action}") == [(("a",), {})]
+    await delayed.release()
 
 
 async def test_delete_offers_undo(qtbot: QtBot, column: Column) -> None:
-    gone: list[str] = []
-    column.sidebar.workflow_gone.connect(gone.append)
+    purged: list[str] = []
+    column.sidebar.workflow_gone.connect(purged.append)
     view = column.sidebar.list
     view.select_one("a")
     qtbot.keyClick(view, Qt.Key.Key_Delete)
     await settle()
-    assert gone == ["a"]
+    assert purged == ["a"]
     undo = column.window.findChild(QPushButton, "toast-action")
     qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
     await settle()
@@ -201,12 +201,12 @@ async def test_a_new_folder_gets_its_name_in_a_dialog(qtbot: QtBot, column: Colu
 
 
 async def test_deleting_many_shows_progress_and_stop_keeps_the_result_so_far(column: Column) -> None:
-    held, deleted = Held(), []
+    delayed, deleted = DelayedResult(), []
 
     async def delete(key: str) -> Workflow:
         deleted.append(key)
         if len(deleted) == 8:
-            await held()
+            await delayed()
         return LISTED[1]
 
     column.engine.set("workflows", "delete", delete)
@@ -229,14 +229,14 @@ async def test_deleting_many_shows_progress_and_stop_keeps_the_result_so_far(col
 
 async def test_a_title_is_generated_and_can_be_undone(column: Column) -> None:
     column.engine.set("workflows", "get", LISTED[1])
-    held = Held(LISTED[1].model_copy(update={"name": "About herons"}))
-    column.engine.set("runs.titles", "suggest", held)
+    delayed = DelayedResult(LISTED[1].model_copy(update={"name": "About herons"}))
+    column.engine.set("runs.titles", "suggest", delayed)
     column.sidebar.workflow_actions.suggest_title("a")
     await settle()
     toasts = column.sidebar._toasts
     assert toasts.current is not None
     assert toasts.current.accessibleName() == "Generating a title…"
-    await held.release()
+    await delayed.release()
     await settle()
     assert toasts.current is not None
     assert toasts.current.accessibleName() == "Renamed to “About herons”"
@@ -259,13 +259,13 @@ def click(
     qtbot: QtBot, column: Column, key: str, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
 ) -> None:
     view = column.sidebar.list
-    place = view.visualRect(column.sidebar.model.index_of(key)).center()
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, modifiers, pos=place)
+    point = view.visualRect(column.sidebar.model.index_of(key)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, modifiers, pos=point)
 
 
 async def test_a_title_that_takes_long_can_be_stopped(column: Column) -> None:
     column.engine.set("workflows", "get", LISTED[1])
-    column.engine.set("runs.titles", "suggest", Held())
+    column.engine.set("runs.titles", "suggest", DelayedResult())
     column.sidebar.workflow_actions.suggest_title("a")
     await settle()
     toast = column.sidebar._toasts.current

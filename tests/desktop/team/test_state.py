@@ -48,8 +48,8 @@ def test_the_engines_tree_gives_the_same_state_and_more(state: TeamState) -> Non
     assert state.load(tree()) == {"ada", "bea", "cid", "dot"}
     assert [member.run_id for member in state.walk("ada")] == ["ada", "bea", "dot", "cid"]
     assert state.members["ada"].budget == Budget(max_tokens=1_000, max_cost=2.0)
-    whole = state.total("ada", START)
-    assert (whole.tokens, whole.tool_calls, whole.elapsed_ms) == (220, 3, 4_000)
+    total = state.total("ada", START)
+    assert (total.tokens, total.tool_calls, total.elapsed_ms) == (220, 3, 4_000)
     assert state.total("bea", START).tokens == 50
 
 
@@ -73,9 +73,9 @@ def test_time_counts_only_while_it_works(state: TeamState) -> None:
 
 def test_usage_is_each_agents_own_and_sums_upwards(state: TeamState) -> None:
     own = {"tokens_input": 7, "tokens_output": 3, "cost": 0.25}
-    told = event(14, "usage", "dot", **own, own=own, run={"tokens_input": 700})
-    state.feed(told)
-    state.feed(told)  # after loading a tree, events are applied again, and count once
+    usage_event = event(14, "usage", "dot", **own, own=own, run={"tokens_input": 700})
+    state.feed(usage_event)
+    state.feed(usage_event)  # after loading a tree, events are applied again, and count once
     dot = state.members["dot"]
     assert (dot.tokens_input, dot.tokens_output) == (7, 3)
     assert state.total("ada", START).tokens == 130
@@ -83,8 +83,8 @@ def test_usage_is_each_agents_own_and_sums_upwards(state: TeamState) -> None:
 
 
 def test_a_streaming_reply_is_counted_once(state: TeamState) -> None:
-    told = {"tokens_input": 30, "tokens_output": 12, "cost": 0.1, "current_tool": "CalculatorTool", "progress": 40}
-    assert state.feed(child(14, "dot", what="sub_agent_progress", **told)) == {"dot"}
+    figures = {"tokens_input": 30, "tokens_output": 12, "cost": 0.1, "current_tool": "CalculatorTool", "progress": 40}
+    assert state.feed(child(14, "dot", what="sub_agent_progress", **figures)) == {"dot"}
     assert state.members["dot"].progress == 40
     assert state.total("dot", START).tokens == 42
     state.feed(event(15, "usage", "dot", own={"tokens_input": 30, "tokens_output": 14, "cost": 0.1}))

@@ -39,11 +39,11 @@ def test_mode_switches_tokens_palette_and_sheet_and_notifies(qtbot: QtBot) -> No
     assert DARK.surface in QApplication.instance().styleSheet()  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(("asked", "got"), [(10, 0.8), (80, 0.8), (125, 1.25), (200, 2.0), (999, 2.0)])
-def test_scale_is_limited_to_its_bounds(asked: int, got: float) -> None:
+@pytest.mark.parametrize(("asked", "expected"), [(10, 0.8), (80, 0.8), (125, 1.25), (200, 2.0), (999, 2.0)])
+def test_scale_is_limited_to_its_bounds(asked: int, expected: float) -> None:
     theme().set_scale(asked)
-    assert theme().scale == got
-    assert theme().font(14).pixelSize() == round(14 * got)
+    assert theme().scale == expected
+    assert theme().font(14).pixelSize() == round(14 * expected)
 
 
 def test_style_sheet_has_no_open_placeholder_and_its_files_exist() -> None:
@@ -154,13 +154,13 @@ def test_icon_is_tinted() -> None:
 @pytest.mark.parametrize("role", ["muted", "on_accent"])
 def test_a_disabled_icon_is_fainter_than_one_that_can_be_used(mode: str, role: Role) -> None:
     """Qt's own grey was as bright as the rest in the dark theme: disabled buttons looked enabled."""
-    look = theme()
-    look.set_mode(mode)  # type: ignore[arg-type]
-    image = look.icon("square", role, 24).pixmap(QSize(24, 24), 1.0, QIcon.Mode.Disabled).toImage()
+    current = theme()
+    current.set_mode(mode)  # type: ignore[arg-type]
+    image = current.icon("square", role, 24).pixmap(QSize(24, 24), 1.0, QIcon.Mode.Disabled).toImage()
     solid = [image.pixelColor(x, y) for x in range(24) for y in range(24) if image.pixelColor(x, y).alpha() == 255]
     assert len({colour.name() for colour in solid}) == 1, "no shine"
     faded = solid[0].name().upper()
-    assert 1.5 < contrast(faded, look.tokens.bg) < contrast(look.tokens.muted, look.tokens.bg) * 0.6
+    assert 1.5 < contrast(faded, current.tokens.bg) < contrast(current.tokens.muted, current.tokens.bg) * 0.6
 
 
 def nested(depth: int) -> tuple[QWidget, QPushButton]:

@@ -99,14 +99,14 @@ def test_thousands_of_deleted_rows_leave_no_bindings(qtbot: QtBot) -> None:
             rows = [View(page) for _ in range(300)]
             for row in rows:
                 column.addWidget(row)
-            gone = [weakref.ref(row) for row in rows]
+            references = [weakref.ref(row) for row in rows]
             assert len(bindings._bound) == before + 2 * 300  # the view and its label
             for row in rows:
                 row.deleteLater()
             del rows, row
             QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
             assert len(bindings._bound) == before
-            assert not any(ref() for ref in gone)
+            assert not any(ref() for ref in references)
     finally:
         gc.enable()
 
@@ -122,10 +122,10 @@ def test_an_error_in_one_view_is_reported_and_leaves_no_other_outdated(qtbot: Qt
         qtbot.addWidget(widget)
     bind(broken.fill)
     bind(view._fill)
-    with qtbot.capture_exceptions() as told:
+    with qtbot.capture_exceptions() as errors:
         switch_language("fr")
     switch_language("en")
-    assert [str(each[1]) for each in told] == ["no French"]
+    assert [str(each[1]) for each in errors] == ["no French"]
     assert [row[1] for row in view.filled[-2:]] == ["fr", "en"]
 
 

@@ -39,11 +39,11 @@ def room(qtbot: QtBot) -> Room:
 
 
 def press(
-    qtbot: QtBot, widget: QWidget, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
+    qtbot: QtBot, widget: QWidget, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
 ) -> None:
     widget.setFocus()
     assert QApplication.focusWidget() is widget
-    qtbot.keyClick(widget, key, held)
+    qtbot.keyClick(widget, key, modifiers)
 
 
 def test_enter_presses_both_kinds_of_buttons(qtbot: QtBot, room: Room) -> None:

@@ -23,7 +23,7 @@ def bar(qtbot: QtBot, *, newest_last: bool = False) -> tuple[FindBar, list[str],
 
 
 @pytest.mark.parametrize(
-    ("newest_last", "key", "held", "at"),
+    ("newest_last", "key", "modifiers", "expected_position"),
     [
         (False, Qt.Key.Key_Return, PLAIN, 2),
         (False, Qt.Key.Key_Enter, SHIFT, 0),
@@ -34,13 +34,13 @@ def bar(qtbot: QtBot, *, newest_last: bool = False) -> tuple[FindBar, list[str],
     ],
 )
 def test_keys_go_to_the_next_and_previous_match(
-    qtbot: QtBot, newest_last: bool, key: Qt.Key, held: Qt.KeyboardModifier, at: int
+    qtbot: QtBot, newest_last: bool, key: Qt.Key, modifiers: Qt.KeyboardModifier, expected_position: int
 ) -> None:
     made, _asked, reached = bar(qtbot, newest_last=newest_last)
     made.enter("word")
     made.show_found(3, 1)
-    qtbot.keyClick(made.field, key, held)
-    assert reached == [1, at]
+    qtbot.keyClick(made.field, key, modifiers)
+    assert reached == [1, expected_position]
 
 
 def test_it_wraps_around_and_shows_the_position(qtbot: QtBot) -> None:

@@ -48,8 +48,8 @@ def picture(view: QListWidget, row: int) -> QImage:
 
 
 def has(image: QImage, role: str) -> bool:
-    wanted = theme().colour(role).rgb()
-    return any(image.pixelColor(x, y).rgb() == wanted for x in range(image.width()) for y in range(image.height()))
+    expected = theme().colour(role).rgb()
+    return any(image.pixelColor(x, y).rgb() == expected for x in range(image.width()) for y in range(image.height()))
 
 
 TITLE = ListRow("Title")
@@ -128,18 +128,20 @@ CLICKS = [
 ]
 
 
-@pytest.mark.parametrize(("row", "at", "action"), CLICKS)
-def test_a_click_on_an_icon_performs_its_action(listed: Make, qtbot: QtBot, row: ListRow, at: int, action: str) -> None:
+@pytest.mark.parametrize(("row", "offset", "action"), CLICKS)
+def test_a_click_on_an_icon_performs_its_action(
+    listed: Make, qtbot: QtBot, row: ListRow, offset: int, action: str
+) -> None:
     view = listed(TITLE, row)
     done: list[tuple[int, str]] = []
     delegate = view.itemDelegate()
     delegate.acted.connect(lambda index, name: done.append((index.row(), name)))
     rect = view.visualItemRect(view.item(1))
-    place = QPoint(at if at > 0 else rect.right() + at, rect.center().y())
-    assert delegate.action_at(view.indexAt(place), place) == action
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    point = QPoint(offset if offset > 0 else rect.right() + offset, rect.center().y())
+    assert delegate.action_at(view.indexAt(point), point) == action
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
     assert done == ([(1, action)] if action else [])
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=place)
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=point)
     assert len(done) == bool(action)
 
 

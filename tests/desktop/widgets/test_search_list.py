@@ -58,23 +58,23 @@ def test_a_line_is_chosen_by_click_or_double_click_and_always_by_enter(
     qtbot.addWidget(field)
     made = SearchList(None, "found", field, by_click=by_click, tab=True)  # type: ignore[arg-type]
     qtbot.addWidget(made)
-    taken: list[str] = []
-    made.chosen.connect(taken.append)
+    chosen: list[str] = []
+    made.chosen.connect(chosen.append)
     made.fill([("Heading", lines("ab"))])
     made.show()
     for row, found in ((0, []), (2, once)):
         qtbot.mouseClick(
             made.viewport(), Qt.MouseButton.LeftButton, pos=made.visualRect(made.rows.index(row, 0)).center()
         )
-        assert taken == found
+        assert chosen == found
     qtbot.mouseDClick(made.viewport(), Qt.MouseButton.LeftButton, pos=made.visualRect(made.rows.index(2, 0)).center())
-    assert taken[-1:] == ["b"]
-    taken.clear()
+    assert chosen[-1:] == ["b"]
+    chosen.clear()
     qtbot.keyClick(field, Qt.Key.Key_Up)
     qtbot.keyClick(field, Qt.Key.Key_Return)
     qtbot.keyClick(made, Qt.Key.Key_Down)
     qtbot.keyClick(made, Qt.Key.Key_Enter)
-    assert taken == ["a", "b"]
+    assert chosen == ["a", "b"]
 
 
 def test_an_empty_list_is_replaced_by_a_text(listed: SearchList) -> None:

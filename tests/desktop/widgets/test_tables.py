@@ -30,7 +30,7 @@ def test_a_frame_marks_the_focused_cell_only(qtbot: QtBot, cells: bool) -> None:
     def framed() -> list[tuple[int, int]]:
         """Cells whose upper edge has the accent colour."""
         picture, accent = table.viewport().grab().toImage(), theme().colour("accent").rgb()
-        near = range(4)
+        margin = range(4)
         return [
             (row, place)
             for row in range(3)
@@ -40,7 +40,7 @@ def test_a_frame_marks_the_focused_cell_only(qtbot: QtBot, cells: bool) -> None:
                     table.visualItemRect(table.item(row, place)).center().x(), table.rowViewportPosition(row) + y
                 )
                 == accent
-                for y in near
+                for y in margin
             )
         ]
 

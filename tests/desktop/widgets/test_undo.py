@@ -29,8 +29,8 @@ class Window(QWidget):
         self.show()
         self.activateWindow()
 
-    def delete(self, what: str) -> None:
-        offer_undo(self.line, f"{what} deleted", lambda: self.back.append(what))
+    def delete(self, deleted: str) -> None:
+        offer_undo(self.line, f"{deleted} deleted", lambda: self.back.append(deleted))
 
 
 @pytest.fixture

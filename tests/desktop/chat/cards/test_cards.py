@@ -48,9 +48,9 @@ def test_notices_offer_possible_actions(
 ) -> None:
     entry = Entry("n", "notice", run_id="r", topic=topic, details=details, actionable=True)
     card = show(qtbot, entry, host)
-    with qtbot.waitSignal(host.resume_requested) as told:
+    with qtbot.waitSignal(host.resume_requested) as signal:
         qtbot.mouseClick(card.findChild(QPushButton, button), Qt.MouseButton.LeftButton)
-    assert told.args == ["r", changes]
+    assert signal.args == ["r", changes]
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def test_a_notice_can_stop_the_run(qtbot: QtBot, host: TranscriptHost) -> None:
     card = show(
         qtbot, Entry("n", "notice", run_id="r", topic="loop_detected", details={"count": 5}, actionable=True), host
     )
-    with qtbot.waitSignal(host.stop_requested) as told:
+    with qtbot.waitSignal(host.stop_requested) as signal:
         card.findChild(QPushButton, "notice-stop").click()
-    assert told.args == ["r"]
+    assert signal.args == ["r"]
 
 
 def test_a_notice_of_the_past_has_no_buttons(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -92,10 +92,10 @@ def test_a_notice_of_the_past_has_no_buttons(qtbot: QtBot, host: TranscriptHost)
 
 
 def test_author_model_and_time_appear_together_with_the_buttons(qtbot: QtBot, host: TranscriptHost) -> None:
-    said = datetime.now().astimezone().replace(hour=9, minute=5)
+    sent_at = datetime.now().astimezone().replace(hour=9, minute=5)
     host.models = {("p", "m-large.Q4"): "m-large"}
     entry = Entry(
-        "a", "assistant", run_id="r", content="Yes.", agent_name="Ada", model="m-large.Q4", provider="p", time=said
+        "a", "assistant", run_id="r", content="Yes.", agent_name="Ada", model="m-large.Q4", provider="p", time=sent_at
     )
     reply = show(qtbot, entry, host)
     note = reply.findChild(QLabel, "message-note")
@@ -106,10 +106,10 @@ def test_author_model_and_time_appear_together_with_the_buttons(qtbot: QtBot, ho
     assert not row.revealed
     QApplication.sendEvent(reply, QEnterEvent(QPointF(), QPointF(), QPointF()))
     assert row.revealed
-    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Hello", time=said - timedelta(days=40)), host)
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Hello", time=sent_at - timedelta(days=40)), host)
     when = bubble.findChild(QLabel, "message-note")
     assert when is not None
-    assert str(said.year)[-2:] in when.text(), "another day is named"
+    assert str(sent_at.year)[-2:] in when.text(), "another day is named"
 
 
 def test_a_question_appears_once_in_the_card_of_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -165,9 +165,9 @@ def test_pending_question_opens_its_dialog(qtbot: QtBot, host: TranscriptHost) -
     entry = Entry("a", "assistant", run_id="r", asked=(QuestionRow("q1", "Which?"),))
     widget = show(qtbot, entry, host)
     button = widget.findChild(QPushButton, "question-card-answer")
-    with qtbot.waitSignal(host.question_requested) as told:
+    with qtbot.waitSignal(host.question_requested) as signal:
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert told.args == ["q1"]
+    assert signal.args == ["q1"]
     entry.asked = (QuestionRow("q1", "Which?", "answered", "Left"),)
     widget.refresh()
     assert button.isHidden()
@@ -182,9 +182,9 @@ def test_user_message_is_edited_in_place_and_sent_again(qtbot: QtBot, host: Tran
     qtbot.keyClicks(field, "!")
     assert field.toPlainText() == "Helo!", "one writes on where it ends"
     field.setPlainText("Hello")
-    with qtbot.waitSignal(host.resend_requested) as told:
+    with qtbot.waitSignal(host.resend_requested) as signal:
         qtbot.keyClick(field, Qt.Key.Key_Return)
-    assert told.args == ["r", "u", "Hello"]
+    assert signal.args == ["r", "u", "Hello"]
 
 
 def test_attachments_are_named_while_a_message_is_edited(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -214,12 +214,12 @@ def test_copy_copies_the_original_message_text(qtbot: QtBot, host: TranscriptHos
 def test_versions_are_switched(qtbot: QtBot, host: TranscriptHost) -> None:
     entry = Entry("u", "user", run_id="r2", content="x", branch=Branch(1, ("r1", "r2", "r3")))
     switch = show(qtbot, entry, host).findChild(BranchSwitch, "branch-switch")
-    with qtbot.waitSignal(host.branch_requested) as told:
+    with qtbot.waitSignal(host.branch_requested) as signal:
         switch.previous.click()
-    assert told.args == ["r1"]
-    with qtbot.waitSignal(host.branch_requested) as told:
+    assert signal.args == ["r1"]
+    with qtbot.waitSignal(host.branch_requested) as signal:
         switch.following.click()
-    assert told.args == ["r3"]
+    assert signal.args == ["r3"]
 
 
 def test_an_open_message_editor_follows_the_language(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -307,12 +307,12 @@ def test_a_loading_model_is_not_shown_as_a_failed_attempt() -> None:
 
 
 def test_tools_known_only_by_name_are_shown_with_their_title() -> None:
-    for tool, said in (
+    for tool, text in (
         ("CalculatorTool", "Calculator was called 3 times"),
         ("mcp__shop__find", "find was called 3 times"),
     ):
         entry = Entry("n", "notice", run_id="r", topic="loop_detected", details={"tool": tool, "count": 3})
-        assert notice_words(entry)[-1] == f"{said} with the same arguments and result."
+        assert notice_words(entry)[-1] == f"{text} with the same arguments and result."
     failed = Call("c", "SpawnAgentTool", {"operation": "spawn", "name": "Eve", "prompt": "Count"}, "error")
     assert "Eve · Count" in call_text(failed)
     assert "spawn" not in "".join(call_text(failed))

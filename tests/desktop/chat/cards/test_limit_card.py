@@ -71,21 +71,21 @@ def test_each_limit_has_the_buttons_that_help(shown: Shown, kind: str, names: se
     ],
 )
 def test_a_button_continues_the_run(shown: Shown, host: TranscriptHost, kind: str, button: str, to: object) -> None:
-    told: list[tuple[str, object]] = []
-    host.resume_requested.connect(lambda run_id, what: told.append((run_id, what)))
+    received: list[tuple[str, object]] = []
+    host.resume_requested.connect(lambda run_id, choice: received.append((run_id, choice)))
     buttons(shown(kind))[button].click()
-    assert told == [("r", to)]
+    assert received == [("r", to)]
 
 
 def test_the_stop_and_prices_buttons(shown: Shown, host: TranscriptHost) -> None:
-    told: list[str] = []
-    host.stop_requested.connect(told.append)
-    host.provider_requested.connect(lambda provider: told.append(f"prices of {provider or 'any'}"))
-    host.resume_requested.connect(lambda *_: told.append("continued"))
+    received: list[str] = []
+    host.stop_requested.connect(received.append)
+    host.provider_requested.connect(lambda provider: received.append(f"prices of {provider or 'any'}"))
+    host.resume_requested.connect(lambda *_: received.append("continued"))
     card = shown("unpriced")
     buttons(card)[PRICE].click()
     buttons(card)[STOP].click()
-    assert told == ["prices of any", "r"]
+    assert received == ["prices of any", "r"]
 
 
 def test_input_persists_while_the_run_waits_and_another_limit_starts_empty(shown: Shown) -> None:

@@ -102,13 +102,15 @@ def test_scrolling_between_press_and_release_is_a_click_not_a_drag(
     dragged: list[QDrag] = []
     monkeypatch.setattr(QDrag, "exec", lambda self, _action: dragged.append(self))
     left, none = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
-    place = QPointF(300, 300)
-    for kind, at, button, held in (
+    position = QPointF(300, 300)
+    for kind, target, button, buttons in (
         (QEvent.Type.MouseButtonPress, QPointF(5, 5), left, left),
         (QEvent.Type.MouseMove, QPointF(5, 75), none, left),
         (QEvent.Type.MouseButtonRelease, QPointF(5, 75), left, none),
     ):
-        QGuiApplication.sendEvent(label, QMouseEvent(kind, at, place, button, held, Qt.KeyboardModifier.NoModifier))
+        QGuiApplication.sendEvent(
+            label, QMouseEvent(kind, target, position, button, buttons, Qt.KeyboardModifier.NoModifier)
+        )
     assert (dragged, len(label.window().findChildren(PictureDialog))) == ([], 1)
 
 

@@ -162,9 +162,9 @@ def test_live_output_of_a_call_is_coloured(qtbot: QtBot) -> None:
     assert card._live.accessibleName() == "a <b>  &amp;\nred\nstill plain"
     err = QColor(theme().tokens.err).name()
     coloured = [found.position() for found in (document.find("red"), document.find("still"))]
-    for at in coloured:
+    for position in coloured:
         cursor = QTextCursor(document)
-        cursor.setPosition(at)
+        cursor.setPosition(position)
         assert cursor.charFormat().foreground().color().name() == err
     cursor = document.find("plain")
     assert cursor.charFormat().foreground().color().name() != err
@@ -218,13 +218,13 @@ def test_output_of_a_command_is_coloured(qtbot: QtBot) -> None:
 async def test_a_held_file_is_kept_or_discarded_from_the_card(qtbot: QtBot) -> None:
     engine = FakeAtelier()
     bridge = FakeBridge(engine)
-    held = [
+    held_files = [
         HeldFile(id=id, workflow_id="w", at=datetime(2026, 11, 22, tzinfo=UTC), root="/p", path=f"{id}.md")
         for id in ("a", "b")
     ]
-    engine.set("files", "held", held)
+    engine.set("files", "held", held_files)
     engine.set("files", "held_diff", FileChange(action="created", path="a.md", diff="+Obey."))
-    parts: tuple[ResultPart, ...] = tuple(HeldPart(id=each.id, path=each.path) for each in held)
+    parts: tuple[ResultPart, ...] = tuple(HeldPart(id=each.id, path=each.path) for each in held_files)
     host = TranscriptHost()
     host.bridge = bridge  # type: ignore[assignment]
     frame = QWidget()

@@ -100,18 +100,18 @@ async def test_an_approval_of_a_nested_sub_agent_is_in_its_ancestors_lane(team: 
         lineage=(Ancestor(run_id="ada", agent_name="Ada"), Ancestor(run_id="bea", agent_name="Bea")),
     )
     team.approvals.append(request)
-    await team.say(20, "validation_required", "dot", validation_id="v", call_id="c1", tool="CalculatorTool")
+    await team.send_event(20, "validation_required", "dot", validation_id="v", call_id="c1", tool="CalculatorTool")
     bea, cid = team.find(TeamCard, "team-card").lanes
     assert (len(bea.concerns), len(cid.concerns)) == (1, 0)
     team.approvals[:] = [request.model_copy(update={"status": ApprovalStatus.APPROVED})]
-    await team.say(21, "validation_response", "dot", validation_id="v", call_id="c1", status="approved")
+    await team.send_event(21, "validation_response", "dot", validation_id="v", call_id="c1", status="approved")
     assert len(bea.concerns) == 0
 
 
 async def test_an_approval_of_the_turn_is_below_its_call(team: Team) -> None:
     request = ApprovalRequest(id="v", workflow_id="w1", run_id="ada", call_id="c9", tool="TodoTool", agent_name="Ada")
     team.approvals.append(request)
-    await team.say(
+    await team.send_event(
         20, "validation_required", validation_id="v", call_id="c9", tool="TodoTool", arguments={"operation": "list"}
     )
     entry = team.panel.view.entries[-1]
@@ -119,23 +119,23 @@ async def test_an_approval_of_the_turn_is_below_its_call(team: Team) -> None:
     widget = team.panel.view.widget_of(entry)
     assert len(widget._concerns["c9"]) == 1
     team.approvals.clear()
-    await team.say(21, "validation_response", validation_id="v", call_id="c9", status="rejected")
+    await team.send_event(21, "validation_response", validation_id="v", call_id="c9", status="rejected")
     assert entry.calls[-1].status == "rejected"
 
 
 async def test_a_decided_approval_disappears_and_the_composer_gets_the_focus(team: Team, qtbot: QtBot) -> None:
     request = ApprovalRequest(id="v", workflow_id="w1", run_id="ada", call_id="c9", tool="TodoTool", agent_name="Ada")
-    keeper = team.panel.return_focus(team.panel)
-    assert keeper is not None
+    return_focus = team.panel.return_focus(team.panel)
+    assert return_focus is not None
     team.panel.activateWindow()
     team.approvals.append(request)
-    await team.say(
+    await team.send_event(
         20, "validation_required", validation_id="v", call_id="c9", tool="TodoTool", arguments={"operation": "list"}
     )
     widget = team.panel.view.widget_of(team.panel.view.entries[-1])
     team.approvals[:] = [request.model_copy(update={"status": ApprovalStatus.APPROVED})]
     qtbot.mouseClick(widget.findChild(QPushButton, "approval-approve"), Qt.MouseButton.LeftButton)
-    await team.say(21, "validation_response", validation_id="v", call_id="c9", status="approved")
+    await team.send_event(21, "validation_response", validation_id="v", call_id="c9", status="approved")
     qtbot.waitUntil(lambda: QApplication.focusWidget() is team.panel.composer.field)
     for card in [each for each in widget.findChildren(ToolCard) if each.isVisible()]:
         for spot in (card.rect().center(), QPoint(20, 12)):
@@ -168,18 +168,18 @@ async def test_a_sub_agent_at_its_limit_names_it_and_can_be_raised(team: Team, q
     ]
     assert team.engine.calls("runs.cancel") == [(("dot",), {})]
     team.changes.clear()
-    await team.say(25, "run_status", "dot", status="processing")
+    await team.send_event(25, "run_status", "dot", status="processing")
     assert team.all(LimitCard, "limit-card") == []
 
 
 async def test_a_question_of_a_sub_agent_opens_its_dialog(team: Team, qtbot: QtBot) -> None:
-    await team.say(
+    await team.send_event(
         20, "user_question_start", "dot", user_question={"question_id": "q", "question": "Which?"}, pending=1
     )
     button = team.find(QPushButton, "question-card-answer")
-    with qtbot.waitSignal(team.panel.question_requested) as told:
+    with qtbot.waitSignal(team.panel.question_requested) as signal:
         button.click()
-    assert told.args == ["q"]
+    assert signal.args == ["q"]
 
 
 async def test_stages_are_named_when_there_are_several(team: Team) -> None:
@@ -231,13 +231,13 @@ async def test_the_lanes_of_a_large_batch_are_created_frame_by_frame_in_reserved
     card.refresh()
     first = list(card.lanes)
     assert [lane.member.name for lane in first] == ["Bea", "Cid", *(f"W{number}" for number in range(AT_ONCE))]
-    whole = card.fit(700)
-    assert whole == before + 12 * theme().px(HEIGHT)
+    full_height = card.fit(700)
+    assert full_height == before + 12 * theme().px(HEIGHT)
     qtbot.waitUntil(lambda: len(card.lanes) == 14)
     assert card.lanes[: len(first)] == first
     assert [lane.member.name for lane in card.lanes] == ["Bea", "Cid", *(f"W{number}" for number in range(12))]
     assert not card._making.isActive()
-    assert card.fit(700) == whole
+    assert card.fit(700) == full_height
     assert card.bar.maximum() == 14
     tops = [lane.y() for lane in card.lanes]
     assert tops == sorted(set(tops))
@@ -261,14 +261,14 @@ async def test_agents_removed_while_lanes_are_created_have_no_lane(team: Team, q
 
 async def test_figures_that_do_not_fit_end_in_an_ellipsis(team: Team) -> None:
     lane: Lane = team.find(TeamCard, "team-card").lanes[0]
-    for scale, width, whole in ((100, 700, True), (200, 380, False)):
+    for scale, width, complete in ((100, 700, True), (200, 380, False)):
         theme().set_scale(scale)
         lane.fit(width)
         lane._figures.setText("9.3 s · 3.9 k tokens · $0.0066")
         lane.head.layout().activate()
         lane.grab()
-        wanted = lane._figures.fontMetrics().horizontalAdvance(lane._figures.text())
-        assert (lane._figures.width() >= wanted) is whole
-        assert lane._figures.toolTip() == ("" if whole else lane._figures.text())
+        needed = lane._figures.fontMetrics().horizontalAdvance(lane._figures.text())
+        assert (lane._figures.width() >= needed) is complete
+        assert lane._figures.toolTip() == ("" if complete else lane._figures.text())
         right = lane._figures.mapTo(lane, lane._figures.rect().bottomRight()).x()
         assert right < lane._chevron.mapTo(lane, QPoint()).x() <= width

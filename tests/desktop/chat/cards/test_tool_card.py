@@ -51,24 +51,26 @@ def test_an_open_card_names_untrusted_sources(qtbot: QtBot, host: TranscriptHost
 
 def test_an_error_is_read_without_scrolling_sideways(qtbot: QtBot, host: TranscriptHost) -> None:
     """Its sentences wrap at words instead of being cut at the card's edge like code."""
-    said = (
+    expected = (
         "Invalid arguments for run_command: modifies_files is required; it requires command, modifies_files. " * 3
         + "\nSecond."
     )
-    call = Call("c1", "t", {"command": "make"}, "error", {"success": False, "code": "x", "error": said}, error=said)
+    call = Call(
+        "c1", "t", {"command": "make"}, "error", {"success": False, "code": "x", "error": expected}, error=expected
+    )
     widget = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host)
     card = widget.findChild(ToolCard, "tool-card")
     card.toggle()
     for width in (700, 430, 961):
         widget.fit(width)
         error = card.findChildren(CodeCard)[1].findChild(QPlainTextEdit)
-        assert error.toPlainText() == said
+        assert error.toPlainText() == expected
         qtbot.waitUntil(lambda: error.verticalScrollBar().maximum() == 0)  # noqa: B023
         assert not error.horizontalScrollBar().isVisible()
         layout = error.document().firstBlock().layout()
         assert layout.lineCount() > 2
         ends = [
-            said[layout.lineAt(n).textStart() + layout.lineAt(n).textLength() - 1]
+            expected[layout.lineAt(n).textStart() + layout.lineAt(n).textLength() - 1]
             for n in range(layout.lineCount() - 1)
         ]
         assert set(ends) == {" "}
@@ -133,7 +135,7 @@ def test_a_command_that_runs_can_be_stopped_on_its_card(
 
 
 @pytest.mark.parametrize(
-    ("result", "said", "kind"),
+    ("result", "expected", "kind"),
     [
         ({"ended_by": "user", "code": "ended", "duration_ms": 4200}, "stopped by you · 4.2\u202fs", ""),
         ({"code": "exit_status", "exit_status": 2, "duration_ms": 300}, "exit status 2 · 0.3\u202fs", "err"),
@@ -142,11 +144,11 @@ def test_a_command_that_runs_can_be_stopped_on_its_card(
     ],
 )
 def test_the_line_of_a_command_shows_how_it_ended(
-    qtbot: QtBot, host: TranscriptHost, result: dict[str, Any], said: str, kind: str
+    qtbot: QtBot, host: TranscriptHost, result: dict[str, Any], expected: str, kind: str
 ) -> None:
     call = Call("c1", "run_command", {"command": "make"}, "error", result, error="Tell the user.", section=SHELL)
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
-    assert card.state_text() == (said, kind)
+    assert card.state_text() == (expected, kind)
     card.toggle()
     own = "Stopped by you." in [each.code for each in card._cards]
     assert own == (kind == ""), "the model's own sentence is not for a person who knows"
@@ -187,7 +189,7 @@ def test_a_refused_call_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> Non
 
 
 @pytest.mark.parametrize(
-    ("by", "note", "said"),
+    ("by", "note", "expected"),
     [
         ("user", "Not this file", "You rejected it: Not this file"),
         ("user", "", "You rejected it."),
@@ -199,13 +201,13 @@ def test_a_refused_call_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> Non
     ],
 )
 def test_the_card_shows_who_rejected_a_call_and_why(
-    qtbot: QtBot, host: TranscriptHost, by: str, note: str, said: str
+    qtbot: QtBot, host: TranscriptHost, by: str, note: str, expected: str
 ) -> None:
     call = Call("c1", "ShellTool", {}, "rejected", error="Do not try the same again", decided_by=by, note=note)
     widget = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host)
     card = widget.findChild(ToolCard, "tool-card")
     decision = card.findChild(QLabel, "tool-decision")
-    assert decision.text() == said
+    assert decision.text() == expected
     assert decision.isVisible()
     before = card.fit(600)
     card.toggle()

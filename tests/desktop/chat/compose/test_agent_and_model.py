@@ -90,9 +90,9 @@ async def test_a_favourite_and_a_choice_are_stored_in_the_settings(qtbot: QtBot)
     header.models.starred.emit("p/t", True)
     header.models.chosen.emit("q/x/y")
     await settle()
-    kept = [fields for _args, fields in engine.calls("settings.update")]
-    assert {"favourite_models": ("p/m", "p/t")} in kept
-    assert {"recent_models": ("q/x/y",)} in kept
+    updates = [fields for _args, fields in engine.calls("settings.update")]
+    assert {"favourite_models": ("p/m", "p/t")} in updates
+    assert {"recent_models": ("q/x/y",)} in updates
     assert header.models.choices[1].key == "p/t"
 
 

@@ -82,14 +82,14 @@ def test_while_the_agent_works_stop_and_a_send_strategy_are_shown(qtbot: QtBot, 
         qtbot.mouseClick(composer.stop, Qt.MouseButton.LeftButton)
     composer.strategies.chosen.emit("redirect")
     composer.field.setPlainText("wait")
-    with qtbot.waitSignal(composer.sent) as told:
+    with qtbot.waitSignal(composer.sent) as signal:
         composer.submit()
-    assert told.args[2] == "redirect"
+    assert signal.args[2] == "redirect"
     composer.set_running(False)
     composer.field.setPlainText("go")
-    with qtbot.waitSignal(composer.sent) as told:
+    with qtbot.waitSignal(composer.sent) as signal:
         composer.submit()
-    assert told.args[2] == "queue"
+    assert signal.args[2] == "queue"
 
 
 def test_pasted_files_pictures_and_long_texts_are_attached_and_short_texts_inserted(
@@ -139,15 +139,15 @@ def test_attachment_chips_are_shown_removed_by_mouse_and_keyboard_and_sent(qtbot
     row.chips[1].setFocus()
     qtbot.keyClick(row.chips[1], Qt.Key.Key_Left)
     assert row.chips[0].hasFocus()
-    with qtbot.waitSignal(row.opened) as told:
+    with qtbot.waitSignal(row.opened) as signal:
         qtbot.keyClick(row.chips[0], Qt.Key.Key_Return)
-    assert told.args == [items[1]]
+    assert signal.args == [items[1]]
     qtbot.keyClick(row.chips[0], Qt.Key.Key_Delete)
     assert [chip.hasFocus() for chip in row.chips] == [True]
-    with qtbot.waitSignal(composer.sent) as told:
+    with qtbot.waitSignal(composer.sent) as signal:
         qtbot.mouseClick(composer.send, Qt.MouseButton.LeftButton)
-    assert told.args[0] == ""
-    assert [item.name for item in told.args[1]] == ["c.txt"]
+    assert signal.args[0] == ""
+    assert [item.name for item in signal.args[1]] == ["c.txt"]
     assert row.isHidden()
 
 

@@ -68,17 +68,17 @@ def test_a_click_beside_the_text_focuses_the_field(qtbot: QtBot, composer: Compo
     qtbot.waitUntil(composer.field.hasFocus)
 
 
-@pytest.mark.parametrize(("width", "whole"), [(820, True), (420, False)])
-def test_a_hint_is_shown_in_full_or_not_at_all(qtbot: QtBot, composer: Composer, width: int, whole: bool) -> None:
+@pytest.mark.parametrize(("width", "complete"), [(820, True), (420, False)])
+def test_a_hint_is_shown_in_full_or_not_at_all(qtbot: QtBot, composer: Composer, width: int, complete: bool) -> None:
     theme().set_scale(150)
     composer.set_running(True)
     composer.resize(width, 200)
     hint = composer._hint
     qtbot.wait(20)
-    assert (hint.fontMetrics().horizontalAdvance(hint.text()) <= hint.contentsRect().width()) is whole
+    assert (hint.fontMetrics().horizontalAdvance(hint.text()) <= hint.contentsRect().width()) is complete
     drawn = hint.grab().toImage()
     colours = {drawn.pixel(x, y) for x in range(drawn.width()) for y in range(drawn.height())}
-    assert (len(colours) > 1) is whole
+    assert (len(colours) > 1) is complete
 
 
 @pytest.mark.parametrize("scale", [100, 150, 200])

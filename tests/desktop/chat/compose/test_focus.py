@@ -57,13 +57,13 @@ def has(widget: QWidget) -> bool:
     return QApplication.focusWidget() is widget
 
 
-@pytest.mark.parametrize("how", ["hide", "disable", "delete"])
-def test_when_a_focused_button_disappears_the_composer_gets_the_focus(qtbot: QtBot, room: Room, how: str) -> None:
+@pytest.mark.parametrize("removal", ["hide", "disable", "delete"])
+def test_when_a_focused_button_disappears_the_composer_gets_the_focus(qtbot: QtBot, room: Room, removal: str) -> None:
     room.allow.setFocus()
     qtbot.waitUntil(lambda: has(room.allow))
-    if how == "hide":
+    if removal == "hide":
         room.allow.hide()
-    elif how == "disable":
+    elif removal == "disable":
         room.allow.setEnabled(False)
     else:
         room.allow.hide()

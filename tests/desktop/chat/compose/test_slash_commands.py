@@ -62,7 +62,7 @@ class Bench:
         self.composer.resize(600, 200)
         self.composer.show()
         self.composer.set_enabled(True)
-        self.desk = SlashCommandController(FakeBridge(self.engine), self.composer, lambda: ("/work",))  # type: ignore[arg-type]
+        self.controller = SlashCommandController(FakeBridge(self.engine), self.composer, lambda: ("/work",))  # type: ignore[arg-type]
         self.field.setFocus()
         qtbot.waitUntil(self.field.hasFocus)
 
@@ -72,11 +72,11 @@ class Bench:
 
     async def write(self, text: str) -> None:
         self.qtbot.keyClicks(self.field, text)
-        self.desk.popup.search()
+        self.controller.popup.search()
         await settle()
 
     def shown(self) -> list[str]:
-        popup = self.desk.popup
+        popup = self.controller.popup
         return titles(popup.list) if popup.isVisible() else []
 
     def press(self, key: Qt.Key) -> None:
@@ -109,12 +109,12 @@ async def test_prefix_matches_come_first_and_are_accepted_by_keyboard(bench: Ben
     bench.press(Qt.Key.Key_Return)
     assert bench.field.toPlainText() == "/notes "
     assert bench.shown() == []
-    assert bench.desk.dialog is None, "it has no arguments"
+    assert bench.controller.dialog is None, "it has no arguments"
 
 
 async def test_a_row_shows_its_name_and_the_list_aligns_with_the_composer(bench: Bench) -> None:
     await bench.write("/fix")
-    popup = bench.desk.popup
+    popup = bench.controller.popup
     row = popup.list.rows.item(0)
     assert row.text() == "/fix"
     assert str(row.data(Qt.ItemDataRole.AccessibleTextRole)).startswith("/fix, ")
@@ -124,7 +124,7 @@ async def test_a_row_shows_its_name_and_the_list_aligns_with_the_composer(bench:
 async def test_arguments_are_asked_for_by_name_and_inserted_in_the_message(bench: Bench, qtbot: QtBot) -> None:
     await bench.write("/fi")
     bench.press(Qt.Key.Key_Tab)
-    dialog = bench.desk.dialog
+    dialog = bench.controller.dialog
     assert dialog is not None
     labels = [each.text() for each in dialog.findChildren(QLabel)]
     assert {"issue", "branch", "Fixes an issue."} <= set(labels)
@@ -144,14 +144,14 @@ async def test_unnamed_arguments_are_one_optional_text(bench: Bench, qtbot: QtBo
     await bench.write("/pre")
     bench.press(Qt.Key.Key_Down)
     bench.press(Qt.Key.Key_Return)
-    dialog = bench.desk.dialog
+    dialog = bench.controller.dialog
     assert dialog is not None
     assert dialog.fields[0].placeholderText() == "[what]"
     qtbot.keyClicks(dialog.fields[0], "all 'of it")
     dialog.submit()
     assert bench.field.toPlainText() == "/prefix all 'of it"
     await settle()
-    assert bench.desk.dialog is None
+    assert bench.controller.dialog is None
 
 
 async def test_escape_closes_the_completion_and_typing_reopens_it(bench: Bench) -> None:
@@ -179,9 +179,9 @@ async def test_a_failed_lookup_completes_nothing(bench: Bench) -> None:
 async def test_a_servers_prompt_asks_for_its_arguments_before_it_is_inserted(bench: Bench, qtbot: QtBot) -> None:
     await bench.write("/po")
     assert bench.shown() == ["/made:poem"]
-    assert "A poem — Writes one." in bench.desk.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert "A poem — Writes one." in bench.controller.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
     bench.press(Qt.Key.Key_Return)
-    dialog = bench.desk.dialog
+    dialog = bench.controller.dialog
     assert isinstance(dialog, PromptDialog)
     labels = {each.text() for each in dialog.findChildren(QLabel)}
     assert {"topic", "style (optional)", "What it is about.", "A prompt of the MCP server made."} <= labels
@@ -194,14 +194,14 @@ async def test_a_servers_prompt_asks_for_its_arguments_before_it_is_inserted(ben
     qtbot.keyClick(topic, Qt.Key.Key_Return)
     await settle()
     assert bench.field.toPlainText() == '/made:poem topic="the \\"wide\\" sea" style=haiku'
-    assert bench.desk.dialog is None
+    assert bench.controller.dialog is None
 
 
 async def test_a_prompt_without_arguments_is_inserted_at_once(bench: Bench) -> None:
     await bench.write("/made:t")
     bench.press(Qt.Key.Key_Return)
     assert bench.field.toPlainText() == "/made:tidy_up "
-    assert bench.desk.dialog is None
+    assert bench.controller.dialog is None
 
 
 async def test_a_stored_prompt_is_filled_in_and_its_text_shown_before_sending(bench: Bench, qtbot: QtBot) -> None:
@@ -209,7 +209,7 @@ async def test_a_stored_prompt_is_filled_in_and_its_text_shown_before_sending(be
     bench.composer.sent.connect(lambda text, *_rest: sent.append(text))
     await bench.write("/gr")
     bench.press(Qt.Key.Key_Return)
-    form = bench.desk.dialog
+    form = bench.controller.dialog
     assert isinstance(form, PromptForm)
     assert bench.field.toPlainText() == "/gr"
     who, language = (field.editor for field in form.fields)
@@ -225,7 +225,7 @@ async def test_a_stored_prompt_is_filled_in_and_its_text_shown_before_sending(be
     qtbot.keyClick(language, Qt.Key.Key_Return)
     await settle()
     assert bench.field.toPlainText() == "Greet Ann\nLee {{language}} in .\nThen Ann\nLee {{language}} goes."
-    assert bench.desk.dialog is None
+    assert bench.controller.dialog is None
     assert sent == []
     bench.field.undo()
     assert bench.field.toPlainText() == "/gr"
@@ -234,21 +234,21 @@ async def test_a_stored_prompt_is_filled_in_and_its_text_shown_before_sending(be
 async def test_escape_in_the_form_restores_the_typed_text(bench: Bench, qtbot: QtBot) -> None:
     await bench.write("/gr")
     bench.press(Qt.Key.Key_Return)
-    form = bench.desk.dialog
+    form = bench.controller.dialog
     assert isinstance(form, PromptForm)
     qtbot.keyClicks(form.fields[0].editor, "Ann")
     qtbot.keyClick(form.fields[0].editor, Qt.Key.Key_Escape)
     await settle()
     assert bench.field.toPlainText() == "/gr"
-    assert bench.desk.dialog is None
+    assert bench.controller.dialog is None
 
 
 async def test_a_prompt_without_variables_is_inserted_in_the_composer_at_once(bench: Bench) -> None:
     await bench.write("/we")
-    assert "Write the" not in bench.desk.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole), (
+    assert "Write the" not in bench.controller.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole), (
         "its first line describes it"
     )
     bench.press(Qt.Key.Key_Tab)
     assert bench.field.toPlainText() == "/fix 7\nWrite the 😀 report."
-    assert bench.desk.dialog is None
+    assert bench.controller.dialog is None
     assert bench.shown() == []

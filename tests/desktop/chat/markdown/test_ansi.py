@@ -67,11 +67,11 @@ def test_an_escape_sequence_selects_a_style(numbers: str, style: Style) -> None:
     "text", ["\x1b[31m\x1b[0m" * 50_000, "\x1b[31ma\x1b[32mb" * 50_000], ids=["nothing else", "a colour a letter"]
 )
 def test_only_the_first_of_very_many_colour_changes_are_parsed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    looked_at: list[str] = []
-    monkeypatch.setattr(ansi, "_chosen", lambda style, numbers: looked_at.append(numbers) or Style(colour=1))
+    parsed: list[str] = []
+    monkeypatch.setattr(ansi, "_chosen", lambda style, numbers: parsed.append(numbers) or Style(colour=1))
     plain, spans = read(text + "end\x1b[7m.")
     assert plain == text.replace("\x1b[31m", "").replace("\x1b[32m", "").replace("\x1b[0m", "") + "end."
-    assert len(looked_at) <= ansi.MOST_SEQUENCES
+    assert len(parsed) <= ansi.MOST_SEQUENCES
     assert len(spans) <= ansi.MOST_SPANS
 
 

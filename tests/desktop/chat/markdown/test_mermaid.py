@@ -36,8 +36,8 @@ def image(source: str, *, dark: bool = False) -> QImage | None:
     return QImage.fromData(base64.b64decode(drawn)) if drawn else None
 
 
-def colours(of: QImage) -> set[str]:
-    return {QColor(of.pixel(x, y)).name() for x in range(of.width()) for y in range(of.height())}
+def colours(picture: QImage) -> set[str]:
+    return {QColor(picture.pixel(x, y)).name() for x in range(picture.width()) for y in range(picture.height())}
 
 
 @pytest.mark.parametrize("source", KINDS.values(), ids=KINDS)

@@ -177,11 +177,11 @@ def test_an_interruption_is_shown_where_it_happened_and_can_be_acted_on() -> Non
     feed("token", content="par", message_id="a1")
     feed("message", message_id="a1", role="assistant", content="par", cut_off=True)
     feed("run_status", status="interrupted", ended="command")
-    cut, told = feed.entries
+    cut, notice = feed.entries
     assert (cut.topic, cut.live) == ("cut_off", False)
-    assert (told.topic, told.details, told.actionable) == ("run_interrupted", {"ended": "command"}, True)
+    assert (notice.topic, notice.details, notice.actionable) == ("run_interrupted", {"ended": "command"}, True)
     feed("run_status", status="processing")
-    assert not told.actionable
+    assert not notice.actionable
 
 
 def test_a_stored_interruption_can_be_acted_on_after_a_restart() -> None:
@@ -208,12 +208,12 @@ def test_a_cut_reply_is_marked() -> None:
     assert feed.entries[0].topic == "cut_off"
 
 
-@pytest.mark.parametrize(("status", "told"), [("cancelled", True), ("error", True), ("completed", False)])
-def test_a_stopped_reply_is_marked_once(status: str, told: bool) -> None:
+@pytest.mark.parametrize(("status", "marked"), [("cancelled", True), ("error", True), ("completed", False)])
+def test_a_stopped_reply_is_marked_once(status: str, marked: bool) -> None:
     feed = Feed()
     feed("message", message_id="a1", role="assistant", content="par", cut_off=True)
     feed("run_status", status=status, message_id="end")
-    assert [entry.cut_explained for entry in feed.entries] == [told, False]
+    assert [entry.cut_explained for entry in feed.entries] == [marked, False]
     transcript = Transcript("w")
     cut = Message(
         id="a1", workflow_id="w", run_id="r", seq=1, role=MessageRole.ASSISTANT, kind="cut_off", content="par"
@@ -228,7 +228,7 @@ def test_a_stopped_reply_is_marked_once(status: str, told: bool) -> None:
         details={"status": status},
     )
     transcript.load([TranscriptEntry(cut), TranscriptEntry(end)])
-    assert [entry.cut_explained for entry in transcript.entries] == [told, False], "after a reload"
+    assert [entry.cut_explained for entry in transcript.entries] == [marked, False], "after a reload"
 
 
 def test_older_pages_are_inserted_before_existing_entries() -> None:

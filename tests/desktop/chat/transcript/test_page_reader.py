@@ -17,7 +17,7 @@ from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
-def said(seq: int, content: str, run_id: str = "r1", depth: int = 0) -> StreamEvent:
+def message_event(seq: int, content: str, run_id: str = "r1", depth: int = 0) -> StreamEvent:
     data = {"message_id": f"m{seq}", "role": "user", "content": content, "strategy": "queue"}
     return StreamEvent(seq=seq, workflow_id="w1", run_id=run_id, depth=depth, chunk_type=ChunkType.MESSAGE, data=data)
 
@@ -78,17 +78,17 @@ def texts(transcript: Transcript | None) -> list[str]:
 async def test_events_during_loading_a_workflow_follow_the_loaded_ones(reads: Reads) -> None:
     opening = asyncio.ensure_future(reads.pages.open("w1"))
     await settle()
-    reads.happen(said(2, "two"), said(3, "three"), word("Wor"))
+    reads.happen(message_event(2, "two"), message_event(3, "three"), word("Wor"))
     reads.gate.set()
     await opening
-    reads.happen(word("ds"), said(2, "two"))
+    reads.happen(word("ds"), message_event(2, "two"))
     assert texts(reads.pages.current) == ["one", "two", "three", "Words"]
 
 
 async def test_events_during_loading_a_sub_agent_follow_the_loaded_ones(reads: Reads) -> None:
     opening = asyncio.ensure_future(reads.pages.open_agent("dot"))
     await settle()
-    reads.happen(said(3, "mind the edge", "dot", 1), word("Yes", "dot", 1))
+    reads.happen(message_event(3, "mind the edge", "dot", 1), word("Yes", "dot", 1))
     reads.gate.set()
     assert texts(await opening) == ["task", "mind the edge", "Yes"]
 
@@ -96,7 +96,7 @@ async def test_events_during_loading_a_sub_agent_follow_the_loaded_ones(reads: R
 async def test_a_second_load_preserves_events_during_the_first(reads: Reads) -> None:
     first = asyncio.ensure_future(reads.pages.open("w1"))
     await settle()
-    reads.happen(said(3, "three"))
+    reads.happen(message_event(3, "three"))
     second = asyncio.ensure_future(reads.pages.open("w1"))
     await settle()
     reads.happen(word("Words"))

@@ -231,13 +231,13 @@ def test_open_in_the_browser_gives_a_private_page_without_scripts_or_network(
 
 
 def test_a_missing_browser_is_reported_at_once(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda _url: False)
-    monkeypatch.setattr(QToolTip, "showText", lambda _at, text, _on: said.append(text))
+    monkeypatch.setattr(QToolTip, "showText", lambda _at, text, _on: messages.append(text))
     button = card_of(body_of(qtbot, "```html\n<p>Hi</p>\n```\n")).findChild(QToolButton, "code-browser")
     assert button is not None
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert said == ["Could not open a browser"]
+    assert messages == ["Could not open a browser"]
     assert button.accessibleName() == "Open in the browser", "it still does that"
 
 
@@ -375,12 +375,14 @@ def test_a_wide_table_starts_at_its_first_column_and_scrolls_sideways(
     refresh_texts()
     name = table.accessibleName()
     assert (name.startswith("Tableau"), "column0, column1, " in name) == (True, True)
-    at = QPointF(20, 20)
+    position = QPointF(20, 20)
     buttons, phase = Qt.MouseButton.NoButton, Qt.ScrollPhase.NoScrollPhase
-    wheel = QWheelEvent(at, at, QPoint(), turn, buttons, modifier, phase, False)
+    wheel = QWheelEvent(position, position, QPoint(), turn, buttons, modifier, phase, False)
     QApplication.sendEvent(table.viewport(), wheel)
     assert table.horizontalScrollBar().value() > 0
-    down = QWheelEvent(at, at, QPoint(), QPoint(0, -120), buttons, Qt.KeyboardModifier.NoModifier, phase, False)
+    down = QWheelEvent(
+        position, position, QPoint(), QPoint(0, -120), buttons, Qt.KeyboardModifier.NoModifier, phase, False
+    )
     QApplication.sendEvent(table.viewport(), down)
     assert not down.isAccepted(), "up and down the transcript scrolls"
 

@@ -51,17 +51,17 @@ def shape(body: ReplyBody) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("step", [1, 7, 40])
 def test_streamed_equals_complete(qtbot: QtBot, step: int) -> None:
-    whole, streamed = ReplyBody(ImageGate()), ReplyBody(ImageGate())
-    qtbot.addWidget(whole)
+    complete, streamed = ReplyBody(ImageGate()), ReplyBody(ImageGate())
+    qtbot.addWidget(complete)
     qtbot.addWidget(streamed)
-    whole.set_text(TEXT)
+    complete.set_text(TEXT)
     for end in range(step, len(TEXT) + step, step):
         streamed.stream_to(TEXT[:end])
         streamed.flush()
     streamed.set_text(TEXT)
-    assert shape(streamed) == shape(whole)
-    assert streamed.fit(600) == whole.fit(600)
-    assert [name for name, _text in shape(whole)] == [
+    assert shape(streamed) == shape(complete)
+    assert streamed.fit(600) == complete.fit(600)
+    assert [name for name, _text in shape(complete)] == [
         "ProseBlock",
         "CodeCard",
         "ProseBlock",

@@ -157,12 +157,12 @@ def test_items_are_dropped_from_the_end_and_the_others_keep_their_widgets(view: 
     everything = entries(12)
     view.set_entries(everything)
     turn()
-    kept = {entry: view.widget_of(entry) for entry in everything[:5]}
+    widgets = {entry: view.widget_of(entry) for entry in everything[:5]}
     view.truncate(5)
     turn()
     assert list(view.entries) == everything[:5]
     assert view.widget_of(everything[5]) is None
-    assert all(view.widget_of(entry) is widget for entry, widget in kept.items() if widget is not None)
+    assert all(view.widget_of(entry) is widget for entry, widget in widgets.items() if widget is not None)
     tops = [view.widget_of(entry).geometry() for entry in everything[:5]]  # type: ignore[union-attr]
     assert all(above.bottom() < below.top() for above, below in pairwise(tops))
     view.truncate(5)

@@ -87,11 +87,13 @@ def test_a_long_text_ends_with_a_complete_word_in_its_row_and_is_full_in_the_too
 
 def test_a_row_does_not_repeat_its_title_and_a_call_without_progress_has_none() -> None:
     log = ActivityLog()
-    said = {
+    presentation = {
         "title": "Question to you",
         "summary": {"text": "Question to you: {question}", "params": {"question": "Which wood?"}},
     }
-    log.feed(event(1, ChunkType.TOOL_START, call_id="c1", tool="UserQuestionTool", arguments={}, presentation=said))
+    log.feed(
+        event(1, ChunkType.TOOL_START, call_id="c1", tool="UserQuestionTool", arguments={}, presentation=presentation)
+    )
     asked = log.entries[0]
     assert (entry_title(asked), entry_summary(asked)) == ("Question to you", "Which wood?")
     log.feed(event(1, ChunkType.TOOL_PROGRESS, call_id="c1", progress=0))

@@ -44,7 +44,7 @@ async def test_a_chosen_call_shows_arguments_and_result(pane: ActivityPane) -> N
 
 
 async def test_rows_are_readable_text_and_the_tools_name_is_in_the_details(pane: ActivityPane, qtbot: QtBot) -> None:
-    said = {
+    presentation = {
         "icon": "calculator",
         "title": "Calculator",
         "summary": {"text": "{expression}", "params": {"expression": "12*7"}},
@@ -55,7 +55,7 @@ async def test_rows_are_readable_text_and_the_tools_name_is_in_the_details(pane:
         call_id="c9",
         tool="CalculatorTool",
         arguments={"expression": "12*7"},
-        presentation=said,
+        presentation=presentation,
     )
     reply = event(
         51, ChunkType.MESSAGE, role="assistant", content="## Result\n\n- **84**, see `notes.md`\n- [more](https://x.y)"
@@ -77,13 +77,16 @@ async def test_rows_are_readable_text_and_the_tools_name_is_in_the_details(pane:
 
 
 async def test_errors_are_shown_in_words_and_not_in_codes(pane: ActivityPane, qtbot: QtBot) -> None:
-    said = {"title": "Question to you", "summary": {"text": "{question}", "params": {"question": "Which colour?"}}}
+    presentation = {
+        "title": "Question to you",
+        "summary": {"text": "{question}", "params": {"question": "Which colour?"}},
+    }
     error = "Invalid arguments for UserQuestionTool: options.0: Input should be an object"
     again = {"reason": "server_error", "details": {"attempt": 2, "delay_s": 2.5}}
     await live(
         pane,
         qtbot,
-        event(50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation=said),
+        event(50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation=presentation),
         event(51, ChunkType.TOOL_END, call_id="c9", tool="UserQuestionTool", success=False, error=error, duration_ms=9),
         event(52, ChunkType.RETRY, **again),
         event(53, ChunkType.LIMIT_REACHED, reason="tokens", details={}),
@@ -111,12 +114,15 @@ async def test_errors_are_shown_in_words_and_not_in_codes(pane: ActivityPane, qt
 
 
 async def test_a_skipped_question_is_no_failure(pane: ActivityPane, qtbot: QtBot) -> None:
-    said = {"title": "Question to you", "summary": {"text": "{question}", "params": {"question": "Which colour?"}}}
+    presentation = {
+        "title": "Question to you",
+        "summary": {"text": "{question}", "params": {"question": "Which colour?"}},
+    }
     result = {"success": False, "error": "Question skipped by user", "code": "skipped"}
     await live(
         pane,
         qtbot,
-        event(50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation=said),
+        event(50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation=presentation),
         event(
             51,
             ChunkType.TOOL_END,
@@ -313,14 +319,14 @@ async def test_a_row_names_its_sub_agent(team: ActivityPane, qtbot: QtBot) -> No
 
 
 async def test_the_log_does_not_follow_its_end_under_the_pointer(pane: ActivityPane, qtbot: QtBot) -> None:
-    many = [event(100 + number, ChunkType.ERROR, message=str(number)) for number in range(60)]
-    await live(pane, qtbot, *many)
+    events = [event(100 + number, ChunkType.ERROR, message=str(number)) for number in range(60)]
+    await live(pane, qtbot, *events)
     bar = pane.list.verticalScrollBar()
     assert bar.value() == bar.maximum() > 0
-    listed, at = len(titles(pane)), bar.value()
+    listed, scroll_position = len(titles(pane)), bar.value()
     aim(pane.list, listed - 1)
     await live(pane, qtbot, event(200, ChunkType.ERROR, message="late"))
-    assert (bar.value(), len(titles(pane))) == (at, listed)
+    assert (bar.value(), len(titles(pane))) == (scroll_position, listed)
     leave(pane.list)
     assert len(titles(pane)) == listed + 1
-    assert bar.value() == bar.maximum() > at
+    assert bar.value() == bar.maximum() > scroll_position

@@ -63,10 +63,10 @@ async def test_the_newest_request_is_shown_part_by_part(pane: ContextPane) -> No
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "32 tools searched for"), ("fr", "32 outils trouvés par recherche")]
+    ("language", "expected"), [("en", "32 tools searched for"), ("fr", "32 outils trouvés par recherche")]
 )
 async def test_tools_found_by_search_are_mentioned(
-    pane: ContextPane, atelier: FakeAtelier, language: str, said: str
+    pane: ContextPane, atelier: FakeAtelier, language: str, expected: str
 ) -> None:
     def request(run_id: str, seq: int) -> Any:
         return replace(past.request(run_id, seq), searched_tools=32, searched_tokens=12_400)
@@ -75,7 +75,7 @@ async def test_tools_found_by_search_are_mentioned(
     i18n.set_language(language)
     pane.show_run("root", 3)
     await settle()
-    assert said in named(pane, PartsBar, "context-parts").summary
+    assert expected in named(pane, PartsBar, "context-parts").summary
 
 
 async def test_another_request_and_another_agent(pane: ContextPane, atelier: FakeAtelier) -> None:
@@ -178,16 +178,16 @@ async def test_an_open_list_is_not_changed_by_new_requests(pane: ContextPane, at
     await settle()
     boxes = [named(pane, QComboBox, name) for name in ("context-turn", "context-agent")]
     assert [box.count() for box in boxes] == [2, 2]
-    gone: list[QComboBox] = []
+    deleted: list[QComboBox] = []
     for box in boxes:
-        box.model().rowsRemoved.connect(lambda *_, box=box: gone.append(box))
-        box.model().modelReset.connect(lambda *_, box=box: gone.append(box))
+        box.model().rowsRemoved.connect(lambda *_, box=box: deleted.append(box))
+        box.model().modelReset.connect(lambda *_, box=box: deleted.append(box))
     asked = len(atelier.calls("inspector.requests"))
     pane.on_stream(StreamEvent(workflow_id="w1", run_id="root", chunk_type=ChunkType.USAGE))
     pane._refresh.timeout.emit()
     await settle()
     assert len(atelier.calls("inspector.requests")) == asked + 1
-    assert gone == []
+    assert deleted == []
 
 
 async def test_there_is_space_for_larger_text(pane: ContextPane) -> None:
@@ -245,15 +245,15 @@ async def test_a_short_legend_shows_the_largest_parts_and_the_total(pane: Contex
     sizes = {"system": 10, "tools": 900, "memory": 20, "history": 400, "results": 30}
     parts.show_parts([PartSize(kind, tokens, tokens, 0.1) for kind, tokens in sizes.items()], "400 tokens")
     parts.limit(None)
-    whole = parts.heightForWidth(200)
+    full_height = parts.heightForWidth(200)
     assert [part.kind for _line, _x, part, _text in parts._keys(200) if part is not None] == list(sizes)
     parts.limit(2)
     shown = parts._keys(200)
-    assert parts.heightForWidth(200) < whole
-    kept = [part.kind for _line, _x, part, _text in shown if part is not None]
-    largest = sorted(sizes, key=lambda kind: -sizes[kind])[: len(kept)]
-    assert 0 < len(kept) < len(sizes)
-    assert kept == [kind for kind in sizes if kind in largest]
+    assert parts.heightForWidth(200) < full_height
+    kinds = [part.kind for _line, _x, part, _text in shown if part is not None]
+    largest = sorted(sizes, key=lambda kind: -sizes[kind])[: len(kinds)]
+    assert 0 < len(kinds) < len(sizes)
+    assert kinds == [kind for kind in sizes if kind in largest]
     assert [text for *_place, text in shown][-2:] == ["…", "400 tokens"]
     assert "System: 10 tokens" in parts.toolTip()
 

@@ -55,10 +55,10 @@ def test_it_follows_the_language(picker: TurnPicker) -> None:
 
 
 def test_only_visible_turns_of_thousands_are_formatted(picker: TurnPicker, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[datetime] = []
-    monkeypatch.setattr(module, "clock_time", lambda when: said.append(when) or clock_time(when))
+    formatted: list[datetime] = []
+    monkeypatch.setattr(module, "clock_time", lambda when: formatted.append(when) or clock_time(when))
     picker.set_turns(turns(5_000))
     picker.sizeHint()
     picker.want("r17")
     assert picker.currentText().startswith("Turn 17 ")
-    assert len(said) < 50
+    assert len(formatted) < 50

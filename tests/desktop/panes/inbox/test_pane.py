@@ -20,7 +20,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.team.views import AgentNode
 from atelier_desk.support import i18n
-from tests.desktop.questions.approvals import LINEAGE, ApprovalEngine, asks, tell
+from tests.desktop.questions.approvals import LINEAGE, ApprovalEngine, asks, emit_event
 from tests.desktop.questions.conftest import START, ask
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.pointer import aim, leave
@@ -37,19 +37,19 @@ async def test_it_counts_lists_opens_and_skips(
     assert pane.objectName() == "question-inbox"
     assert pane.count.text() == "0"
     assert pane.empty.isVisible()
-    told: list[int] = []
-    pane.waiting.connect(told.append)
+    counts: list[int] = []
+    pane.waiting.connect(counts.append)
     presenter.start()
     await settle()
     assert pane.findChild(QWidget, "pending-count").text() == "2"
-    assert told[-1] == 2
+    assert counts[-1] == 2
     card = pane.findChild(QWidget, "inbox-q2")
     assert card.accessibleName() == "Which way?"
     assert any("Two" in label.accessibleName() for label in card.findChildren(QWidget))
-    wanted: list[str] = []
-    presenter.workflow_requested.connect(wanted.append)
+    opened: list[str] = []
+    presenter.workflow_requested.connect(opened.append)
     pane.findChild(QPushButton, "inbox-open-q2").click()
-    assert wanted == ["w2"]
+    assert opened == ["w2"]
     atelier.set("questions", "pending", [ask("q2", workflow="w2")])
     pane.findChild(QPushButton, "inbox-skip-q1").click()
     await settle()
@@ -136,10 +136,10 @@ async def test_all_pending_items_are_one_list_in_order_of_arrival(shown: Callabl
     assert inbox.find("pending-count").text() == "4"
     assert totals[-1] == 4
     assert inbox.find("inbox-lineage-q4").text() == "Architect → Reviewer → Architect"
-    wanted: list[str] = []
-    inbox.presenter.workflow_requested.connect(wanted.append)
+    opened: list[str] = []
+    inbox.presenter.workflow_requested.connect(opened.append)
     inbox.pane._cards["approval:v3"].findChild(QWidget, "approval-show").click()
-    assert wanted == ["w2"]
+    assert opened == ["w2"]
     inbox.window.deleteLater()
 
 
@@ -151,7 +151,7 @@ async def test_text_typed_in_a_card_survives_new_items(shown: Callable[[QWidget]
     card.findChild(QPushButton, "approval-reject").click()
     card.findChild(QWidget, "approval-reason").setPlainText("because")
     inbox.engine.stored["v0"] = asks("v0")
-    await tell(inbox.bridge, ChunkType.VALIDATION_REQUIRED, inbox.engine.stored["v0"])
+    await emit_event(inbox.bridge, ChunkType.VALIDATION_REQUIRED, inbox.engine.stored["v0"])
     await settle(30)
     assert inbox.order()[:2] == ["approval:v0", "approval:v1"]
     assert inbox.pane._cards["approval:v1"] is card
@@ -203,7 +203,7 @@ async def test_the_focus_stays_on_a_question_while_others_arrive(shown: Callable
     button = inbox.find("inbox-open-q4")
     button.setFocus()
     inbox.engine.stored["v0"] = asks("v0")
-    await tell(inbox.bridge, ChunkType.VALIDATION_REQUIRED, inbox.engine.stored["v0"])
+    await emit_event(inbox.bridge, ChunkType.VALIDATION_REQUIRED, inbox.engine.stored["v0"])
     await settle(30)
     assert len(inbox.order()) == 5
     assert inbox.find("inbox-open-q4") is button
@@ -285,10 +285,10 @@ async def test_waiting_failed_and_finished_runs_are_one_list(shown: Callable[[QW
     ]
     assert inbox.find("pending-count").text() == str(len(inbox.pane._cards)), "finished work does not wait for a person"
     assert inbox.find("inbox-ended-failed").accessibleName() == "Failed, failed"
-    wanted: list[str] = []
-    inbox.presenter.workflow_requested.connect(wanted.append)
+    opened: list[str] = []
+    inbox.presenter.workflow_requested.connect(opened.append)
     inbox.find("inbox-show-done1").click()
-    assert wanted == ["done1"]
+    assert opened == ["done1"]
     inbox.find("inbox-dismiss-done2").click()
     assert inbox.find("inbox-dismiss-cut off").isHidden(), "it stays until it is continued or stopped"
     await settle()

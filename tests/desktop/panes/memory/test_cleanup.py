@@ -98,10 +98,10 @@ async def test_a_decision_stays_in_place_and_is_undone_there(
 
 async def test_tab_visits_the_pairs_before_close(tidy: TidyDialog) -> None:
     names = []
-    at = tidy._area.nextInFocusChain()
-    while at is not tidy._area and len(names) < 200:
-        names.append(at.objectName())
-        at = at.nextInFocusChain()
+    widget = tidy._area.nextInFocusChain()
+    while widget is not tidy._area and len(names) < 200:
+        names.append(widget.objectName())
+        widget = widget.nextInFocusChain()
     answers = [name for name in names if name.startswith("tidy-") and name != "tidy-said"]
     assert answers == ["tidy-first", "tidy-second", "tidy-both", "tidy-undo"] * 2 + ["tidy-close"]
 
@@ -139,13 +139,13 @@ async def test_pinning_and_the_switch_of_the_workflow(pane: MemoryPane, atelier:
 
 
 async def test_a_person_sets_when_a_memory_expires(qtbot: QtBot) -> None:
-    given: list[dict[str, Any]] = []
+    changes: list[dict[str, Any]] = []
     for choice in (None, 0, 30):
         dialog = MemoryDialog(MemoryRow(OLD))
         qtbot.addWidget(dialog)
-        dialog.accepted_fields.connect(given.append)
+        dialog.accepted_fields.connect(changes.append)
         dialog.expiry.setCurrentIndex(dialog.expiry.findData(choice) if choice is not None else 0)
         dialog.submit()
-    assert "expires_at" not in given[0]
-    assert given[1]["expires_at"] is None
-    assert abs(given[2]["expires_at"] - utc_now() - timedelta(days=30)) < timedelta(minutes=5)
+    assert "expires_at" not in changes[0]
+    assert changes[1]["expires_at"] is None
+    assert abs(changes[2]["expires_at"] - utc_now() - timedelta(days=30)) < timedelta(minutes=5)

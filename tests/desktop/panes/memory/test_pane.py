@@ -176,7 +176,7 @@ async def test_a_change_elsewhere_keeps_the_scroll_position(
     await settle()
     pane.list.setCurrentIndex(pane.list.model().index(120, 0))
     pane.list.scrollTo(pane.list.model().index(120, 0))
-    at = pane.list.verticalScrollBar().value()
+    scroll_position = pane.list.verticalScrollBar().value()
     atelier.set("memories", "list", lambda **kw: [memory(999), *EVERY][kw["offset"] : kw["offset"] + kw["limit"]])
     bridge.changed.emit("memory", "m999")
     qtbot.waitUntil(lambda: not pane._reload_timer.isActive())
@@ -186,7 +186,7 @@ async def test_a_change_elsewhere_keeps_the_scroll_position(
     chosen = pane.list.current_row()
     assert chosen is not None
     assert chosen.memory.id == "m120"
-    assert pane.list.verticalScrollBar().value() == at
+    assert pane.list.verticalScrollBar().value() == scroll_position
 
 
 async def test_the_menu_key_opens_the_menu_of_the_current_memory(pane: MemoryPane) -> None:
@@ -267,8 +267,8 @@ async def test_pending_pairs_are_shown_in_the_pane_with_a_link(
 ) -> None:
     assert not pane.against.isVisible()
     pairs = [
-        MemoryPair(kind=kind, first=EVERY[at], second=EVERY[at + 1], similarity=0.9)
-        for at, kind in enumerate(("against", "against", "same"))
+        MemoryPair(kind=kind, first=EVERY[scroll_position], second=EVERY[scroll_position + 1], similarity=0.9)
+        for scroll_position, kind in enumerate(("against", "against", "same"))
     ]
     atelier.set("memories", "pairs", pairs)
     bridge.changed.emit("memory", "m1")

@@ -66,9 +66,9 @@ async def test_each_agent_has_a_lane_and_each_span_a_bar(pane: TimelinePane) -> 
 
 async def test_a_click_selects_a_span_and_describes_it(pane: TimelinePane, qtbot: QtBot) -> None:
     view = view_of(pane)
-    with qtbot.waitSignal(view.span_chosen) as told:
+    with qtbot.waitSignal(view.span_chosen) as received:
         qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 5))
-    assert told.args[0].label == "read_file"
+    assert received.args[0].label == "read_file"
     assert "Helper" in pane.status.text()
     assert "read_file" in pane.status.text()
     assert "failed" in view.accessibleDescription()
@@ -91,15 +91,15 @@ async def test_the_keyboard_reaches_every_span_and_zooms(pane: TimelinePane) -> 
 
 
 async def test_the_menu_leads_to_agent_request_replay_and_fork(pane: TimelinePane) -> None:
-    told: list[tuple[Any, ...]] = []
-    pane.agent_requested.connect(lambda *args: told.append(("agent", *args)))
-    pane.request_requested.connect(lambda *args: told.append(("request", *args)))
-    pane.replay_requested.connect(lambda *args: told.append(("replay", *args)))
-    pane.fork_requested.connect(lambda *args: told.append(("fork", *args)))
+    received: list[tuple[Any, ...]] = []
+    pane.agent_requested.connect(lambda *args: received.append(("agent", *args)))
+    pane.request_requested.connect(lambda *args: received.append(("request", *args)))
+    pane.replay_requested.connect(lambda *args: received.append(("replay", *args)))
+    pane.fork_requested.connect(lambda *args: received.append(("fork", *args)))
     menu = pane.menu_for(view_of(pane).bars[4].span)
     for entry in menu.actions():
         entry.trigger()
-    assert told == [("agent", "child"), ("request", "child", 7), ("replay", "w1", "root", 7), ("fork", "w1", 7)]
+    assert received == [("agent", "child"), ("request", "child", 7), ("replay", "w1", "root", 7), ("fork", "w1", 7)]
 
 
 async def test_the_root_agent_is_the_conversation_itself(pane: TimelinePane) -> None:
@@ -121,21 +121,21 @@ async def test_the_list_has_the_same_spans_and_selection(pane: TimelinePane, qtb
 
 
 async def test_the_list_grows_with_the_run(pane: TimelinePane, atelier: FakeAtelier) -> None:
-    whole = past.timeline(over=False)
-    first = replace(whole, runs=(replace(whole.runs[0], spans=whole.runs[0].spans[:2]), whole.runs[1]))
+    timeline = past.timeline(over=False)
+    first = replace(timeline, runs=(replace(timeline.runs[0], spans=timeline.runs[0].spans[:2]), timeline.runs[1]))
     atelier.set("teams", "timeline", first)
     pane.findChild(QWidget, "timeline-as-list").click()  # type: ignore[attr-defined]
     pane.reload()
     await settle()
     rows = pane.findChild(TimelineList, "timeline-list")
     assert isinstance(rows, TimelineList)
-    kept = [rows.item(row) for row in range(rows.count())]
+    items = [rows.item(row) for row in range(rows.count())]
     rows.setCurrentRow(3)
-    atelier.set("teams", "timeline", whole)
+    atelier.set("teams", "timeline", timeline)
     pane.reload()
     await settle()
     assert rows.count() == 6
-    assert [rows.item(row) for row in range(4)] == kept
+    assert [rows.item(row) for row in range(4)] == items
     assert rows.currentRow() == 3
     assert "running" in rows.item(5).toolTip()
 
@@ -229,8 +229,8 @@ async def test_list_and_description_follow_the_language(pane: TimelinePane) -> N
 @pytest.mark.parametrize("step", [10, 20, 50, 100, 200, 500, 1_000, 2_000, 15_000, 30_000, 60_000])
 def test_no_two_ticks_have_the_same_label(step: int) -> None:
     for start in (0, 10_000, 59_000, 3_599_000):
-        said = [tick_time(start + number * step, step) for number in range(40)]
-        assert len(set(said)) == len(said)
+        labels = [tick_time(start + number * step, step) for number in range(40)]
+        assert len(set(labels)) == len(labels)
 
 
 def test_tick_labels_are_as_precise_as_the_step() -> None:

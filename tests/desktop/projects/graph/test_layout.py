@@ -50,11 +50,11 @@ def test_empty_and_unconnected_graphs_are_laid_out() -> None:
 def test_progress_is_reported_in_order_and_stops_the_layout() -> None:
     shares: list[float] = []
 
-    def tell(share: float) -> bool:
+    def report_progress(share: float) -> bool:
         shares.append(share)
         return share < 0.5
 
     with pytest.raises(LayoutStopped):
-        lay_out(120, clusters(6, 20), tell=tell)
+        lay_out(120, clusters(6, 20), tell=report_progress)
     assert shares == sorted(shares)
     assert shares[-1] >= 0.5

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel, QMenu
 
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.domain.project import EntityKind
-from tests.support.fake_bridge import FakeAtelier, Held, settle
+from tests.support.fake_bridge import DelayedResult, FakeAtelier, settle
 from tests.support.projects import ENTITIES, Projects
 
 Find = Callable[[str], Any]
@@ -97,9 +97,9 @@ async def test_signature_and_docstring_of_a_node_are_fetched_when_it_is_chosen(
     window.graph.model.entities[node] = SAVE.model_copy(update={"signature": "", "docstring": ""})
     window.graph.view.choose(node)
     await shown(window)
-    said = " ".join(each.text() for each in window.graph.details.findChildren(QLabel))
-    assert "Write one note to the disk." in said
-    assert "self" in said
+    text = " ".join(each.text() for each in window.graph.details.findChildren(QLabel))
+    assert "Write one note to the disk." in text
+    assert "self" in text
     assert atelier.calls("projects.entity")
 
 
@@ -118,8 +118,8 @@ async def test_the_menu_of_a_node(window: ProjectsWindow) -> None:
 async def test_fetching_can_be_stopped(
     window: ProjectsWindow, find: Find, atelier: FakeAtelier, projects: Projects
 ) -> None:
-    held = Held(projects.explore("m1"))
-    atelier.set("projects", "explore", held)
+    delayed = DelayedResult(projects.explore("m1"))
+    atelier.set("projects", "explore", delayed)
     window.open_graph(SAVE)
     await settle()
     assert window.graph.busy.running
@@ -142,7 +142,7 @@ async def test_another_project_starts_with_an_empty_graph(window: ProjectsWindow
 async def test_node_counts_are_formatted_in_the_readers_language(
     window: ProjectsWindow, find: Find, projects: Projects
 ) -> None:
-    many = [ENTITIES[0].model_copy(update={"id": f"n{number}", "path": f"{number}.py"}) for number in range(1_234)]
+    entities = [ENTITIES[0].model_copy(update={"id": f"n{number}", "path": f"{number}.py"}) for number in range(1_234)]
     window.graph.show_project(projects.stored[0])
-    window.graph.model.add(many, ())
+    window.graph.model.add(entities, ())
     assert find("graph-count").text() == "1,234 nodes, 0 relations"

@@ -44,16 +44,16 @@ def view(qtbot: QtBot) -> GraphView:
     return made
 
 
-def at(view: GraphView, name: str) -> QPoint:
+def position_of(view: GraphView, name: str) -> QPoint:
     x, y = view.points()[view.model.number[name]]
     return QPoint(round(x), round(y))
 
 
 def wheel(view: GraphView, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
-    place = QPointF(view.rect().center())
+    point = QPointF(view.rect().center())
     event = QWheelEvent(
-        place,
-        view.mapToGlobal(place),
+        point,
+        view.mapToGlobal(point),
         QPoint(),
         QPoint(0, 120),
         Qt.MouseButton.NoButton,
@@ -65,11 +65,11 @@ def wheel(view: GraphView, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.N
 
 
 def test_a_click_chooses_and_a_double_click_expands(view: GraphView, qtbot: QtBot) -> None:
-    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=at(view, "m1"))
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=position_of(view, "m1"))
     assert view.chosen == view.model.number["m1"]
     assert view.accessibleDescription() == "Store.save, method, store.py:9, 3 neighbours"
     with qtbot.waitSignal(view.expand_requested) as expanded:
-        QTest.mouseDClick(view, Qt.MouseButton.LeftButton, pos=at(view, "c1"))
+        QTest.mouseDClick(view, Qt.MouseButton.LeftButton, pos=position_of(view, "c1"))
     assert expanded.args == [view.model.number["c1"]]
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=QPoint(3, 3))
     assert view.chosen == -1
@@ -85,29 +85,29 @@ def test_the_wheel_zooms_at_the_pointer_only_with_focus_or_ctrl(view: GraphView)
     wheel(view, Qt.KeyboardModifier.ControlModifier)
     assert view.scale > before
     view.setFocus()
-    here = view.scale
+    initial_scale = view.scale
     wheel(view)
-    assert view.scale > here
+    assert view.scale > initial_scale
 
 
 def test_the_point_under_the_pointer_stays_when_zooming(view: GraphView) -> None:
-    place = at(view, "c1")
-    view.zoom_by(2.0, QPointF(place))
-    assert (at(view, "c1") - place).manhattanLength() <= 2
+    point = position_of(view, "c1")
+    view.zoom_by(2.0, QPointF(point))
+    assert (position_of(view, "c1") - point).manhattanLength() <= 2
 
 
 def test_dragging_moves_the_view_or_a_node(view: GraphView) -> None:
-    corner, node = QPoint(10, 10), at(view, "k1")
+    corner, node = QPoint(10, 10), position_of(view, "k1")
     QTest.mousePress(view, Qt.MouseButton.LeftButton, pos=corner)
     QTest.mouseMove(view, corner + QPoint(30, 20))
     QTest.mouseRelease(view, Qt.MouseButton.LeftButton, pos=corner + QPoint(30, 20))
-    assert at(view, "k1") == node + QPoint(30, 20)
-    still = at(view, "c1")
-    QTest.mousePress(view, Qt.MouseButton.LeftButton, pos=at(view, "k1"))
+    assert position_of(view, "k1") == node + QPoint(30, 20)
+    still = position_of(view, "c1")
+    QTest.mousePress(view, Qt.MouseButton.LeftButton, pos=position_of(view, "k1"))
     QTest.mouseMove(view, node + QPoint(50, 60))
     QTest.mouseRelease(view, Qt.MouseButton.LeftButton, pos=node + QPoint(50, 60))
-    assert (at(view, "k1") - (node + QPoint(50, 60))).manhattanLength() <= 2
-    assert at(view, "c1") == still
+    assert (position_of(view, "k1") - (node + QPoint(50, 60))).manhattanLength() <= 2
+    assert position_of(view, "c1") == still
 
 
 def test_every_node_is_reached_by_keyboard(view: GraphView, qtbot: QtBot) -> None:
@@ -169,9 +169,9 @@ def test_no_name_is_clipped_at_the_border(view: GraphView, x: int, y: int) -> No
     drawn: dict[str, QRectF] = {}
 
     class Watched(QPainter):
-        def drawStaticText(self, at: QPointF, text: QStaticText) -> None:
-            drawn[text.text()] = QRectF(at, text.size())
-            super().drawStaticText(at, text)
+        def drawStaticText(self, position_of: QPointF, text: QStaticText) -> None:
+            drawn[text.text()] = QRectF(position_of, text.size())
+            super().drawStaticText(position_of, text)
 
     picture = QImage(view.size(), QImage.Format.Format_RGB32)
     painter = Watched(picture)
