@@ -55,6 +55,6 @@ def test_progress_is_reported_in_order_and_stops_the_layout() -> None:
         return share < 0.5
 
     with pytest.raises(LayoutStopped):
-        lay_out(120, clusters(6, 20), tell=report_progress)
+        lay_out(120, clusters(6, 20), on_progress=report_progress)
     assert shares == sorted(shares)
     assert shares[-1] >= 0.5

@@ -160,38 +160,43 @@ class ActivityLog:
         self.entries.clear()
         self._calls.clear()
 
-    def _call(self, event: StreamEvent, said: payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd) -> bool:
-        key = (event.run_id, said.call_id)
+    def _call(self, event: StreamEvent, payload: payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd) -> bool:
+        key = (event.run_id, payload.call_id)
         entry = self._calls.get(key)
         if entry is None:
-            tool = "" if isinstance(said, payloads.ToolProgress) else said.tool
+            tool = "" if isinstance(payload, payloads.ToolProgress) else payload.tool
             entry = LogEntry(
                 event.time,
                 ChunkType.TOOL_START,
                 event.agent_name,
                 event.run_id,
                 event.depth,
-                said.call_id,
+                payload.call_id,
                 tool,
                 "running",
             )
             self._calls[key] = entry
             self.entries.append(entry)
-        match said:
+        match payload:
             case payloads.ToolStart():
-                entry.arguments, entry.presentation = said.arguments, said.presentation
-                facts = {"section": said.section, "effect": said.effect, "risk": said.risk, "server": said.server}
+                entry.arguments, entry.presentation = payload.arguments, payload.presentation
+                facts = {
+                    "section": payload.section,
+                    "effect": payload.effect,
+                    "risk": payload.risk,
+                    "server": payload.server,
+                }
                 entry.data = {name: value for name, value in facts.items() if value}
             case payloads.ToolProgress():
-                entry.progress = said.progress
+                entry.progress = payload.progress
             case payloads.ToolEnd():
-                code = said.result.get("code") if isinstance(said.result, dict) else ""
-                if said.status == CallStatus.CANCELLED:
+                code = payload.result.get("code") if isinstance(payload.result, dict) else ""
+                if payload.status == CallStatus.CANCELLED:
                     code = "cancelled"
-                if stopped_by_user(said.result):
+                if stopped_by_user(payload.result):
                     code = "cancelled"
                 entry.status = (
-                    "ok" if said.success else code if code in ("skipped", "rejected", "cancelled") else "error"
+                    "ok" if payload.success else code if code in ("skipped", "rejected", "cancelled") else "error"
                 )
-                entry.result, entry.error, entry.duration_ms = said.result, said.error, said.duration_ms
+                entry.result, entry.error, entry.duration_ms = payload.result, payload.error, payload.duration_ms
         return True
