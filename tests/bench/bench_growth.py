@@ -137,11 +137,10 @@ async def run_many(atelier: Atelier, workflows: list[str], count: int, model: st
     return sum(await asyncio.gather(work(0), work(1)))
 
 
-def report_progress(atelier: Atelier, progress: str) -> None:
+def report_progress(atelier: Atelier, step: str) -> None:
     size, memory = bytes_in(atelier.datadir.database), psutil.Process().memory_info().rss
     print(
-        f"{progress}; {size / 1e6:.0f} MB kept, {bytes_written() / 1e6:.0f} MB written, "
-        f"{memory / 1e6:.0f} MB of memory",
+        f"{step}; {size / 1e6:.0f} MB kept, {bytes_written() / 1e6:.0f} MB written, {memory / 1e6:.0f} MB of memory",
         file=sys.stderr,
         flush=True,
     )

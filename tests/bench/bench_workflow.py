@@ -66,10 +66,9 @@ async def fill(atelier: Atelier, turns: int, progress: bool = False) -> str:
         reply = ChatReply(content=answer(number), usage=usage, finish_reason=FinishReason.STOP)
         state = await journal.append(handle, start, UserMessage(content=question(number)))
         if len(state.conversation) > SENT:
-            dropped = tuple(entry.seq for entry in state.conversation[: SENT // 2])
+            old = tuple(entry.seq for entry in state.conversation[: SENT // 2])
             await journal.append(
-                handle,
-                ContextCompacted(method="summary", dropped=dropped, summary="They spoke of the way to the town."),
+                handle, ContextCompacted(method="summary", dropped=old, summary="They spoke of the way to the town.")
             )
         finished = RunFinished(status=RunStatus.COMPLETED)
         state = await journal.append(handle, ModelReplied(message_id=new_id(), reply=reply, usage=usage), finished)

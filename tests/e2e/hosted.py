@@ -50,9 +50,7 @@ def add_service(
     )
     assert wrong not in notes[0].text()
     app.settle()
-    assert notes[0].height() >= notes[0].heightForWidth(notes[0].width()) - 1, (
-        "all of it can be read; a pixel is rounding"
-    )
+    assert notes[0].height() >= notes[0].heightForWidth(notes[0].width()) - 1, "it can be read; a pixel is rounding"
     picture(app, settings, f"refused-{words}")
     app.find("provider-key", QLineEdit).clear()
     app.type(app.find("provider-key"), key)

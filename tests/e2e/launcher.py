@@ -49,15 +49,13 @@ class TaskCreator(ScriptedModel):
         self._hold_at = hold_at
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
-        results = sum(message.role is Role.TOOL for message in request.messages)
-        if results == self._hold_at:
+        step = sum(message.role is Role.TOOL for message in request.messages)
+        if step == self._hold_at:
             yield TextDelta(content="Let me think about it")
             report("holding")
             await asyncio.Event().wait()
-        complete = results >= len(TASKS)
-        reply = (
-            ChatReply(content=ANSWER) if complete else ChatReply(tool_calls=(task(f"call-{results}", TASKS[results]),))
-        )
+        last = step >= len(TASKS)
+        reply = ChatReply(content=ANSWER) if last else ChatReply(tool_calls=(task(f"call-{step}", TASKS[step]),))
         self._steps = [reply]
         async for delta in super().stream(request):
             yield delta

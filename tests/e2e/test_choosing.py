@@ -76,8 +76,7 @@ def test_a_picked_model_persists_over_messages_edits_regeneration_and_a_restart(
     app.close()
     again = open_app(None)
     again.until(
-        lambda: again.find_all("model-select") and model_picker(again).full_text == BIG,
-        "the picker shows what was chosen",
+        lambda: again.find_all("model-select") and model_picker(again).full_text == BIG, "the picker shows the choice"
     )
     again.settle()
     turn(again, "Once more", "Answer 6.")

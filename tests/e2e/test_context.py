@@ -125,8 +125,7 @@ def pick_row(app: AppDriver, text: str, last: bool = True) -> None:
     """Select the last, or first, row of the request's parts whose text begins like this."""
     items = app.find("context-items", QListWidget)
     found = app.until(
-        lambda: [row for row, text_of_row in enumerate(rows(items)) if text_of_row.startswith(text)],
-        f"a row begins with {text!r}",
+        lambda: [row for row, line in enumerate(rows(items)) if line.startswith(text)], f"a row begins with {text!r}"
     )
     items.setCurrentRow(found[-1 if last else 0])
 

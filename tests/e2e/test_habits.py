@@ -128,10 +128,9 @@ def test_one_permissions_control_explains_its_levels_and_recent_folders_are_offe
     app.settle()
     control = app.find("profile-select", Picker)
     assert control.full_text == "Ask"
-    assert [each for each in app.window.findChildren(QAbstractButton) if each.isVisible() and each.text() == "Ask"] in (
-        [],
-        [control],
-    )
+    assert [
+        button for button in app.window.findChildren(QAbstractButton) if button.isVisible() and button.text() == "Ask"
+    ] in ([], [control])
     assert app.window.chat.composer.isAncestorOf(control)
     app.click(control)
     menu = control.menu_open

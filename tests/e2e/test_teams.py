@@ -36,8 +36,7 @@ def open_team(open_app: OpenApp, server: ModelServer, **lead: Any) -> AppDriver:
 def lane(app: AppDriver, name: str) -> QWidget:
     """Wait for the lane of a sub-agent."""
     return app.until(
-        lambda: [each for each in app.find_all("agent-lane") if name in rendered(each).splitlines()],
-        f"{name} has a lane",
+        lambda: [each for each in app.find_all("agent-lane") if name in rendered(each).splitlines()], f"{name}'s lane"
     )[0]
 
 

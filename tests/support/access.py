@@ -43,11 +43,7 @@ CONTROLS = (
 def controls(root: QWidget) -> Iterator[QWidget]:
     """All controls a person can use in a window, on every page, without parts of Qt's own controls."""
     for widget in (root, *root.findChildren(QWidget)):
-        plain = (
-            isinstance(widget, CONTROLS)
-            and not isinstance(widget, QHeaderView | QScrollBar)
-            and not _is_part_of_control(widget)
-        )
+        plain = isinstance(widget, CONTROLS) and not isinstance(widget, QHeaderView | QScrollBar) and not _inner(widget)
         if plain and _can_be_shown(widget, root):
             yield widget
 
@@ -63,7 +59,7 @@ def _can_be_shown(widget: QWidget, root: QWidget) -> bool:
     return True
 
 
-def _is_part_of_control(widget: QWidget) -> bool:
+def _inner(widget: QWidget) -> bool:
     """Whether a widget is part of a Qt control: field and list of a combo box, field of a spin box, clear
     button."""
     parent = widget.parentWidget()

@@ -97,14 +97,10 @@ def requests_of(name: str) -> dict[str, types.InputRequest]:
 async def _modern(context: Any, params: types.CallToolRequestParams, seen: Callable[[Any], None]) -> Any:
     if params.name == "talk":
         await context.session.send_log_message("warning", {"disk": "nearly full"}, "store")
-        return text_result("talked")
+        return reply("talked")
     if params.name == "later":
         polls = int(params.request_state or "0")
-        return (
-            text_result(f"ready after {polls}")
-            if polls == 2
-            else types.InputRequiredResult(request_state=str(polls + 1))
-        )
+        return reply(f"ready after {polls}") if polls == 2 else types.InputRequiredResult(request_state=str(polls + 1))
     if params.name == "endless" or params.input_responses is None:
         if params.input_responses is not None:
             seen("again")
@@ -117,14 +113,14 @@ async def _modern(context: Any, params: types.CallToolRequestParams, seen: Calla
         for key, each in params.input_responses.items()
     }
     seen(answers)
-    return text_result(f"{params.name}: done")
+    return reply(f"{params.name}: done")
 
 
 async def _legacy(context: Any, params: types.CallToolRequestParams, seen: Callable[[Any], None]) -> Any:
     session, call = context.session, context.request_id
     if params.name == "talk":
         await session.send_log_message("warning", {"disk": "nearly full"}, "store")
-        return text_result("talked")
+        return reply("talked")
     for request in requests_of(params.name).values():
         asked: Any = request.params
         try:
@@ -143,12 +139,12 @@ async def _legacy(context: Any, params: types.CallToolRequestParams, seen: Calla
                 answer = await session.elicit_form(asked.message, asked.requested_schema, related_request_id=call)
         except Exception as error:
             seen(f"{type(error).__name__}: {error}")
-            return text_result(f"{params.name}: refused ({error})")
+            return reply(f"{params.name}: refused ({error})")
         seen(answer.model_dump(mode="json", by_alias=True, exclude_none=True))
-    return text_result(f"{params.name}: done")
+    return reply(f"{params.name}: done")
 
 
-def text_result(text: str) -> types.CallToolResult:
+def reply(text: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)])
 
 

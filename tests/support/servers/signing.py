@@ -75,14 +75,9 @@ class SigningServer(FakeOpenAI):
     def finish_message(self, message: dict[str, Any]) -> None:
         """Add what the events do not simply add up to."""
 
-    def error(self, message: str) -> Any:
+    def error(self, text: str) -> Any:
         return {
-            "error": {
-                "message": message,
-                "type": "invalid_request_error",
-                "param": None,
-                "code": "invalid_request_error",
-            }
+            "error": {"message": text, "type": "invalid_request_error", "param": None, "code": "invalid_request_error"}
         }
 
     def refusal_of(self, messages: list[dict[str, Any]]) -> str:
@@ -109,8 +104,8 @@ class FakeGemini(SigningServer):
         "position 2."
     )
 
-    def error(self, message: str) -> Any:
-        return [{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}]
+    def error(self, text: str) -> Any:
+        return [{"error": {"code": 400, "message": text, "status": "INVALID_ARGUMENT"}}]
 
     def chunks(self, reply: Reply) -> Iterator[dict[str, Any]]:
         signed = False
@@ -193,14 +188,12 @@ class FakeDeepSeek(SigningServer):
         yield from super().chunks(reply)
 
     def wrong_with(self, message: dict[str, Any], position: int) -> str:
-        reasoning = message.get("reasoning_content")
+        text = message.get("reasoning_content")
         keys = (message["content"], *(call["id"] for call in message.get("tool_calls") or ()))
         own = any((self.model, key) in self.written for key in keys)
-        if reasoning is None or (reasoning == "" and own and not self.forgets):
+        if text is None or (text == "" and own and not self.forgets):
             return "The `reasoning_content` in the thinking mode must be passed back to the API."
-        return (
-            "" if reasoning == "" or self.known(reasoning) else "Invalid `reasoning_content` in the assistant message."
-        )
+        return "" if text == "" or self.known(text) else "Invalid `reasoning_content` in the assistant message."
 
 
 SIGNING: dict[str, type[SigningServer]] = {"gemini": FakeGemini, "openrouter": FakeOpenRouter, "deepseek": FakeDeepSeek}

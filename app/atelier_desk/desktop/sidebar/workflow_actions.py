@@ -198,11 +198,10 @@ class WorkflowActions(QObject):
         finally:
             if done and not undone:
                 n, changed = len(done), tuple(done)
-                message = ngettext("{n} workflow archived", "{n} workflows archived", n)
+                note = ngettext("{n} workflow archived", "{n} workflows archived", n)
                 text = ngettext("{n} workflow unarchived", "{n} workflows unarchived", n)
                 self._toasts.offer_undo(
-                    message if on else text,
-                    lambda: self._bridge.jobs.start(self._archive(changed, not on, undone=True)),
+                    note if on else text, lambda: self._bridge.jobs.start(self._archive(changed, not on, undone=True))
                 )
 
     def move(self, ids: Ids, folder: str) -> None:

@@ -84,11 +84,8 @@ def _chosen(style: Style, numbers: str) -> Style:
             style = PLAIN
         elif code in (38, 48):
             # Colons group sub-parameters, semicolons separate parameters; an empty one may stand for the colour space.
-            numbers_given = [each for each in within if each] if ":" in part else None
-            colour = _given(
-                iter(numbers_given) if numbers_given is not None else parts,
-                most=None if numbers_given is None else len(numbers_given),
-            )
+            codes = [each for each in within if each] if ":" in part else None
+            colour = _given(iter(codes) if codes is not None else parts, most=None if codes is None else len(codes))
             if colour is not None:
                 style = replace(style, colour=colour) if code == 38 else replace(style, ground=colour)
         elif code == 4 and part == "4:0":

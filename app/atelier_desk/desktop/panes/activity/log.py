@@ -160,43 +160,38 @@ class ActivityLog:
         self.entries.clear()
         self._calls.clear()
 
-    def _call(self, event: StreamEvent, payload: payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd) -> bool:
-        key = (event.run_id, payload.call_id)
+    def _call(self, event: StreamEvent, data: payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd) -> bool:
+        key = (event.run_id, data.call_id)
         entry = self._calls.get(key)
         if entry is None:
-            tool = "" if isinstance(payload, payloads.ToolProgress) else payload.tool
+            tool = "" if isinstance(data, payloads.ToolProgress) else data.tool
             entry = LogEntry(
                 event.time,
                 ChunkType.TOOL_START,
                 event.agent_name,
                 event.run_id,
                 event.depth,
-                payload.call_id,
+                data.call_id,
                 tool,
                 "running",
             )
             self._calls[key] = entry
             self.entries.append(entry)
-        match payload:
+        match data:
             case payloads.ToolStart():
-                entry.arguments, entry.presentation = payload.arguments, payload.presentation
-                facts = {
-                    "section": payload.section,
-                    "effect": payload.effect,
-                    "risk": payload.risk,
-                    "server": payload.server,
-                }
+                entry.arguments, entry.presentation = data.arguments, data.presentation
+                facts = {"section": data.section, "effect": data.effect, "risk": data.risk, "server": data.server}
                 entry.data = {name: value for name, value in facts.items() if value}
             case payloads.ToolProgress():
-                entry.progress = payload.progress
+                entry.progress = data.progress
             case payloads.ToolEnd():
-                code = payload.result.get("code") if isinstance(payload.result, dict) else ""
-                if payload.status == CallStatus.CANCELLED:
+                code = data.result.get("code") if isinstance(data.result, dict) else ""
+                if data.status == CallStatus.CANCELLED:
                     code = "cancelled"
-                if stopped_by_user(payload.result):
+                if stopped_by_user(data.result):
                     code = "cancelled"
                 entry.status = (
-                    "ok" if payload.success else code if code in ("skipped", "rejected", "cancelled") else "error"
+                    "ok" if data.success else code if code in ("skipped", "rejected", "cancelled") else "error"
                 )
-                entry.result, entry.error, entry.duration_ms = payload.result, payload.error, payload.duration_ms
+                entry.result, entry.error, entry.duration_ms = data.result, data.error, data.duration_ms
         return True

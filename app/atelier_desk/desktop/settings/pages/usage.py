@@ -182,16 +182,11 @@ class UsagePage(SettingsPage):
         self._show_words(total)
         self._show_bars(groups, by)
 
-    def _show_words(self, total_usage: UsageSum) -> None:
-        usage = total_usage.usage
-        count = ngettext("{number} token", "{number} tokens", total_usage.tokens, number=number(total_usage.tokens))
-        cost = _("cost unknown") if total_usage.cost is None else cost_text(total_usage)
-        facts = [
-            count,
-            cost,
-            saved_text(total_usage),
-            _("{time} of generation", time=duration(total_usage.duration_ms)),
-        ]
+    def _show_words(self, total: UsageSum) -> None:
+        usage = total.usage
+        count = ngettext("{number} token", "{number} tokens", total.tokens, number=number(total.tokens))
+        cost = _("cost unknown") if total.cost is None else cost_text(total)
+        facts = [count, cost, saved_text(total), _("{time} of generation", time=duration(total.duration_ms))]
         self.summary.setText(" · ".join(filter(None, facts)))
         notes = [_("A copied workflow also counts the usage of the original.")]
         if usage.tokens_unpriced:
@@ -208,7 +203,7 @@ class UsagePage(SettingsPage):
         if usage.estimated:
             notes.append(_("Values that servers do not report are estimated."))
         self.note.setText(" ".join(notes))
-        self.note.setVisible(bool(total_usage.requests))
+        self.note.setVisible(bool(total.requests))
 
     def _show_bars(self, groups: list[UsageGroup], by: UsageBy) -> None:
         measure = str(self.measure.currentData())
