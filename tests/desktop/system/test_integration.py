@@ -195,7 +195,7 @@ class FakeShortcutBackend:
         self.held = ""
         self.problem: Exception | None = None
 
-    async def register_shortcut(self, keys: Any) -> str:
+    async def hold(self, keys: Any) -> str:
         if self.problem is not None:
             raise self.problem
         self.held = keys.trigger
