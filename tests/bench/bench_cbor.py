@@ -1,10 +1,10 @@
-"""What it costs to put requests to the database into CBOR and to take its answers out, against the driver's own code in
-the same run.
+"""Encoding requests to the database as CBOR and decoding its answers, compared with the driver's own code in the same
+run.
 
     python -m tests.bench.bench_cbor [--quick] [--json FILE]
 
-Rows as a transaction has them: messages, and entities and relations of a project's graph. Processor time, median of
-several runs; a ratio of 4 means that the driver's own code takes four times as long.
+The rows are those of real transactions: messages, and entities and relations of a project's graph. Processor time,
+median of several runs; a ratio of 4 means that the driver's own code needs four times as long.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WORDS = 70
 
 
 def rows(count: int) -> dict[str, list[dict[str, Any]]]:
-    """The rows of one transaction, by what they are."""
+    """The rows of one transaction, by kind."""
     rng, corpus = random.Random(3), Corpus()
     keys = [f"{rng.getrandbits(104):026x}" for _each in range(count)]
     written = [
@@ -78,7 +78,7 @@ def main() -> None:
     for name, made in rows(ROWS).items():
         data = drivers.encode(made)
         assert cbor.encode(made) == data
-        there = (
+        at_driver = (
             milliseconds(lambda made=made: cbor.encode(made), times),
             milliseconds(lambda made=made: drivers.encode(made), times),
         )
@@ -88,7 +88,7 @@ def main() -> None:
         )
         figures[name] = {
             side: {"ms": round(ours, 1), "driver_ms": round(theirs, 1), "ratio": round(theirs / ours, 1)}
-            for side, (ours, theirs) in (("encode", there), ("decode", back))
+            for side, (ours, theirs) in (("encode", at_driver), ("decode", back))
         }
     text = json.dumps({"rows": ROWS, **figures}, indent=1)
     print(text)

@@ -1,10 +1,9 @@
-"""What a listing costs: processor time of each against importing pydantic, httpx and surrealdb alone, in processes of
-their own.
+"""Cost of a listing command: processor time of each, compared with only importing pydantic, httpx and surrealdb.
 
-A listing opens the database, and surrealdb, which it cannot do without, is most of the baseline. Baseline and command
-take turns, so that another program on the machine burdens both; the middle one of all measurements counts. By default
-Python keeps its compiled files, in a folder of the measurement's own; with ``--no-bytecode`` every start compiles
-Atelier's own source again (never that of the libraries).
+A listing opens the database, and surrealdb, which it cannot avoid, is most of the baseline. Each measurement is a
+process of its own; baseline and command alternate, so that other programs on the machine affect both; the median of all
+measurements counts. By default Python caches its compiled files, in a folder of the benchmark's own; with
+``--no-bytecode`` every start compiles Atelier's own source again (never that of the libraries).
 
 Run: ``python -m tests.bench.bench_cli [--quick] [--runs N] [--no-bytecode] [--json FILE]``. Not for Windows: it reads
 ``getrusage``.
@@ -41,7 +40,7 @@ RUNS, QUICK_RUNS = 9, 3
 
 
 def processor_s(arguments: tuple[str, ...], environ: dict[str, str]) -> float:
-    """Seconds of processor time, user and system, that Python takes for these arguments."""
+    """Seconds of processor time, user and system, that Python needs for these arguments."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, *arguments], env=environ, check=True, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -49,18 +48,18 @@ def processor_s(arguments: tuple[str, ...], environ: dict[str, str]) -> float:
 
 
 def measure(runs: int, environ: dict[str, str]) -> dict[str, Any]:
-    """By command: the middle processor time, that of the baseline next to it, and their ratio."""
+    """By command: its median processor time, that of the baseline, and their ratio."""
     figures = {}
     for words in COMMANDS:
         command = ("-m", "atelier_desk", *words)
         for warm in (BASELINE, command):
             processor_s(warm, environ)
         pairs = [(processor_s(BASELINE, environ), processor_s(command, environ)) for _ in range(runs)]
-        baseline, taken = (statistics.median(column) for column in zip(*pairs, strict=True))
+        baseline, times = (statistics.median(column) for column in zip(*pairs, strict=True))
         figures[" ".join(words)] = {
             "baseline_s": round(baseline, 3),
-            "command_s": round(taken, 3),
-            "ratio": round(taken / baseline, 2),
+            "command_s": round(times, 3),
+            "ratio": round(times / baseline, 2),
         }
     return figures
 

@@ -1,15 +1,15 @@
-"""Search by description: functions found by their docstring, which was removed before they were read.
+"""Search by description: functions found by their docstring, which was removed before indexing.
 
     python -m tests.bench.bench_descriptions [--repository FOLDER ...] [--whole] [--model FOLDER] [--misses N] [--json
     FILE]
 
-Of each repository 150 functions are drawn (``undocumented`` says which docstrings are questions). Each is asked for
-twice: ``sentence`` is the first sentence of its docstring, ``docstring`` all of it but its examples. ``alone``: the 150
-functions are all there is, each in a file of its own in the class or the like that it is in. ``whole``: they are looked
-for among all scopes of the repository (tests, classes and overloads too), with no function documented. ``hit_at_1`` is
-the share that is found first, ``telling`` the same of the questions with five words that are no stop words. ``--model``
-takes sentence-transformers with the weights in that folder for the built-in embedder; run it in an environment that has
-them.
+150 functions of each repository are drawn (``undocumented`` says which docstrings are questions). Each is searched for
+twice: ``sentence`` is the first sentence of its docstring, ``docstring`` all of it but its examples. ``alone``: the
+index has only the 150 functions, each in a file of its own, inside its class or other container. ``whole``: the index
+has all scopes of the repository (tests, classes and overloads too), with no function documented. ``hit_at_1`` is the
+share found first, ``telling`` the same for questions with at least five words that are not stop words. ``--model``
+replaces the built-in embedder by sentence-transformers with the weights in that folder; it needs an environment with
+that package.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ Right = Callable[[ProjectHit], bool]
 async def described(
     source: Path, place: Path, *, whole: bool = False, model: Path | None = None, misses: int = 0
 ) -> dict[str, Any]:
-    """The figures of one repository; ``place`` is an empty folder."""
+    """The figures of one repository; ``place`` is an empty folder to work in."""
     files, every, documented = read(source)
     asked = random.Random(1).sample(every, min(QUESTIONS, len(every)))
     figures: dict[str, Any] = {"documented": documented, "questions": len(every), "asked": len(asked)}
-    alone = {_own_file(number, each): f"{each.source}\n" for number, each in enumerate(asked)}
+    alone = {_separate_file(number, each): f"{each.source}\n" for number, each in enumerate(asked)}
     names = list(alone)
     rights: list[Right] = [lambda found, name=name: found.entity.path == name for name in names]  # type: ignore[misc]
     figures["alone"] = await _measured(alone, asked, rights, place / "alone", model, misses)
@@ -56,7 +56,7 @@ async def described(
     return figures
 
 
-def _own_file(number: int, each: Asked) -> str:
+def _separate_file(number: int, each: Asked) -> str:
     path = Path(each.path)
     return f"{path.with_suffix('').as_posix()}/{number:03}{path.suffix}"
 
@@ -87,7 +87,7 @@ async def _measured(
                     for question in questions
                 ]
                 assert all((each.cosine is not None) == embedded for each in found[0]), (
-                    "vectors in use, or not, as asked"
+                    "vectors are used only if requested"
                 )
                 places = [_place(hits, right) for hits, right in zip(found, rights, strict=True)]
                 figures.setdefault(form, {})[name] = _shares(places, asked)

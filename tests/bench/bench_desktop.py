@@ -1,20 +1,19 @@
 """The window's figures: first paint, stalls while a reply streams, opening a long conversation, memory.
 
-Run with ``python -m tests.bench.bench_desktop`` (``--quick`` for a short one). Each figure comes from a process of its
-own; the parent only starts them and compares.
+Run with ``python -m tests.bench.bench_desktop`` (``--quick`` for a short one). Each figure comes from its own process;
+the parent only starts them and compares.
 
 * first paint: from the start of the process to the painted window, ``python -m atelier_desk`` against an empty
   QMainWindow; goal ≤ 1.7
 * stalls: gaps between the ticks of a 16 ms timer in the UI thread while one reply streams 1 000 tokens a second into a
-  conversation of 10 000 messages, over the real engine on its own thread; goal p99 ≤ 20 ms, max ≤ 50 ms
-  also, the processor time the UI thread used between two ticks, which other programs on the machine do not change
-* eight streams: that processor time while eight workflows stream at once, 1 000 tokens a second together, and the long
-  conversation is the one that is shown; goal p99 ≤ 16 ms
-* open: from the click to the painted end of that conversation, out of the real database; goal ≤ 100 ms
-* memory: resident memory with that conversation open as a person opens it, and with all its pages loaded, against an
-  empty window; goal ≤ 180 MB, with all pages ≤ 200 MB. The folder was written by another process: what is measured is
-  the program as people run it
-* change of look: from the change of theme, font size or language, with that conversation and every pane open, to the
+  conversation of 10 000 messages, with the real engine on its own thread; goal p99 ≤ 20 ms, max ≤ 50 ms. Also the
+  processor time the UI thread used between two ticks, which other programs on the machine do not change
+* eight streams: that processor time while eight workflows stream at once, 1 000 tokens a second together, with the long
+  conversation in view; goal p99 ≤ 16 ms
+* open: from the click to the painted end of that conversation, loaded from the real database; goal ≤ 100 ms
+* memory: resident memory with that conversation open, and with all its pages loaded, against an empty window; goal ≤
+  180 MB, with all pages ≤ 200 MB. Another process wrote the folder, as in ordinary use
+* change of style: from a change of theme, font size or language, with that conversation and every pane open, to the
   next painted frame; goal ≤ 150 ms of the UI thread's processor time
 """
 
@@ -97,7 +96,7 @@ def reply_text(characters: int, seed: int = 7) -> str:
 
 
 def report(**figures: Any) -> None:
-    """The child's last line; the parent reads it."""
+    """Print the figures as JSON; the parent reads the child's last line."""
     print("FIGURES " + json.dumps(figures), flush=True)
 
 
@@ -108,7 +107,7 @@ def resident_mb() -> float:
 
 
 def child_empty(started: float) -> None:
-    """An empty QMainWindow, dressed by nobody."""
+    """An empty QMainWindow without a style sheet."""
     from PySide6.QtCore import QEvent, QObject, QTimer
     from PySide6.QtWidgets import QApplication, QMainWindow
 
@@ -133,20 +132,20 @@ def child_empty(started: float) -> None:
 
 
 def child_atelier(started: float, folder: Path) -> None:
-    """``python -m atelier_desk`` up to the first paint; nothing of it is imported before it does so itself."""
+    """``python -m atelier_desk`` up to the first paint; none of its modules is imported in advance."""
     import atelier_desk.__main__ as program
 
     def painted() -> None:
         report(paint=time.time() - started, cpu=time.process_time(), rss=resident_mb())
         os._exit(0)
 
-    program.register_commands = painted  # called after the first paint
+    program.register_commands = painted  # after the first paint
     program.main(["--data-dir", str(folder)])
 
 
 class PacedModel:
-    """Streams one long text in pieces of four characters, ``rate`` of them a second: a reply takes the rate there is
-    when it begins.
+    """Stream one long text in pieces of four characters, ``rate`` of them a second; a reply has the rate set when it
+    begins.
     """
 
     def __init__(self, text: str) -> None:
@@ -168,7 +167,7 @@ class PacedModel:
 
 
 async def fill(atelier: Any, count: int) -> str:
-    """A workflow with ``count`` messages, in turns of a question and an answer."""
+    """A workflow with ``count`` messages, alternately a question and an answer."""
     from atelier_desk.domain.workflow import Message, MessageRole, Run, RunStatus
     from atelier_desk.storage.writing.commit import Commit
 
@@ -182,10 +181,10 @@ async def fill(atelier: Any, count: int) -> str:
             previous = Run(workflow_id=workflow.id, previous_run_id=before, status=RunStatus.COMPLETED)
             previous = previous.model_copy(update={"correlation_id": previous.id})
             runs.append(previous)
-            said = reply_text(source.choice([120, 300, 900, 2000]), seed=seq)
+            texts = reply_text(source.choice([120, 300, 900, 2000]), seed=seq)
             for at, role, content in (
                 (seq, MessageRole.USER, sentence(source)),
-                (seq + 1, MessageRole.ASSISTANT, said),
+                (seq + 1, MessageRole.ASSISTANT, texts),
             ):
                 messages.append(
                     Message(workflow_id=workflow.id, run_id=previous.id, seq=at, role=role, content=content)
@@ -240,7 +239,7 @@ class Probe:
         self.measure_gaps(True)
         await asyncio.sleep(3)
         idle = list(self.measure_gaps(False))
-        looks = await self.change_looks()
+        styles = await self.change_style()
         panel.view.scroll_to_end()
         panel.composer.field.setPlainText("Tell me everything.")
         before = len(panel.view.entries)
@@ -254,7 +253,7 @@ class Probe:
         eight = await self.eight_streams(panel)
         report(
             eight=eight,
-            looks=looks,
+            looks=styles,
             first=first,
             open=opened,
             idle=idle,
@@ -269,8 +268,9 @@ class Probe:
         os._exit(0)
 
     async def eight_streams(self, panel: Any) -> list[float]:
-        """Milliseconds of this thread's own work between two ticks, from when the shown one of eight replies has
-        begun."""
+        """Milliseconds of the UI thread's own work between two ticks, from the start of the reply in view, one of
+        eight.
+        """
         engine = self.program.bridge.engine
         panel.composer.stop.click()
         while not panel.composer.stop.isHidden():
@@ -289,7 +289,7 @@ class Probe:
         return list(self.busy)
 
     async def first_words(self, panel: Any, before: int) -> float:
-        """Seconds from sending to the first words of the reply; only from then on it streams."""
+        """Seconds from sending to the first words of the reply, when streaming starts."""
         began = time.perf_counter()
         while not any(entry.kind == "assistant" and entry.content for entry in panel.view.entries[before:]):
             if time.perf_counter() - began > FIRST_WORDS:
@@ -297,9 +297,9 @@ class Probe:
             await asyncio.sleep(0.02)
         return time.perf_counter() - began
 
-    async def change_looks(self) -> dict[str, float]:
-        """Milliseconds of this thread's processor time from a change of look to the next painted frame; the median of
-        six changes each.
+    async def change_style(self) -> dict[str, float]:
+        """Milliseconds of the UI thread's processor time from a change of style to the next painted frame; the median
+        of six changes each.
         """
         from atelier_desk.desktop.settings.language import switch_language
         from atelier_desk.desktop.theme import theme
@@ -314,16 +314,18 @@ class Probe:
         }
         found = {}
         for name, pair in changes.items():
-            spent = []
+            used = []
             for change in pair * 3:
-                spent.append(await self.repainted(change))
+                used.append(await self.repainted(change))
                 await asyncio.sleep(0.4)
-            found[name] = statistics.median(spent)
+            found[name] = statistics.median(used)
         return found
 
     async def repainted(self, change: Callable[[], object]) -> float:
-        """Milliseconds of processor time of a change with the frame after it. Measured outside a task: what Qt delivers
-        meanwhile may go on with other tasks, which asyncio refuses inside one.
+        """Milliseconds of processor time of a change with the frame after it.
+
+        Measured outside a task: events that Qt delivers meanwhile may resume other tasks, which asyncio forbids inside
+        one.
         """
         from PySide6.QtCore import QTimer
         from PySide6.QtWidgets import QApplication
@@ -361,11 +363,10 @@ class Probe:
 
 
 def child_fill(folder: Path) -> None:
-    """A folder with a long conversation, as an earlier day left it: what writes it is not the program that is measured.
+    """Fill a folder with a long conversation, in a process of its own, so that writing it is not measured.
 
-    It is opened twice more because the database moves its log into its tables at one start and merges them at the next,
-    as it does while people work; it is closed when that is done, for the merge keeps 20 MB with the process in which it
-    happens.
+    It is opened twice more: the database moves its log into tables at one start and merges them at the next, as in
+    ordinary use. It is closed afterwards, because the merge leaves 20 MB in the memory of its process.
     """
 
     async def write() -> None:
@@ -454,7 +455,7 @@ def main() -> None:
     parser.add_argument("--workflow", default="", help=argparse.SUPPRESS)
     parser.add_argument("--started", type=float, default=0, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    # a usual one: in a narrow window the panes would be put away
+    # the usual size: in a narrow window the panes would be hidden
     screen = Path(__file__).parents[1] / "support" / "screen.json"
     os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={screen}")
     if arguments.child == "empty":
@@ -500,7 +501,7 @@ def compare(quick: bool, target: Path | None) -> None:
         ("memory, empty window", empty_rss, "MB", None),
         ("memory, conversation open", stream["opened_rss"], "MB", 180),
         ("memory, all its pages loaded", stream["rss"], "MB", 200),
-        *((f"change of {name}", spent, "ms", 150) for name, spent in stream["looks"].items()),
+        *((f"change of {name}", used, "ms", 150) for name, used in stream["looks"].items()),
     ]
     for name, value, unit, goal in rows:
         print(f"{name:<36} {value:>9.1f} {unit:<3} {f'goal {goal}' if goal is not None else ''}")

@@ -1,7 +1,7 @@
-"""What work in a folder costs: reading, editing, undoing, searching among many files.
+"""Cost of work in a folder with many files: reading, editing, undoing, searching.
 
-The baseline of reading and writing is Python's own (open, read; write, sync, rename), that of searching ``rg`` itself
-where it is on the machine, once started as a person would.
+The baseline of reading and writing is Python's own (open, read; write, sync, rename), that of searching is one start of
+``rg`` if it is installed.
 
 Run: ``python -m tests.bench.bench_files [--quick] [--json FILE]``.
 """
@@ -34,7 +34,7 @@ AUTHOR = Author("bench")
 
 
 def fill(folder: Path, files: int) -> None:
-    """Files of 60 lines of nine words, 50 a folder; every fiftieth has what is searched for."""
+    """Files of 60 lines of nine words, 50 per folder; every fiftieth contains the searched text."""
     chance = random.Random(1)
     words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz_", k=chance.randint(3, 9))) for _ in range(2_000)]
     for number in range(files):
@@ -47,9 +47,9 @@ def fill(folder: Path, files: int) -> None:
 def seconds(work: Callable[[], object], times: int) -> list[float]:
     found = []
     for _time in range(times):
-        began = time.perf_counter()
+        start = time.perf_counter()
         work()
-        found.append(time.perf_counter() - began)
+        found.append(time.perf_counter() - start)
     return found
 
 
@@ -113,8 +113,8 @@ def measure(folder: Path, files: int, changes: int, table: Table) -> None:
         f"an edit with its checkpoint, of {changes}", seconds(edit, changes), seconds(lambda: _replace(folder), 100)
     )
     table.add(f"list {changes} changes", seconds(lambda: workspace.store.of("bench"), 5), [])
-    kept = workspace.store.of("bench")
-    table.add(f"undo all {changes} changes", seconds(lambda: undo(workspace, kept), 1), [])
+    stored = workspace.store.of("bench")
+    table.add(f"undo all {changes} changes", seconds(lambda: undo(workspace, stored), 1), [])
 
 
 def _plain(ws: Path, paths: list[str]) -> None:
@@ -127,13 +127,13 @@ def _rg(rg: str, pattern: str, ws: Path) -> None:
 
 
 def _replace(folder: Path) -> None:
-    """A file of the same size written as safely without a checkpoint."""
-    beside = folder / "plain.tmp"
-    with beside.open("wb") as file:
+    """Write a file of the same size as safely, but without a checkpoint."""
+    temporary = folder / "plain.tmp"
+    with temporary.open("wb") as file:
         file.write(b"line = 0000\n" * 500)
         file.flush()
         os.fsync(file.fileno())
-    beside.replace(folder / "plain")
+    temporary.replace(folder / "plain")
 
 
 def main() -> None:

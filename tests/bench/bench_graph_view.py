@@ -1,13 +1,13 @@
-"""How smooth the graph of a project is: frames while it is panned and zoomed, and what a layout costs.
+"""How smooth the graph of a project is: frames while it is panned and zoomed, and the cost of a layout.
 
-Run with ``python -m tests.bench.bench_graph_view`` (``--quick`` for fewer frames). 5 000 nodes and 10 000 edges, as a
-project has them: files, what they contain, calls mostly within a file and to a few others. The widget is 900 × 700
-points, offscreen.
+Run with ``python -m tests.bench.bench_graph_view`` (``--quick`` for fewer frames). 5 000 nodes and 10 000 edges, as in
+a real project: files, their contents, calls mostly within a file and some to others. The widget is 900 × 700 points,
+offscreen.
 
-* frame: one painting of the whole widget, in processor time of the thread, which other programs on the machine do not
-  change; goal p99 ≤ 16 ms: panned at the whole graph, zoomed in and out at the pointer, and the same with a node chosen
-* layout: of the whole graph from nothing, in processor time; goal ≤ 5 s. Beside it, what 200 new nodes cost when the
-  rest stays
+* frame: one painting of the complete widget, in processor time of the thread, which other programs on the machine do
+  not change; goal p99 ≤ 16 ms: panned with the complete graph in view, zoomed in and out at the pointer, and the same
+  with a selected node
+* layout: of the complete graph from scratch, in processor time; goal ≤ 5 s; and of 200 new nodes while the rest stays
 * gap: between two ticks of a 10 ms timer of the window while a layout works on its thread; goal p99 ≤ 50 ms
 """
 
@@ -30,7 +30,7 @@ NODES, EDGES, FILES = 5_000, 10_000, 300
 
 
 def graph(seed: int = 0) -> np.ndarray:  # type: ignore[type-arg]
-    """Edges of a project: each node in a file, then calls, seven of ten within the file."""
+    """Edges of a project: each node in a file, then calls, 70 % within the file."""
     random = np.random.default_rng(seed)
     inside = np.concatenate(
         [np.arange(FILES), np.minimum(FILES - 1, (random.random(NODES - FILES) ** 1.6 * FILES).astype(int))]
@@ -39,12 +39,12 @@ def graph(seed: int = 0) -> np.ndarray:  # type: ignore[type-arg]
     edges = [(int(inside[node]), node) for node in range(FILES, NODES)]
     while len(edges) < EDGES:
         caller = int(random.integers(FILES, NODES))
-        far = (20 if random.random() < 0.9 else 1) * int(random.integers(-3, 4)) if random.random() >= 0.7 else 0
-        edges.append((caller, int(random.choice(of_file[(inside[caller] + far) % FILES]))))
+        offset = (20 if random.random() < 0.9 else 1) * int(random.integers(-3, 4)) if random.random() >= 0.7 else 0
+        edges.append((caller, int(random.choice(of_file[(inside[caller] + offset) % FILES]))))
     return np.array(edges, dtype=np.int64)
 
 
-def spent(work: Callable[[], object]) -> float:
+def processor_ms(work: Callable[[], object]) -> float:
     """Milliseconds of processor time of this thread."""
     begin = time.thread_time()
     work()
@@ -52,16 +52,16 @@ def spent(work: Callable[[], object]) -> float:
 
 
 def frames(view: Any, move: Callable[[int], object], count: int) -> list[float]:
-    """What each painting took, after each move."""
-    taken = []
+    """Cost of each painting after a move, in milliseconds."""
+    times = []
     for number in range(count):
         move(number)
-        taken.append(spent(view.repaint))
-    return taken
+        times.append(processor_ms(view.repaint))
+    return times
 
 
 async def gaps_while_settling(model: Any) -> list[float]:
-    """Between two ticks of the window's loop, in milliseconds, while the graph is laid out again."""
+    """Gaps between two ticks of the window's event loop during a layout, in milliseconds."""
     from atelier_desk.desktop.projects.graph.layout_thread import LayoutThread
 
     working = asyncio.ensure_future(LayoutThread(model).settle(anew=True))
@@ -107,10 +107,10 @@ def main() -> None:
     model = GraphModel()
     model.add(entities, relations)
     laid: list[Any] = []
-    whole = spent(lambda: laid.append(lay_out(NODES, edges))) / 1000
+    full_layout = processor_ms(lambda: laid.append(lay_out(NODES, edges))) / 1000
     start, fixed = laid[0].copy(), np.ones(NODES, dtype=bool)
     start[-200:], fixed[-200:] = np.nan, False
-    some = spent(lambda: lay_out(NODES, edges, start=start, fixed=fixed)) / 1000
+    partial_layout = processor_ms(lambda: lay_out(NODES, edges, start=start, fixed=fixed)) / 1000
     model.place(laid[0])
     view = GraphView(model)
     view.resize(900, 700)
@@ -139,8 +139,8 @@ def main() -> None:
         ("frame while zooming, p99", percentile(zoomed, 0.99), "ms", 16),
         ("frame with a node chosen, p99", percentile(chosen, 0.99), "ms", 16),
         ("frame, max", max(panned + zoomed + chosen), "ms", None),
-        ("layout of the whole graph", whole, "s", 5),
-        ("layout of 200 new nodes", some, "s", None),
+        ("layout of the whole graph", full_layout, "s", 5),
+        ("layout of 200 new nodes", partial_layout, "s", None),
         ("gap while it is laid out, p99", percentile(gaps, 0.99), "ms", 50),
     ]
     for name, value, unit, goal in rows:

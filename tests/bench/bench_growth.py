@@ -1,16 +1,16 @@
-"""What a data folder is like after a year: grown through the engine itself, and then measured.
+"""A data folder after a year of use: filled by the engine itself, then measured.
 
-A scripted server answers; every run goes through the whole engine, with its journal synced at each commit. The folder
-gets runs with one call of a tool, runs with ten, and two workflows with many turns. Measured while it grows: requests
-that fail, the longest wait of a list that is asked for all the time, outside and inside a move of the database's log,
-bytes kept and written, memory. Measured afterwards, in fresh processes: the start after a clean end and after a kill,
-the first and a warm turn of the longest workflow, and three searches.
+A scripted server answers; every run uses the complete engine, with its journal synced at each commit. The folder gets
+runs with one tool call, runs with ten, and two workflows with many turns. Measured while it grows: failed requests, the
+longest wait for a constantly requested list, outside and inside a move of the database's log, bytes stored and written,
+memory. Measured afterwards, in fresh processes: the start after a clean end and after a kill, the first and a later
+turn of the longest workflow, and three searches.
 
-``--imported`` makes the folder large in minutes: copies of the workflows that have runs are imported until the database
-has so many MB, and as many runs as before are made and measured in it.
+``--imported`` makes the folder large in minutes: copies of the workflows with runs are imported until the database has
+so many MB, then as many runs as before are made and measured.
 
 Run: ``python -m tests.bench.bench_growth [--quick | --full] [--imported MB] [--folder DIR] [--keep] [--json FILE]``.
-The full form takes hours and some 2 GB; it says how far it is once a minute.
+The full form takes hours and some 2 GB; it reports its progress once a minute.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ WORDS = {"rare": "heron", "usual": "river", "most frequent": "what"}
 
 
 class Size(NamedTuple):
-    """How many runs with one tool and with ten, in how many workflows, and how many turns two further workflows
-    have."""
+    """Number of runs with one tool call and with ten, of their workflows, and of turns in two further workflows."""
 
     one: int
     ten: int
@@ -64,7 +63,7 @@ def agent(model: str) -> AgentConfig:
 
 
 def question(number: int) -> str:
-    """Every one has a frequent word, one in twenty a usual one, one in a thousand a rare one."""
+    """Each has a frequent word, one in twenty a less frequent one, one in a thousand a rare one."""
     return (
         f"Question {number}: what is "
         f"6*7{' by the river' * (number % 20 == 0)}{', said the heron' * (number % 1000 == 0)}?"
@@ -76,13 +75,13 @@ def bytes_in(folder: Path) -> int:
 
 
 def bytes_written() -> int:
-    """By this process, since it began; 0 where the system does not tell."""
+    """Bytes written by this process since it began; 0 where the system does not report them."""
     process = psutil.Process()
     return int(process.io_counters().write_bytes) if hasattr(process, "io_counters") else 0
 
 
 class Moves(logging.Handler):
-    """Listens to what the store says of moves of its log."""
+    """Count the moves of the database's log that the store reports."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,7 +93,7 @@ class Moves(logging.Handler):
 
 
 class Waits:
-    """Asks for the list of workflows all the time, as a window does."""
+    """Request the list of workflows constantly, as a window does."""
 
     def __init__(self, atelier: Atelier, moves: Moves) -> None:
         self._atelier, self._moves = atelier, moves
@@ -103,27 +102,27 @@ class Waits:
 
     async def watch(self) -> None:
         while True:
-            began, count, moving = time.perf_counter(), self._moves.count, self._moves.moving
+            start, count, moving = time.perf_counter(), self._moves.count, self._moves.moving
             try:
                 await self._atelier.repos.workflows.list(limit=50)
-            except Exception as error:  # whatever it is, a person would see it
+            except Exception as error:  # any error: a person would see it
                 self.failed += 1
                 print(f"failed: {error}", file=sys.stderr)
             name = "in a move" if moving or self._moves.count != count else "outside a move"
-            self.longest[name] = max(self.longest[name], time.perf_counter() - began)
+            self.longest[name] = max(self.longest[name], time.perf_counter() - start)
             await asyncio.sleep(POLL_S)
 
 
 async def turn(atelier: Atelier, workflow_id: str, number: int, model: str) -> bool:
-    """One run; whether it ended as it should."""
+    """Do one run; returns whether it ended as expected."""
     run_id = await atelier.runs.send(workflow_id, question(number), agent=agent(model))
     return (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
-async def many(atelier: Atelier, workflows: list[str], count: int, model: str) -> int:
-    """``count`` runs, spread over the workflows, two at a time. Returns how many failed."""
+async def run_many(atelier: Atelier, workflows: list[str], count: int, model: str) -> int:
+    """Do ``count`` runs, spread over the workflows, two at a time. Returns how many failed."""
     numbers = iter(range(count))
-    began = reported_at = time.perf_counter()
+    start = reported_at = time.perf_counter()
 
     async def work(offset: int) -> int:
         nonlocal reported_at
@@ -132,30 +131,30 @@ async def many(atelier: Atelier, workflows: list[str], count: int, model: str) -
             failed += not await turn(atelier, mine[number // 2 % len(mine)], number, model)
             if time.perf_counter() - reported_at > PROGRESS_S:
                 reported_at = time.perf_counter()
-                report_progress(atelier, f"{model}: {number} of {count} runs in {reported_at - began:.0f} s")
+                report_progress(atelier, f"{model}: {number} of {count} runs in {reported_at - start:.0f} s")
         return failed
 
     return sum(await asyncio.gather(work(0), work(1)))
 
 
-def report_progress(atelier: Atelier, done: str) -> None:
-    kept, memory = bytes_in(atelier.datadir.database), psutil.Process().memory_info().rss
+def report_progress(atelier: Atelier, step: str) -> None:
+    size, memory = bytes_in(atelier.datadir.database), psutil.Process().memory_info().rss
     print(
-        f"{done}; {kept / 1e6:.0f} MB kept, {bytes_written() / 1e6:.0f} MB written, {memory / 1e6:.0f} MB of memory",
+        f"{step}; {size / 1e6:.0f} MB kept, {bytes_written() / 1e6:.0f} MB written, {memory / 1e6:.0f} MB of memory",
         file=sys.stderr,
         flush=True,
     )
 
 
 async def import_copies(atelier: Atelier, workflows: list[str], most: int) -> dict[str, Any]:
-    """Copies of the workflows until the database has ``most`` bytes."""
-    count, began = 0, time.perf_counter()
+    """Import copies of the workflows until the database has ``most`` bytes."""
+    count, start = 0, time.perf_counter()
     while bytes_in(atelier.datadir.database) < most:
         text = await atelier.workflows.export(workflows[count % len(workflows)])
         count += 1
         await atelier.workflows.import_(text.replace('"name": "workflow', f'"name": "copy {count} of', 1))
     await atelier.store.drain()
-    return {"workflows imported": count, "seconds an import": (time.perf_counter() - began) / max(1, count)}
+    return {"workflows imported": count, "seconds an import": (time.perf_counter() - start) / max(1, count)}
 
 
 async def grow(atelier: Atelier, size: Size, imported: int) -> dict[str, Any]:
@@ -171,61 +170,61 @@ async def grow(atelier: Atelier, size: Size, imported: int) -> dict[str, Any]:
     workflows = [(await atelier.workflows.create(name=f"workflow {number}")).id for number in range(size.workflows)]
     kinds = [("one tool", size.one, "tools-1"), ("ten tools", size.ten, "tools-10")]
     for name, count, model in kinds:
-        before, began = bytes_in(database), time.perf_counter()
-        failed += await many(atelier, workflows, count, model)
+        before, start = bytes_in(database), time.perf_counter()
+        failed += await run_many(atelier, workflows, count, model)
         await atelier.store.drain()
         figures[f"bytes a run, {name}"] = (bytes_in(database) - before) / count
-        figures[f"seconds a run, {name}"] = (time.perf_counter() - began) / count
+        figures[f"seconds a run, {name}"] = (time.perf_counter() - start) / count
     if imported:
         figures |= await import_copies(atelier, workflows, imported)
         for name, count, model in kinds:
-            began = time.perf_counter()
-            failed += await many(atelier, workflows, count, model)
-            figures[f"seconds a run beside the copies, {name}"] = (time.perf_counter() - began) / count
+            start = time.perf_counter()
+            failed += await run_many(atelier, workflows, count, model)
+            figures[f"seconds a run beside the copies, {name}"] = (time.perf_counter() - start) / count
     long = [(await atelier.workflows.create(name="long")).id for _ in range(2)]
-    failed += await many(atelier, long, 2 * size.turns, "words-5")
-    began = time.perf_counter()
+    failed += await run_many(atelier, long, 2 * size.turns, "words-5")
+    start = time.perf_counter()
     failed += not await turn(atelier, long[0], 1, "words-5")
-    figures["seconds, a warm turn of the long workflow"] = time.perf_counter() - began
+    figures["seconds, a warm turn of the long workflow"] = time.perf_counter() - start
     watching.cancel()
-    kept = bytes_in(database) - at_first
+    stored = bytes_in(database) - at_first
     figures |= {f"seconds, longest wait {name}": waited for name, waited in waits.longest.items()}
     figures |= {
         "requests that failed": waits.failed,
         "runs that failed": failed,
         "moves of the log": moves.count,
-        "MB kept": kept / 1e6,
-        "written by kept": (bytes_written() - written) / kept,
+        "MB kept": stored / 1e6,
+        "written by kept": (bytes_written() - written) / stored,
         "MB of memory at the end": psutil.Process().memory_info().rss / 1e6,
         "long": long[0],
     }
     return figures
 
 
-async def use(atelier: Atelier, long: str) -> dict[str, Any]:
-    """The first turn after a start, and the searches."""
-    began = time.perf_counter()
+async def measure_use(atelier: Atelier, long: str) -> dict[str, Any]:
+    """Measure the first turn after a start, and the searches."""
+    start = time.perf_counter()
     await turn(atelier, long, 1, "words-5")
-    figures = {"seconds, the first turn after a start": time.perf_counter() - began}
+    figures = {"seconds, the first turn after a start": time.perf_counter() - start}
     await atelier.repos.history.search("nothing")
     for name, word in WORDS.items():
-        began = time.perf_counter()
+        start = time.perf_counter()
         await atelier.repos.history.search(word, 50)
-        figures[f"seconds, search: {name}"] = time.perf_counter() - began
+        figures[f"seconds, search: {name}"] = time.perf_counter() - start
     return figures | {"MB of memory after them": psutil.Process().memory_info().rss / 1e6}
 
 
 async def phase(name: str, folder: Path, url: str, size: Size, long: str, imported: int) -> None:
     """One process of the bench; prints its figures."""
-    began = time.perf_counter()
+    start = time.perf_counter()
     async with Atelier.open(folder, vault=KeyVault(environ={})) as atelier:
-        figures: dict[str, Any] = {"seconds to open": time.perf_counter() - began}
+        figures: dict[str, Any] = {"seconds to open": time.perf_counter() - start}
         await atelier.providers.save(ProviderConfig(name="bench", kind="openai", base_url=url))
         atelier.runs.live.slots.limit = 4
         if name == "grow":
             figures |= await grow(atelier, size, imported)
         elif name == "use":
-            figures |= await use(atelier, long)
+            figures |= await measure_use(atelier, long)
         elif name == "die":
             workflow = (await atelier.workflows.create()).id
             for number in range(50):
@@ -249,12 +248,12 @@ def run_phase(name: str, folder: Path, url: str, size: Size, long: str = "", imp
         long,
     ]
     command += ["--size", *map(str, size), "--imported", str(imported // 1_000_000)]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=PHASE_LIMIT_S, check=False)
+    process = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=PHASE_LIMIT_S, check=False)
     if name == "die":
         return {}
-    if done.returncode:
-        raise SystemExit(f"{name} ended with status {done.returncode}")
-    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    if process.returncode:
+        raise SystemExit(f"{name} ended with status {process.returncode}")
+    figures: dict[str, Any] = json.loads(process.stdout.splitlines()[-1])
     print(f"{name}: {json.dumps(figures)}", file=sys.stderr, flush=True)
     return figures
 

@@ -1,9 +1,9 @@
-"""How often the guided starter model does what a prompt asks, from end to end: ``python -m tests.bench.bench_guided``.
+"""How often the guided starter model does what a prompt asks: ``python -m tests.bench.bench_guided``.
 
-A prompt is right when the first call is the expected action with the expected argument (for small talk: no call), and
-the answer after the tool's real result holds the needed fact. Three sets of 40: the prompts the dialect was built with
-(build), prompts of the same author set down before the first rule (heldout), and prompts by someone who had seen
-neither examples nor rules (fresh). The last is the figure, and nobody tunes on it.
+A prompt counts as correct if the first call is the expected action with the expected argument (for small talk: no
+call), and the answer after the tool's real result contains the required fact. Three sets of 40: the prompts the dialect
+was built with (build), prompts by the same author written before the first rule (heldout), and prompts by someone who
+had seen neither examples nor rules (fresh). The published figure is the last one; nothing is tuned on it.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ TOLERANCE = 0.01
 
 
 class Bench:
-    """Runs prompts against the real starter and the real tools."""
+    """Run prompts against the real starter model and the real tools."""
 
     def __init__(self, model: GuidedModel, registry: ToolRegistry, context: ToolContext, data: dict[str, Any]) -> None:
         self.model = model
         self.registry = registry
         self.context = context
         self.data = data
-        self.kept: dict[str, Task] = {}
+        self.stored: dict[str, Task] = {}
 
     async def seed(self) -> None:
         """The memories and tasks the prompts ask for."""
@@ -70,11 +70,11 @@ class Bench:
                 "textResponse": "this one",
             }
         assert isinstance(outcome, ToolResult)
-        self.kept |= {changed.task.id: changed.task for changed in outcome.tasks}
+        self.stored |= {changed.task.id: changed.task for changed in outcome.tasks}
         return outcome.data
 
     async def tasks(self) -> dict[str, Task]:
-        return self.kept
+        return self.stored
 
     async def reply(self, *messages: ChatMessage) -> ChatReply:
         tools = tuple(self.registry.get_definitions_by_names(TOOLS))
@@ -85,7 +85,7 @@ class Bench:
         raise AssertionError("the stream had no end")
 
     async def fault(self, prompt: dict[str, Any]) -> str:
-        """What went wrong, empty when nothing did. A question that confirms a write is answered with yes."""
+        """Why the answer is wrong, or empty. A question that confirms a write is answered with yes."""
         messages = [ChatMessage(role=Role.USER, content=prompt["prompt"])]
         first = await self.reply(*messages)
         if _action(first) == "ask" and "ask" not in prompt["action"]:
@@ -149,7 +149,7 @@ def _exchange(reply: ChatReply, result: dict[str, Any]) -> list[ChatMessage]:
 
 
 async def measure(name: str, *, show: bool) -> tuple[int, int]:
-    """How many prompts of a file are right, of how many."""
+    """Number of correct prompts in a file, and of all."""
     data = json.loads((PROMPTS / f"prompts_{name}.json").read_text("utf-8"))
     embedder, clock = BuiltinEmbedder(), SystemClock()
     with tempfile.TemporaryDirectory() as folder:

@@ -3,12 +3,12 @@
     python -m tests.bench.bench_memory [--quick] [--quality] [--json FILE] [--peers PYTHON]
 
 Speed: made-up memories (words by Zipf's law, so that common words are as common as in real text) in a database on disk,
-vectors of the built-in embedder with noise; the query is embedded for real.
+vectors of the built-in embedder with noise; the query is really embedded.
 
-Quality, against words alone, vectors alone, SQLite's FTS5 and LanceDB (in the peers' environment) in the same run: 64
-facts and 128 questions in ``data/memory_questions.json``, half of them asked in the other language and all in other
-words than the fact's; 20 conversations of 320 turns and 168 questions in ``data/conversations.txt``, many of which only
-the turn before or after leads to, and 90 about what was never said.
+Quality, compared with only words, only vectors, SQLite's FTS5 and LanceDB (in the peers' environment) in the same run:
+64 facts and 128 questions in ``data/memory_questions.json``, half of them in the other language and all in other words
+than the fact; 20 conversations of 320 turns and 168 questions in ``data/conversations.txt``, many of which can only be
+found by the turn before or after, and 90 about things that were never mentioned.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Corpus:
 
 
 async def fill(repositories: Repositories, embedder: BuiltinEmbedder, corpus: Corpus, count: int) -> list[str]:
-    """Store ``count`` memories with vectors; gives their texts."""
+    """Store ``count`` memories with vectors; returns their texts."""
     texts = [corpus.sentence() for _ in range(count)]
     seeds = await embedder.embed(texts[:1_000])
     noise = np.random.default_rng(1)
@@ -121,12 +121,12 @@ async def fill(repositories: Repositories, embedder: BuiltinEmbedder, corpus: Co
 
 
 async def timed(run: Callable[[str], Awaitable[Any]], questions: list[str]) -> dict[str, float]:
-    """Wall time, and the processor time of the whole process, which a busy machine does not change."""
+    """Wall time, and the processor time of the process, which a busy machine does not change."""
     times, processor = [], []
     for question in questions:
-        begun, busy = time.perf_counter(), time.process_time()
+        began_at, busy = time.perf_counter(), time.process_time()
         await run(question)
-        times.append((time.perf_counter() - begun) * 1000)
+        times.append((time.perf_counter() - began_at) * 1000)
         processor.append((time.process_time() - busy) * 1000)
     figures = {"p50_ms": statistics.median(times), "p95_ms": percentile(times, 0.95), "max_ms": max(times)}
     figures |= {"cpu_ms": statistics.mean(processor), "cpu_p95_ms": percentile(processor, 0.95)}
@@ -136,8 +136,9 @@ async def timed(run: Callable[[str], Awaitable[Any]], questions: list[str]) -> d
 async def recall(
     repositories: Repositories, search: MemorySearch, embedder: BuiltinEmbedder, questions: list[str]
 ) -> float:
-    """Share of the ten nearest, computed in double precision from the stored bytes, that the vector part finds among
-    its ten.
+    """Share of the ten nearest that the vector part finds among its ten.
+
+    The nearest are computed in double precision from the stored bytes.
     """
     ids: list[str] = []
     pages: list[np.ndarray] = []
@@ -151,14 +152,14 @@ async def recall(
         after = page[-1]
     exact = np.concatenate(pages).astype(np.float64)
     index = await search.loaded()
-    found = wanted = 0
+    found = expected = 0
     for question in questions:
         query = (await embedder.embed([question], query=True))[0]
         best = {ids[row] for row in np.argsort(-(exact @ query.astype(np.float64)))[:10]}
         nearest = index.search(Question((), query), search.ANY, time.time(), 10)
         found += len(best & {each.id for each in nearest})
-        wanted += len(best)
-    return found / wanted
+        expected += len(best)
+    return found / expected
 
 
 async def speed(count: int, queries: int) -> dict[str, Any]:
@@ -171,14 +172,14 @@ async def speed(count: int, queries: int) -> dict[str, Any]:
         store = await Store.open(datadir.database, fsync=False, clock=clock)
         repositories = Repositories(store, datadir)
         corpus = Corpus(7)
-        begun = time.perf_counter()
+        began_at = time.perf_counter()
         texts = await fill(repositories, embedder, corpus, count)
-        result: dict[str, Any] = {"memories": count, "fill_s": round(time.perf_counter() - begun, 1)}
+        result: dict[str, Any] = {"memories": count, "fill_s": round(time.perf_counter() - began_at, 1)}
         result["import_a_second"] = await imported(MemorySearch(repositories.memories, embedder, clock), corpus)
         first = MemorySearch(repositories.memories, embedder, clock, datadir.memory_index)
-        begun = time.perf_counter()
+        began_at = time.perf_counter()
         await first.loaded()
-        result["read_rows_s"] = round(time.perf_counter() - begun, 2)
+        result["read_rows_s"] = round(time.perf_counter() - began_at, 2)
         await first.warm()
         del first
         repositories = Repositories(store, datadir)
@@ -188,9 +189,9 @@ async def speed(count: int, queries: int) -> dict[str, Any]:
         result["load_ms"] = []
         for _ in range(5):
             search.invalidate()
-            begun = time.perf_counter()
+            began_at = time.perf_counter()
             await search.loaded()
-            result["load_ms"].append(round((time.perf_counter() - begun) * 1000, 1))
+            result["load_ms"].append(round((time.perf_counter() - began_at) * 1000, 1))
         result["file_mb"] = round(datadir.memory_index.stat().st_size / 1e6, 1)
         result["index_mb"] = round(index_bytes(await search.loaded()) / 1e6, 1)
         result["loaded_mb"] = round(rss_mb() - before, 1)
@@ -200,7 +201,7 @@ async def speed(count: int, queries: int) -> dict[str, Any]:
         result["fused"] = await timed(lambda question: search.search(question), questions)
         result["embed_query"] = await timed(lambda question: embedder.embed([question], query=True), questions)
         result["vector_recall_at_10"] = round(await recall(repositories, search, embedder, questions[:100]), 4)
-        result["reembed_a_second"] = await anew(search)
+        result["reembed_a_second"] = await embed_again(search)
         await search.aclose()
         result["process_mb"] = round(rss_mb(), 1)
         await store.close()
@@ -209,42 +210,42 @@ async def speed(count: int, queries: int) -> dict[str, Any]:
 
 
 def index_bytes(index: MemoryIndex) -> int:
-    """What the index holds: its arrays, and about 180 bytes of names a memory."""
+    """Size of the index: its arrays, and about 180 bytes of names per memory."""
     parts, _head = index_file.parts(index)
     return sum(part.nbytes for part in parts.values()) + 180 * len(index)
 
 
 async def imported(search: MemorySearch, corpus: Corpus) -> float:
-    """Memories imported a second."""
+    """Memories imported per second."""
     memories = [Memory(type=MemoryType.KNOWLEDGE, content=corpus.sentence()) for _ in range(1_000)]
-    begun = time.perf_counter()
+    began_at = time.perf_counter()
     await search.index_many(memories)
-    return round(len(memories) / (time.perf_counter() - begun))
+    return round(len(memories) / (time.perf_counter() - began_at))
 
 
 class Renamed(BuiltinEmbedder):
-    """The built-in embedder under another name: all vectors are to be made again."""
+    """The built-in embedder under another name, so that all vectors must be computed again."""
 
     id = "renamed:512"
 
 
-async def anew(search: MemorySearch) -> float:
-    """Memories embedded again a second, over the first 2 000 of them; searches use the old vectors meanwhile."""
+async def embed_again(search: MemorySearch) -> float:
+    """Memories embedded again per second, over the first 2 000 of them; searches use the old vectors meanwhile."""
     search.change_to(Renamed())
     reached = asyncio.Event()
-    begun = time.perf_counter()
-    took = [0.0, 0]
+    began_at = time.perf_counter()
+    progressed = [0.0, 0]
 
     def progress(done: int, _total: int) -> None:
         if done >= 2_000 and not reached.is_set():
-            took[:] = [time.perf_counter() - begun, done]
+            progressed[:] = [time.perf_counter() - began_at, done]
             reached.set()
 
     task = asyncio.create_task(search.reembed(progress))
     await asyncio.wait([task, asyncio.create_task(reached.wait())], return_when=asyncio.FIRST_COMPLETED)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    return round(took[1] / took[0]) if took[0] else 0
+    return round(progressed[1] / progressed[0]) if progressed[0] else 0
 
 
 async def score(rank: Ranker, facts: dict[str, str], questions: list[dict[str, str]]) -> dict[str, dict[str, float]]:
@@ -276,7 +277,7 @@ def recall_of(orders: list[list[str]], asked: list[Asked], count: int = 10) -> d
 
 
 class Systems:
-    """One store of memories, and what our search, its parts, SQLite and LanceDB find in it."""
+    """A store of memories, and the results of our search, its parts, SQLite and LanceDB in it."""
 
     def __init__(
         self, search: MemorySearch, words: MemorySearch, embedder: BuiltinEmbedder, memories: list[Memory]
@@ -285,7 +286,7 @@ class Systems:
 
     @classmethod
     @contextlib.asynccontextmanager
-    async def of(cls, memories: list[Memory], embedder: BuiltinEmbedder) -> AsyncIterator[Systems]:
+    async def open(cls, memories: list[Memory], embedder: BuiltinEmbedder) -> AsyncIterator[Systems]:
         clock = SystemClock()
         with tempfile.TemporaryDirectory() as folder:
             store = await Store.open(None, clock=clock)
@@ -331,10 +332,11 @@ class Systems:
                 found |= json.loads(done.stdout)
         return found
 
-    async def sure(self, asked: list[Asked]) -> dict[str, float]:
-        """At the default threshold: of the right first hits the share that is kept, of the questions about what was
-        never said the share that finds nothing."""
-        right = kept = 0
+    async def threshold_effect(self, asked: list[Asked]) -> dict[str, float]:
+        """At the default threshold: share of the correct first hits above it, and of the questions about things never
+        mentioned the share without a result.
+        """
+        first_hits = above_threshold = 0
         empty: dict[str, list[bool]] = {}
         for question in asked:
             if question.evidence:
@@ -342,11 +344,13 @@ class Systems:
                     hit.memory.id for hit in (await self._search.search(question.text, limit=1, threshold=0)).hits
                 ] or [""]
                 if first in question.evidence:
-                    right += 1
-                    kept += first in [hit.memory.id for hit in (await self._search.search(question.text)).hits]
+                    first_hits += 1
+                    above_threshold += first in [
+                        hit.memory.id for hit in (await self._search.search(question.text)).hits
+                    ]
             else:
                 empty.setdefault(question.kind, []).append(not (await self._search.search(question.text)).hits)
-        return {"right first hits kept": round(kept / right, 3)} | {
+        return {"right first hits kept": round(above_threshold / first_hits, 3)} | {
             f"{kind} questions that find nothing": round(statistics.mean(each), 3) for kind, each in empty.items()
         }
 
@@ -354,17 +358,17 @@ class Systems:
         return [hit.memory.id for hit in (await search.search(question, limit=limit, threshold=0)).hits]
 
     async def _own_words(self, question: str, limit: int) -> list[str]:
-        """Full text as a search of single texts has it: without what stands around a turn."""
+        """Full text as in a search of single texts: without a turn's neighbours."""
         index = await self._words.loaded()
         stems = await self._words.memories.stems(question)
         rows = index.rows
         none = np.full((rows.count, 4), rows.count, dtype=np.int32)
-        told = index.postings.scores(
+        scores = index.postings.scores(
             stems, rows.column("live"), rows.column("length"), none, np.zeros(rows.count, dtype=np.float32)
         )
-        if told is None:
+        if scores is None:
             return []
-        return [rows.ids[row] for row in np.argsort(-told.own, kind="stable")[:limit] if told.own[row] > 0]
+        return [rows.ids[row] for row in np.argsort(-scores.own, kind="stable")[:limit] if scores.own[row] > 0]
 
     def _sqlite(self, questions: list[str], limit: int) -> list[list[str]]:
         database = sqlite3.connect(":memory:")
@@ -378,31 +382,31 @@ class Systems:
         sql = "SELECT id FROM memory WHERE memory MATCH ? ORDER BY bm25(memory), rowid LIMIT ?"
         found = []
         for question in questions:
-            wanted = " OR ".join(f'"{word}"' for word in content_text(question))
-            found.append([row[0] for row in database.execute(sql, (wanted, limit))] if wanted else [])
+            match = " OR ".join(f'"{word}"' for word in content_text(question))
+            found.append([row[0] for row in database.execute(sql, (match, limit))] if match else [])
         database.close()
         return found
 
 
 async def quality(peers: Path | None) -> dict[str, Any]:
-    """Both sets, ours against words alone, vectors alone, SQLite's full text and LanceDB."""
+    """Both sets: ours against only words, only vectors, SQLite's full text and LanceDB."""
     embedder = BuiltinEmbedder()
     turns, asked = conversations.read()
     known = [each for each in asked if each.evidence]
     result: dict[str, Any] = {}
-    async with Systems.of(turns, embedder) as systems:
+    async with Systems.open(turns, embedder) as systems:
         orders = await systems.orders([each.text for each in known], 10, peers)
         result["conversations"] = {
             "turns": len(turns),
             "questions": len(known),
             "recall@10": {name: recall_of(order, known) for name, order in orders.items()},
-            "default threshold": await systems.sure(asked),
+            "default threshold": await systems.threshold_effect(asked),
         }
     data = json.loads(DATA.read_text(encoding="utf-8"))
     facts = {fact["id"]: fact["language"] for fact in data["facts"]}
     memories = [Memory(id=fact["id"], type=MemoryType.KNOWLEDGE, content=fact["text"]) for fact in data["facts"]]
     questions = data["questions"]
-    async with Systems.of(memories, embedder) as systems:
+    async with Systems.open(memories, embedder) as systems:
         orders = await systems.orders([question["text"] for question in questions], 64, peers)
         scores = {}
         for name, order in orders.items():
@@ -417,7 +421,7 @@ async def quality(peers: Path | None) -> dict[str, Any]:
             "facts": len(facts),
             "questions": len(questions),
             "systems": scores,
-            "default threshold": await systems.sure(
+            "default threshold": await systems.threshold_effect(
                 [Asked("plain", each["text"], (each["fact"],)) for each in questions] + foreign
             ),
         }
@@ -426,21 +430,30 @@ async def quality(peers: Path | None) -> dict[str, Any]:
 
 
 def show(result: dict[str, Any]) -> None:
-    if at := result.get("speed"):
+    if figures := result.get("speed"):
         print(
-            f"{at['memories']} memories: filled in {at['fill_s']} s, read row by row in {at['read_rows_s']} s,", end=" "
+            f"{figures['memories']} memories: filled in {figures['fill_s']} s, "
+            f"read row by row in {figures['read_rows_s']} s,",
+            end=" ",
         )
         print(
-            f"from the file of {at['file_mb']} MB in {sorted(at['load_ms'])[2]} ms (first {at['load_ms'][0]});", end=" "
+            f"from the file of {figures['file_mb']} MB in {sorted(figures['load_ms'])[2]} ms "
+            f"(first {figures['load_ms'][0]});",
+            end=" ",
         )
-        print(f"the index {at['index_mb']} MB, the process +{at['loaded_mb']} MB, {at['process_mb']} MB in all")
-        print(f"imported: {at['import_a_second']} a second; embedded again: {at['reembed_a_second']} a second")
+        print(
+            f"the index {figures['index_mb']} MB, the process +{figures['loaded_mb']} MB, "
+            f"{figures['process_mb']} MB in all"
+        )
+        print(
+            f"imported: {figures['import_a_second']} a second; embedded again: {figures['reembed_a_second']} a second"
+        )
         print(f"{'':24}{'p50 ms':>10}{'p95 ms':>10}{'max ms':>10}{'cpu ms':>10}{'cpu p95':>10}")
         for name in ("fused", "embed_query"):
             print(
-                f"{name:24}{at[name]['p50_ms']:>10}{at[name]['p95_ms']:>10}{at[name]['max_ms']:>10}{at[name]['cpu_ms']:>10}{at[name]['cpu_p95_ms']:>10}"
+                f"{name:24}{figures[name]['p50_ms']:>10}{figures[name]['p95_ms']:>10}{figures[name]['max_ms']:>10}{figures[name]['cpu_ms']:>10}{figures[name]['cpu_p95_ms']:>10}"
             )
-        print(f"recall@10 of the vector part against exact search: {at['vector_recall_at_10']}")
+        print(f"recall@10 of the vector part against exact search: {figures['vector_recall_at_10']}")
     of = result["quality"]["conversations"]
     print(f"\n{of['turns']} turns, {of['questions']} questions; recall@10")
     for name, groups in of["recall@10"].items():

@@ -1,9 +1,9 @@
-"""What the tool modes cost in prompt tokens, over all registered tools: ``python -m tests.bench.bench_modes``.
+"""Prompt tokens of the tool modes, over all registered tools: ``python -m tests.bench.bench_modes``.
 
-Tokens are estimated as requests are (UTF-8 bytes by 3.2) for an agent with every tool but the control tools enabled,
-before anything is said: the system message and the definitions that go with each request. Nothing is asked of a model.
-What sections mode saves on its own requests it pays in part for sub-agents, which see the definitions of their
-sections: those prices are listed below.
+Tokens are estimated as for requests (UTF-8 bytes by 3.2), for an agent with every tool but the control tools enabled
+and an empty conversation: the system message and the tool definitions of each request. No model is used. Part of what
+the sections mode saves is spent on sub-agents, which get the definitions of their sections: those costs are listed
+below.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def agent(tools: tuple[str, ...]) -> AgentConfig:
 
 
 def measure(registry: ToolRegistry) -> dict[str, Any]:
-    """Tokens by mode with all tools, and in direct mode with the tools of one section alone."""
+    """Tokens by mode with all tools, and in direct mode with the tools of only one section."""
     tools = tuple(
         name for name in registry.get_all_tool_names() if _category(registry, name) is not ToolCategory.CONTROL
     )

@@ -1,20 +1,19 @@
-"""Reading code: is what the grammars find what the languages' own parsers find, are calls resolved to what is called,
-and the cost.
+"""Code parsing: do our grammars find what the languages' own parsers find, are calls resolved correctly, at what cost.
 
 Python is compared with ``ast``: definitions (name, first and last line, nesting), docstrings, imports. Calls are
-compared with those that happened: the package's tests run under ``sys.setprofile``, and each call from one function of
-the package to another is a fact. Those count whose line has a call expression of the callee's name (or of its class,
-for ``__init__``); calls by operators, properties, ``with`` and under another name (callbacks) are no calls that source
-code names, they are counted apart. A call is resolved when a relation leads from the caller to the callee or to the
-method of a base class that it overrides, which is what the source names. Precision: of the relations of at least .8 for
-a name that was seen called in a function, those that were seen.
+compared with those that really happened: the package's tests run under ``sys.setprofile``, and each call from one
+function of the package to another is a fact. Only facts count whose line has a call expression with the callee's name
+(or that of its class, for ``__init__``); calls by operators, properties, ``with`` and under another name (callbacks)
+are not named in source code and are counted apart. A call is resolved if a relation leads from the caller to the callee
+or to the method of a base class that it overrides, which is what the source names. Precision: of the relations with at
+least .8 for a name that was seen called in a function, the share that was seen.
 
 JavaScript is compared with acorn (``--acorn FOLDER`` with it in ``node_modules``), other languages with Universal Ctags
-where it is on the machine: its parsers are approximate themselves (it leaves out Go's types inside functions);
-``--differences`` names what differs.
+if installed: its parsers are approximate themselves (it omits Go's types inside functions); ``--differences`` lists
+what differs.
 
-Run: ``python -m tests.bench.bench_parsing [--quick] [--json FILE] [--checkout FOLDER …]``; checkouts are read, and
-never run, unless given with ``--traced FOLDER:PACKAGE:TESTS``.
+Run: ``python -m tests.bench.bench_parsing [--quick] [--json FILE] [--checkout FOLDER …]``; checkouts are only read,
+unless given with ``--traced FOLDER:PACKAGE:TESTS``, which runs them.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def read(files: dict[str, bytes]) -> dict[str, Parsed]:
 
 
 class Definitions(ast.NodeVisitor):
-    """What ``ast`` says a file defines and imports."""
+    """The definitions and imports that ``ast`` finds in a file."""
 
     def __init__(self) -> None:
         self.scopes: set[tuple[str, str, int, int]] = set()
@@ -152,10 +151,10 @@ def against_ast(files: dict[str, bytes], parsed: dict[str, Parsed]) -> dict[str,
         counts["our scopes"] += len(plain)
         counts["same scopes"] += len(truth.scopes & set(plain))
         for (name, _type, start, _end), scope in plain.items():
-            said = truth.docstrings.get((name, start))
-            if said:
+            docstring = truth.docstrings.get((name, start))
+            if docstring:
                 counts["docstrings"] += 1
-                counts["same docstrings"] += said == scope.docstring
+                counts["same docstrings"] += docstring == scope.docstring
         imports = {(each.module, each.name, each.alias, each.line) for each in parsed[path].imports}
         counts["imports"] += len(truth.imports)
         counts["our imports"] += len(imports)
@@ -173,12 +172,12 @@ def against_ast(files: dict[str, bytes], parsed: dict[str, Parsed]) -> dict[str,
 
 
 def _unnumbered(qualified: str) -> str:
-    """A name that a file says twice has a number, also within the names below it."""
+    """The name without numbers: repeated definitions are numbered, also within the names below them."""
     return ".".join(part.split("#")[0] for part in qualified.split("."))
 
 
 def trace(root: Path, package: str, tests: str) -> list[tuple[str, int, str, int, str]]:
-    """Calls inside a package while its tests run; those that fail for want of a module ran as far as they did."""
+    """Calls inside a package while its tests run; tests that lack a module count up to that point."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "calls.json"
         environment = {**os.environ, "TRACED_FOLDER": str(root / package) + os.sep, "TRACED_CALLS": str(out)}
@@ -201,7 +200,7 @@ def trace(root: Path, package: str, tests: str) -> list[tuple[str, int, str, int
             "no:cacheprovider",
             "-n0",
             "--continue-on-collection-errors",
-            # another repository's settings ask for plugins and modules that may be absent
+            # another repository's configuration requires plugins and modules that may be absent
             *([] if root == REPOSITORY else ["-c", os.devnull, f"--rootdir={root}", "-o", "asyncio_mode=auto"]),
             *tests.split(","),
         ]
@@ -279,18 +278,18 @@ def against_run(root: Path, package: str, tests: str, differences: bool) -> dict
         around = max((each for each in spans[source] if each[0] <= line <= each[1]), default=(0, 0, -1))
         seen[source, around[2], called].add((target, index))
     evaluator = resolver._evaluator
-    resolved = total = right = given = exact = 0
+    resolved = total = right = related = exact = 0
     missed: Counter[str] = Counter()
     for (source, at, called), targets in seen.items():
         ours = relations.get((source, at), {})
-        meant = set()
+        possible = set()
         for path, index in targets:
             scope = parsed[path].scopes[index]
-            ways = {(path, index)}
+            targets_of_call = {(path, index)}
             if scope.parent >= 0:
                 if scope.name in {"__init__", "__new__", "__post_init__"}:
-                    ways.add((path, scope.parent))
-                    ways |= {
+                    targets_of_call.add((path, scope.parent))
+                    targets_of_call |= {
                         key
                         for key in ours
                         if (path, scope.parent) in {(each.path, each.scope) for each in evaluator.line(*key)}
@@ -298,26 +297,26 @@ def against_run(root: Path, package: str, tests: str, differences: bool) -> dict
                 for base in evaluator.line(path, scope.parent):
                     inside = evaluator.tables(base.path).children.get(base.scope, {}).get(scope.name)
                     if inside is not None:
-                        ways.add((base.path, inside))
+                        targets_of_call.add((base.path, inside))
             total += 1
             exact += (path, index) in ours or (scope.name == "__init__" and (path, scope.parent) in ours)
-            found = ways & set(ours)
+            found = targets_of_call & set(ours)
             resolved += bool(found)
-            meant |= ways
+            possible |= targets_of_call
             if not found:
                 missed[
                     f"{source}:{parsed[source].scopes[at].qualified if at >= 0 else ''} -> {path}:{scope.qualified}"
                 ] += 1
         for (path, index), sure in ours.items():
             if sure >= 0.8 and parsed[path].scopes[index].name == called:
-                given += 1
-                right += (path, index) in meant
+                related += 1
+                right += (path, index) in possible
     if differences:
         for each in sorted(missed):
             print("  not resolved:", each)
     return {"package": str(package), "calls": total, "resolved": share(resolved, total),
     "to_the_very_method": share(exact, total),
-            "precision": share(right, given), "calls_without_a_name": other}  # fmt: skip
+            "precision": share(right, related), "calls_without_a_name": other}  # fmt: skip
 
 
 ACORN = """
@@ -409,13 +408,13 @@ def against_ctags(root: Path, language: str, differences: bool) -> dict[str, Any
         if tag.get("_type") == "tag" and tag["kind"] in kinds and not tag["name"].startswith("__anon"):
             truth[tag["path"]].add((tag["name"].rpartition("::")[2], kinds[tag["kind"]], tag["line"]))
     counts: Counter[str] = Counter()
-    wanted = set(kinds.values())
+    selected = set(kinds.values())
     for path, each in parsed.items():
         ours = set()
         for scope in each.scopes:
             kind = "function" if scope.type == "method" else scope.type
             inside = scope.parent >= 0 and each.scopes[scope.parent].type == "interface"
-            if kind in wanted and not (language == "go" and inside):
+            if kind in selected and not (language == "go" and inside):
                 ours.add((scope.name, kind, _named_at(root, path, scope.start_line, scope.name)))
         compare(counts, truth[path], ours, path if differences else "")
     return {"truth": "ctags", "files": len(parsed), **shares("scope", counts)}
@@ -425,22 +424,22 @@ _text: dict[Path, list[str]] = {}
 
 
 def _named_at(root: Path, path: str, line: int, name: str) -> int:
-    """The line that the name is on: ctags says that one, a scope begins with its attributes and return type."""
+    """The line of the name, as ctags reports it; a scope begins with its attributes and return type."""
     if root / path not in _text:
         _text[root / path] = (root / path).read_text("utf-8", "replace").splitlines()
     lines = _text[root / path]
     return next((at for at in range(line, min(line + 8, len(lines) + 1)) if name in lines[at - 1]), line)
 
 
-def compare(counts: Counter[str], truth: set[Any], ours: set[Any], told: str) -> None:
+def compare(counts: Counter[str], truth: set[Any], ours: set[Any], label: str) -> None:
     counts["truth"] += len(truth)
     counts["ours"] += len(ours)
     counts["same"] += len(truth & ours)
-    if told:
+    if label:
         for each in sorted(truth - ours, key=str):
-            print(f"  missing {told}: {each}")
+            print(f"  missing {label}: {each}")
         for each in sorted(ours - truth, key=str):
-            print(f"  ours alone {told}: {each}")
+            print(f"  ours alone {label}: {each}")
 
 
 def shares(what: str, counts: Counter[str]) -> dict[str, Any]:
@@ -452,8 +451,9 @@ def shares(what: str, counts: Counter[str]) -> dict[str, Any]:
 
 
 def costs(files: dict[str, bytes], times: int) -> Iterator[dict[str, Any]]:
-    """For each language, reading its files against the bare tree, the best of several rounds, in
-    seconds of the processor: others work on the machine."""
+    """For each language, reading its files against the bare tree: the best of several rounds, in seconds of processor
+    time because the machine is shared.
+    """
     by_language: dict[str, list[tuple[str, bytes]]] = defaultdict(list)
     for path, data in files.items():
         language = language_of(path, data[:8_192])
@@ -464,17 +464,17 @@ def costs(files: dict[str, bytes], times: int) -> Iterator[dict[str, Any]]:
         bare, ours, small = [], [], []
         for _round in range(times):
             gc.collect()
-            began = time.process_time()
+            began_at = time.process_time()
             for _path, data in each:
                 parser.parse(data)
-            bare.append(time.process_time() - began)
-            began = time.process_time()
+            bare.append(time.process_time() - began_at)
+            began_at = time.process_time()
             found = [(path, parse(path, data)) for path, data in each]
-            ours.append(time.process_time() - began)
-            began = time.process_time()
+            ours.append(time.process_time() - began_at)
+            began_at = time.process_time()
             for path, parsed in found:
                 symbols(path, parsed)
-            small.append(time.process_time() - began)
+            small.append(time.process_time() - began_at)
         size = sum(len(data) for _path, data in each)
         yield {
             "language": language, "files": len(each), "bytes": size, "bare_s": round(min(bare), 4),
@@ -486,25 +486,25 @@ def costs(files: dict[str, bytes], times: int) -> Iterator[dict[str, Any]]:
 
 def resolving(files: dict[str, bytes]) -> dict[str, Any]:
     known = [symbols(path, each) for path, each in read(files).items()]
-    began = time.process_time()
+    began_at = time.process_time()
     resolver = Resolver(known)
     relations = sum(1 for _each in resolver.resolution().relations)
-    whole = time.process_time() - began
+    elapsed = time.process_time() - began_at
     one = []
     for file in known[:: max(1, len(known) // 20)]:
-        began = time.process_time()
+        began_at = time.process_time()
         resolver.update(file)
         for _each in resolver.resolution().relations:
             pass
-        one.append(time.process_time() - began)
+        one.append(time.process_time() - began_at)
     return {"files": len(known), "symbols": sum(len(each.symbols) for each in known), "relations": relations,
-    "seconds": round(whole, 3),
+    "seconds": round(elapsed, 3),
             "one_file_ms": round(statistics.median(one) * 1000, 1),
             "one_file_worst_ms": round(max(one) * 1000, 1)}  # fmt: skip
 
 
-def share(part: int, whole: int) -> float | None:
-    return round(part / whole, 4) if whole else None
+def share(part: int, total: int) -> float | None:
+    return round(part / total, 4) if total else None
 
 
 def main() -> None:

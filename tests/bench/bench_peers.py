@@ -1,15 +1,15 @@
-"""What a run costs here and in other agent frameworks, all in one run, in turns, against one scripted server.
+"""Cost of a run here and in other agent frameworks, alternately in one session, against one scripted server.
 
-pydantic-ai, openai-agents and langgraph live in an environment of their own (``make peers`` makes it). Each framework
-is a process, so are we, and so is the server, whose work is nobody's cost. CPU time is that of all threads of the
-process. Ours is the whole engine on the disk with its journal on; what it puts off until after a run is waited for and
+pydantic-ai, openai-agents and langgraph have their own environment (``make peers`` creates it). Each framework is a
+process, and so are Atelier and the server, whose work counts for nobody. CPU time is that of all threads of the
+process. Ours is the complete engine on disk with its journal; work it postpones until after a run is waited for and
 counted.
 
-* a run with one call of a tool, streamed and not; ten calls and the answer; a streamed delta (a reply of 1000 words
-  less one of 1); 100 runs at once, their errors, and how far memory rises above where it stood before them
+* a run with one tool call, streamed and not; ten calls and the answer; a streamed delta (a reply of 1000 words less one
+  of 1); 100 runs at once, their errors, and by how much memory rises
 * importing the framework: CPU seconds and memory of a fresh process
 
-Without --quick, the same frameworks with durable stores follow (``durable_peers``): what a run costs and keeps, and
+Without --quick, the same frameworks with durable stores follow (``durable_peers``): what a run costs and stores, and
 what kills leave.
 
 Run: ``python -m tests.bench.bench_peers [--quick | --durable] [--kills N] [--json FILE] [--peers PYTHON]``.
@@ -49,7 +49,7 @@ AT_ONCE = 100
 
 
 class Work(NamedTuple):
-    """A column: what is ordered of each framework, ``runs`` in one turn of the full and of the quick form."""
+    """A column: the work of each framework, with the number of ``runs`` per round in the full and the quick form."""
 
     name: str
     model: str
@@ -74,7 +74,7 @@ def python_of(name: str, peers: Path) -> Path:
 
 
 def imported(names: list[str], peers: Path, runs: int) -> dict[str, dict[str, float]]:
-    """CPU seconds and memory in MB of importing each, medians over fresh processes that take turns."""
+    """CPU seconds and memory in MB of importing each, medians over fresh processes that alternate."""
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     for _ in range(runs):
         for name in names:
@@ -96,7 +96,7 @@ def imported(names: list[str], peers: Path, runs: int) -> dict[str, dict[str, fl
 
 
 def turns(children: dict[str, Child], rounds: int, quick: bool) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """Every work by every framework, in turns, so that what else the machine does meets all alike."""
+    """All work by every framework, alternately, so that other load on the machine affects all alike."""
     found: dict[str, dict[str, list[dict[str, Any]]]] = {name: {work.name: [] for work in WORKS} for name in children}
     for child in children.values():
         for work in WORKS:
@@ -160,7 +160,7 @@ COLUMNS = {
 
 
 def add_ratios(figures: dict[str, dict[str, Any]]) -> None:
-    """Ours divided by the best peer's."""
+    """Add ours divided by the best peer's."""
     others = [each for name, each in figures.items() if name not in OURS]
     for name in OURS:
         if name in figures and others:

@@ -1,5 +1,4 @@
-"""What a decision about a call costs, with 0 and with 500 rules: what its tool says of it, where its paths lead, and
-the verdict.
+"""Cost of a decision about a call, with 0 and with 500 rules: the tool's description of it, its paths, and the verdict.
 
 The baseline is the same call with no rules. Run: ``python -m tests.bench.bench_permissions [--quick] [--json FILE]``.
 """
@@ -45,31 +44,33 @@ def texts(shape: str) -> list[str]:
 def cost(folder: str, tool: str, rules: list[str], times: int) -> float:
     """Milliseconds of processor time of one decision, the median."""
     registry = create_default_tool_registry()
-    known = registry.get_tool(tool)
-    assert known is not None
+    definition = registry.get_tool(tool)
+    assert definition is not None
     arguments = CALLS[tool][1]
-    made = tuple(PermissionRule(text=text, action=list(Action)[number % 3]) for number, text in enumerate(rules))
+    permission_rules = tuple(
+        PermissionRule(text=text, action=list(Action)[number % 3]) for number, text in enumerate(rules)
+    )
     state = RunState(
         run_id="r",
         workflow_id="w",
         agent=AgentConfig(name="A", provider="p", model="m"),
-        approvals=ApprovalPolicy(mode=ApprovalMode.SELECTIVE, rules=made),
+        approvals=ApprovalPolicy(mode=ApprovalMode.SELECTIVE, rules=permission_rules),
         workspace=(folder,),
     )
     judge, found, shown = Judge(), [], Presentation()
     for _time in range(times):
-        began = time.thread_time()
-        described = registry.prepare(known, arguments).described
+        start = time.thread_time()
+        described = registry.prepare(definition, arguments).described
         intent = ToolCallStarted(
             call_id="c",
             tool=tool,
             arguments=arguments,
-            section=known.section,
+            section=definition.section,
             subjects=described.subjects,
             presentation=shown,
         )
         judge.judged(state, intent, described, repaired=False)
-        found.append((time.thread_time() - began) * 1000)
+        found.append((time.thread_time() - start) * 1000)
     return statistics.median(found[1:])
 
 
@@ -82,11 +83,11 @@ def main() -> None:
     rows = []
     print(f"{'milliseconds of processor time':<56} {'500 rules':>10} {'no rules':>10} {'for rules':>10}")
     with tempfile.TemporaryDirectory() as folder:
-        for tool, (said, _given) in CALLS.items():
+        for tool, (label, _arguments) in CALLS.items():
             none = cost(folder, tool, [], times)
             for name, shape in SHAPES.items():
                 ms = cost(folder, tool, texts(shape), times)
-                print(f"{tool + ' (' + said + '), ' + name:<56} {ms:10.3f} {none:10.3f} {ms - none:10.3f}")
+                print(f"{tool + ' (' + label + '), ' + name:<56} {ms:10.3f} {none:10.3f} {ms - none:10.3f}")
                 rows.append({"tool": tool, "rules": name, "ms": ms, "baseline_ms": none})
     if arguments.json:
         arguments.json.write_text(json.dumps({"bench": "permissions", "rules": RULES, "rows": rows}, indent=1))

@@ -1,13 +1,13 @@
 """The same goals with and without projects: ``python -m tests.bench.bench_project_goal``.
 
 An agent is asked where something is done in this repository's own package. Without the sections ``project_ops`` and
-``rag_ops`` it looks for definitions that have words of the question in their names; with them it asks for the meaning.
-In both it reads the lines it was pointed to, those first that have most of the words, or that were found best, until it
-was shown the place. Both follow their rule through a whole engine, by the scripted model. Tokens are those of all
-requests together, estimated as requests are, the definitions of the tools among them.
+``rag_ops`` it searches for definitions whose names contain words of the question; with them it searches by meaning. In
+both cases it reads the lines of the results, best first, until it has read the right place. A scripted model follows
+this rule in a complete engine. Tokens are those of all requests together, estimated as for requests, including the tool
+definitions.
 
-``--local`` asks the built-in model too: under a grammar it makes the search's call from the same question, once with
-each tool, and is given the result; its tokens are those that its server counted.
+``--local`` asks the built-in model too: with a grammar it writes the search call for the same question, once with each
+tool, and gets the result; its tokens are those that its server counted.
 """
 
 from __future__ import annotations
@@ -95,15 +95,15 @@ COMMON = frozenset(
 
 
 class Seeker:
-    """One agent at one goal: what it has seen decides what it does next.
+    """One agent with one goal: what it has read determines its next step.
 
     Attributes:
-        shown: whether the place was among what it was shown.
+        shown: whether it has read the right place.
         tokens: of all its requests.
     """
 
-    def __init__(self, goal: str, wanted: tuple[str, str], *, projects: bool) -> None:
-        self._goal, self._wanted, self._projects = goal, wanted, projects
+    def __init__(self, goal: str, target: tuple[str, str], *, projects: bool) -> None:
+        self._goal, self._target, self._projects = goal, target, projects
         self._left: list[dict[str, Any]] | None = None
         self.shown = False
         self.requests = 0
@@ -115,7 +115,7 @@ class Seeker:
         last = request.messages[-1]
         if last.role is Role.TOOL:
             found = json.loads(last.content)
-            path, text = self._wanted
+            path, text = self._target
             if found.get("path") == path and text in str(found.get("content", "")):
                 self.shown = True
                 return f"It is in {path}."
@@ -136,9 +136,7 @@ class Seeker:
         return [ToolCall(id=f"read{self.requests}", name="read_file", arguments=self._left.pop(0))]
 
     def _places(self, found: dict[str, Any]) -> list[dict[str, Any]]:
-        """What is read next: the lines of the results; of lines alike by their text those with the most different words
-        first.
-        """
+        """The lines to read next, from the results; among equal texts those with the most different words first."""
         if self._projects:
             rows = [(each["path"], int(str(each.get("lines", "1")).partition("-")[0])) for each in found["results"]]
         else:
@@ -149,11 +147,11 @@ class Seeker:
 
 
 def words(goal: str) -> list[str]:
-    """Those that say something, in their order."""
+    """The significant words, in order."""
     return list(dict.fromkeys(word for word in re.findall(r"[a-z]{4,}", goal.casefold()) if word not in COMMON))
 
 
-async def scripted(place: Path) -> list[dict[str, Any]]:
+async def scripted(folder: Path) -> list[dict[str, Any]]:
     """Each goal, with and without the sections."""
     seeker: Seeker | None = None
 
@@ -163,34 +161,34 @@ async def scripted(place: Path) -> list[dict[str, Any]]:
 
     model: Callable[[Any], ScriptedModel] = lambda _agent: ScriptedModel([follow] * MOST)  # noqa: E731
     rows = []
-    async with Atelier.open(place / "data", fsync=False, model_factory=model, vault=KeyVault(environ={})) as atelier:
-        code = copied(place)
+    async with Atelier.open(folder / "data", fsync=False, model_factory=model, vault=KeyVault(environ={})) as atelier:
+        code = copy_folders(folder)
         project = await atelier.projects.create("code", str(code), watched=False)
         await atelier.projects.ingest(project.id)
         await atelier.projects.wait(project.id)
-        for goal, wanted in GOALS.items():
+        for goal, target in GOALS.items():
             row: dict[str, Any] = {"goal": goal}
             for name, projects in (("without", False), ("with", True)):
-                seeker = Seeker(goal, wanted, projects=projects)
+                seeker = Seeker(goal, target, projects=projects)
                 tools = FILES + KNOWLEDGE if projects else FILES
-                who = agent(name="Seeker", tools=tools, tool_mode=ToolMode.DIRECT, approval=ApprovalMode.AUTO)
+                seeking_agent = agent(name="Seeker", tools=tools, tool_mode=ToolMode.DIRECT, approval=ApprovalMode.AUTO)
                 workflow = await atelier.workflows.create(workspace=(str(code),))
-                run = await atelier.runs.send(workflow.id, goal, agent=who)
+                run = await atelier.runs.send(workflow.id, goal, agent=seeking_agent)
                 await atelier.runs.wait(run)
                 row[name] = {"shown": seeker.shown, "requests": seeker.requests, "tokens": seeker.tokens}
             rows.append(row)
     return rows
 
 
-async def local(place: Path) -> list[dict[str, Any]]:
-    """The built-in model writes the call, and reads what came of it."""
+async def local(folder: Path) -> list[dict[str, Any]]:
+    """The built-in model writes the call and reads its result."""
     rows = []
-    async with Atelier.open(place / "local-data", fsync=False, vault=KeyVault(environ={})) as atelier:
-        code = copied(place)
+    async with Atelier.open(folder / "local-data", fsync=False, vault=KeyVault(environ={})) as atelier:
+        code = copy_folders(folder)
         project = await atelier.projects.create("code", str(code), watched=False)
         await atelier.projects.ingest(project.id)
         await atelier.projects.wait(project.id)
-        provider = LocalProvider(place / "models", SystemClock())
+        provider = LocalProvider(folder / "models", SystemClock())
         model = with_dialect(provider, ToolDialect.XML)
         context = ToolContext("w", "r", "c", roots=(code,), workspace=code)
         try:
@@ -199,19 +197,19 @@ async def local(place: Path) -> list[dict[str, Any]]:
                 for name, tool in (("without", "search_files"), ("with", "semantic_search")):
                     [spec] = atelier.registry.get_definitions_by_names([tool])
                     slim = spec.model_copy(update={"description": tool, "parameters": {}})
-                    said: list[ChatMessage] = [
+                    messages: list[ChatMessage] = [
                         ChatMessage(role=Role.SYSTEM, content="Use tools."), ChatMessage(role=Role.USER, content=goal)
                     ]  # fmt: skip
                     grammar = tools_grammar([spec], require_call=True, max_string=60, max_items=2)
-                    reply = await answered(model, ChatRequest(
-                        model=STARTER, messages=tuple(said), tools=(slim,), temperature=0.0, max_tokens=200,
+                    reply = await answer_text(model, ChatRequest(
+                        model=STARTER, messages=tuple(messages), tools=(slim,), temperature=0.0, max_tokens=200,
                         grammar=grammar
                     ))  # fmt: skip
                     result = await atelier.registry.execute(tool, reply.tool_calls[0].arguments, context)
                     text = json.dumps(getattr(result, "data", {}), ensure_ascii=False)
-                    said.append(ChatMessage(role=Role.USER, content=f"{text[:6_000]}\n\n{goal}"))
-                    second = await answered(model, ChatRequest(
-                        model=STARTER, messages=tuple(said), temperature=0.0, max_tokens=60
+                    messages.append(ChatMessage(role=Role.USER, content=f"{text[:6_000]}\n\n{goal}"))
+                    second = await answer_text(model, ChatRequest(
+                        model=STARTER, messages=tuple(messages), temperature=0.0, max_tokens=60
                     ))  # fmt: skip
                     counted = sum(each.usage.tokens_input for each in (reply, second) if each.usage is not None)
                     row[name] = {"shown": path in text[:6_000], "characters": len(text), "tokens": counted,
@@ -222,14 +220,14 @@ async def local(place: Path) -> list[dict[str, Any]]:
     return rows
 
 
-async def answered(model: Any, request: ChatRequest) -> ChatReply:
+async def answer_text(model: Any, request: ChatRequest) -> ChatReply:
     last = [delta async for delta in model.stream(request)][-1]
     assert isinstance(last, ReplyDone)
     return last.reply
 
 
-def copied(place: Path) -> Path:
-    """The folders of the package that hold the places, and some more."""
+def copy_folders(place: Path) -> Path:
+    """The folders of the package that contain the right places, and some more."""
     code = place / "code"
     if not code.exists():
         for folder in FOLDERS:
@@ -237,8 +235,8 @@ def copied(place: Path) -> Path:
     return code
 
 
-def summed(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Over all goals."""
+def sums(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Sums over all goals."""
     both = {name: {"shown": sum(row[name]["shown"] for row in rows), "tokens": sum(row[name]["tokens"] for row in rows)}
             for name in ("without", "with")}  # fmt: skip
     return {
@@ -256,7 +254,7 @@ def show(title: str, rows: list[dict[str, Any]]) -> None:
             for name in ("without", "with")
         )
         print("  " + "  ".join(cells) + row["goal"])
-    print(f"  {json.dumps(summed(rows))}")
+    print(f"  {json.dumps(sums(rows))}")
 
 
 async def main() -> None:
@@ -269,11 +267,11 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         rows = await scripted(Path(folder))
         show("scripted", rows)
-        figures["scripted"] = {"rows": rows, **summed(rows)}
+        figures["scripted"] = {"rows": rows, **sums(rows)}
         if options.local and not options.quick:
             rows = await local(Path(folder))
             show("the built-in model", rows)
-            figures["local"] = {"rows": rows, **summed(rows)}
+            figures["local"] = {"rows": rows, **sums(rows)}
     if options.json is not None:
         options.json.write_text(json.dumps(figures, indent=1), "utf-8")
 

@@ -3,10 +3,10 @@
     python -m tests.bench.bench_projects [--quick] [--json FILE]
 
 Reading is compared in the same run (wall time, without vectors) with tree-sitter's bare parse of the same files, and
-with the bare insertion of the same rows into another database: nothing that keeps its graph there is quicker than that,
-however it parses. Writing a row a relation is compared with one row a file that holds its relations packed. Exploring
-is timed in the index, and as the window gets it. Descriptions: see ``bench_descriptions``, which asks other
-repositories as well. The large index is made up: names and words by Zipf's law, five calls a scope, vectors at random.
+with the bare insertion of the same rows into another database: no program that stores its graph there can be faster,
+however it parses. One row per relation is compared with one row per file that packs its relations. Exploring is timed
+in the index, and as the window receives it. Descriptions: see ``bench_descriptions``, which also uses other
+repositories. The large index is made up: names and words by Zipf's law, five calls per scope, random vectors.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ async def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        figures = await reading(place, options.quick)
-        figures["description"] = await described(ROOT / "app", place)
+        folder_path = Path(folder)
+        figures = await reading(folder_path, options.quick)
+        figures["description"] = await described(ROOT / "app", folder_path)
     figures["large"] = large(QUICK_SCOPES if options.quick else SCOPES)
     text = json.dumps(figures, indent=1)
     print(text)
@@ -61,7 +61,7 @@ async def main() -> None:
 
 
 async def read(atelier: Atelier, project: Project, *paths: str) -> float:
-    """Seconds that it took."""
+    """Read the project; returns the seconds."""
     start = time.perf_counter()
     await atelier.projects.ingest(project.id, paths)
     state = await atelier.projects.wait(project.id)
@@ -70,12 +70,12 @@ async def read(atelier: Atelier, project: Project, *paths: str) -> float:
     return time.perf_counter() - start
 
 
-async def reading(place: Path, quick: bool) -> dict[str, Any]:
-    """The repository, then one file of it again and again."""
+async def reading(folder: Path, quick: bool) -> dict[str, Any]:
+    """The repository, then one file of it repeatedly."""
     import tree_sitter_python
     from tree_sitter import Language, Parser
 
-    source = place / "source"
+    source = folder / "source"
     part = ROOT / "app" / "atelier_desk"
     shutil.copytree(part / "engine" if quick else part, source, ignore=shutil.ignore_patterns("__pycache__"))
     contents = [path.read_bytes() for path in source.rglob("*.py")]
@@ -84,9 +84,9 @@ async def reading(place: Path, quick: bool) -> dict[str, Any]:
     for data in contents:
         parser.parse(data)
     bare = time.perf_counter() - start
-    async with Atelier.open(place / "data", vault=KeyVault(environ={})) as atelier:
+    async with Atelier.open(folder / "data", vault=KeyVault(environ={})) as atelier:
         project = await atelier.projects.create("source", str(source), embedded=False, watched=False)
-        whole = await read(atelier, project)
+        elapsed = await read(atelier, project)
         unchanged = await read(atelier, project)
         (file,) = source.rglob("journal.py")
         text, changed = file.read_text(encoding="utf-8"), []
@@ -95,7 +95,7 @@ async def reading(place: Path, quick: bool) -> dict[str, Any]:
             changed.append(await read(atelier, project, str(file)))
         counts = await atelier.projects._repo.counts(project.id)
         packed = await packing(atelier, project)
-        inserted = await inserting(atelier.store, place / "bare" / "db")
+        inserted = await inserting(atelier.store, folder / "bare" / "db")
         start = time.perf_counter()
         removed = await atelier.projects.delete(project.id)
         deletion = time.perf_counter() - start
@@ -103,11 +103,11 @@ async def reading(place: Path, quick: bool) -> dict[str, Any]:
         "files": len(contents),
         "megabytes": round(sum(map(len, contents)) / 1e6, 2),
         "bare_parse_s": round(bare, 3),
-        "reading_s": round(whole, 3),
-        "times_bare_parse": round(whole / bare, 1),
+        "reading_s": round(elapsed, 3),
+        "times_bare_parse": round(elapsed / bare, 1),
         "bare_insert_s": round(inserted, 3),
         "bare_insert_times_bare_parse": round(inserted / bare, 1),
-        "times_bare_insert": round(whole / inserted, 1),
+        "times_bare_insert": round(elapsed / inserted, 1),
         "unchanged_s": round(unchanged, 3),
         "one_file_ms": {"first": round(1e3 * changed[0]), "median_after": round(1e3 * statistics.median(changed[1:]))},
         "rows": counts,
@@ -118,21 +118,23 @@ async def reading(place: Path, quick: bool) -> dict[str, Any]:
 
 
 async def inserting(store: Store, folder: Path) -> float:
-    """Seconds to insert all entities and relations of a database into a new one, without anything else."""
-    took = 0.0
+    """Seconds to insert all entities and relations of a database into a new one, and nothing else."""
+    elapsed = 0.0
     folder.parent.mkdir()
-    async with await Store.open(folder) as other:
+    async with await Store.open(folder) as target:
         for table, insert in (("entity", "INSERT"), ("relates", "INSERT RELATION")):
             rows = await store.query(f"SELECT * FROM {table}")
             start = time.perf_counter()
-            for at in range(0, len(rows), ROWS):
-                await other.write(Statement(f"{insert} INTO {table} $rows RETURN NONE", {"rows": rows[at : at + ROWS]}))
-            took += time.perf_counter() - start
-    return took
+            for offset in range(0, len(rows), ROWS):
+                await target.write(
+                    Statement(f"{insert} INTO {table} $rows RETURN NONE", {"rows": rows[offset : offset + ROWS]})
+                )
+            elapsed += time.perf_counter() - start
+    return elapsed
 
 
 async def packing(atelier: Atelier, project: Project) -> dict[str, float]:
-    """Seconds to write the project's relations a row each, and packed a row a file."""
+    """Seconds to write the project's relations as one row each, and packed as one row per file."""
     edges, after = [], ""
     while True:
         page, after = await atelier.projects._repo.edges(project.id, after=after)
@@ -150,9 +152,9 @@ async def packing(atelier: Atelier, project: Project) -> dict[str, float]:
         for number, each in enumerate(edges)
     ]  # fmt: skip
     start = time.perf_counter()
-    for at in range(0, len(rows), 2_000):
+    for offset in range(0, len(rows), 2_000):
         await store.write(
-            Statement("INSERT RELATION INTO bench_row $rows RETURN NONE", {"rows": rows[at : at + 2_000]})
+            Statement("INSERT RELATION INTO bench_row $rows RETURN NONE", {"rows": rows[offset : offset + 2_000]})
         )
     single = time.perf_counter() - start
     files: dict[str, list[Edge]] = {}
@@ -160,8 +162,10 @@ async def packing(atelier: Atelier, project: Project) -> dict[str, float]:
         files.setdefault(each.source[:18], []).append(each)
     blobs = [{"id": record("bench_packed", key), "data": json.dumps(found).encode()} for key, found in files.items()]
     start = time.perf_counter()
-    for at in range(0, len(blobs), 200):
-        await store.write(Statement("INSERT INTO bench_packed $rows RETURN NONE", {"rows": blobs[at : at + 200]}))
+    for offset in range(0, len(blobs), 200):
+        await store.write(
+            Statement("INSERT INTO bench_packed $rows RETURN NONE", {"rows": blobs[offset : offset + 200]})
+        )
     together = time.perf_counter() - start
     await store.write(Statement("REMOVE TABLE bench_row", {}), Statement("REMOVE TABLE bench_packed", {}))
     return {"relations": len(edges), "row_each_s": round(single, 3), "row_a_file_s": round(together, 3)}
@@ -221,14 +225,14 @@ def large(scopes: int) -> dict[str, Any]:
     index.vectors.load(np.array([rows[0] for rows in missing.values()]), matrix)
     index.postings.adopt(index.postings.merged(index.live), len(index.entries))
     index.prepare()
-    made = time.perf_counter() - start
-    del entries, missing  # a program holds the index alone, and what the garbage collector walks is part of every time
+    build_s = time.perf_counter() - start
+    del entries, missing  # as in the program: the garbage collector walks all that is left
 
     def search() -> None:
         question = " ".join(words(6))
         assert index.search(query_stems(question), matrix[rng.randrange(len(matrix))], (), 20, 0.0, question)
 
-    def shown() -> None:
+    def explore_as_shown() -> None:
         assert around(index, "0" * 8, rng.choice(ids), (), Direction.BOTH, 5, 5_000).neighbours
 
     def explore(limit: int) -> Callable[[], None]:
@@ -240,23 +244,23 @@ def large(scopes: int) -> dict[str, Any]:
     return {
         "scopes": scopes,
         "edges": len(index.edges),
-        "made_s": round(made, 1),
+        "made_s": round(build_s, 1),
         "search_ms": timed(search, 60),
         "explore_depth_5_200_ms": timed(explore(200), 60),
         "explore_depth_5_5000_ms": timed(explore(5_000), 20),
-        "explored_as_shown_5000_ms": timed(shown, 20),
+        "explored_as_shown_5000_ms": timed(explore_as_shown, 20),
     }
 
 
 def timed(work: Callable[[], None], times: int) -> dict[str, float]:
     """Median and 95th percentile in milliseconds."""
     work()
-    took = []
+    ms = []
     for _each in range(times):
         start = time.perf_counter()
         work()
-        took.append(1e3 * (time.perf_counter() - start))
-    return {"p50": round(statistics.median(took), 1), "p95": round(sorted(took)[int(0.95 * times) - 1], 1)}
+        ms.append(1e3 * (time.perf_counter() - start))
+    return {"p50": round(statistics.median(ms), 1), "p95": round(sorted(ms)[int(0.95 * times) - 1], 1)}
 
 
 if __name__ == "__main__":

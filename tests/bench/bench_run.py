@@ -1,9 +1,9 @@
-"""What a run costs and how fast it stops.
+"""Cost of a run, and how fast it stops.
 
-Measured: importing the engine (CPU seconds and memory, in a fresh process), a run with one tool call (CPU ms, journal
-on, with and without syncing each commit) against the same two requests by bare httpx to the same loopback server, a
-streamed delta, and how long it takes from ``cancel`` until the server sees the connection close and the run is recorded
-as cancelled.
+Measured: importing the engine (CPU seconds and memory, in a fresh process), a run with one tool call (CPU ms, with its
+journal, with and without syncing each commit) against the same two requests by bare httpx to the same loopback server,
+a streamed delta, and the time from ``cancel`` until the server sees the connection close and the run is recorded as
+cancelled.
 
 Run: ``python -m tests.bench.bench_run [--quick] [--json FILE]``.
 """
@@ -57,7 +57,7 @@ async def bare_requests(server: FakeOpenAI, runs: int) -> float:
     import httpx
 
     async with httpx.AsyncClient() as client:
-        began = time.process_time()
+        start = time.process_time()
         for _ in range(runs):
             server.script(Reply(calls=[CALCULATE]), Reply(text="It is 42."))
             for _ in range(2):
@@ -66,28 +66,28 @@ async def bare_requests(server: FakeOpenAI, runs: int) -> float:
                     async for line in response.aiter_lines():
                         if line.startswith("data: {"):
                             json.loads(line[6:])
-        return (time.process_time() - began) / runs * 1000
+        return (time.process_time() - start) / runs * 1000
 
 
-async def whole_runs(atelier: Atelier, server: FakeOpenAI, runs: int) -> float:
-    """CPU ms of one run with one tool call, server included as in the baseline."""
-    began = time.process_time()
+async def complete_runs(atelier: Atelier, server: FakeOpenAI, runs: int) -> float:
+    """CPU ms of one run with one tool call; the server is included, as in the baseline."""
+    start = time.process_time()
     for _ in range(runs):
         server.script(Reply(calls=[CALCULATE]), Reply(text="It is 42."))
         async for _event in atelier.run("What is 6*7?", agent=AGENT):
             pass
-    return (time.process_time() - began) / runs * 1000
+    return (time.process_time() - start) / runs * 1000
 
 
 async def deltas(atelier: Atelier, server: FakeOpenAI, count: int) -> float:
-    """CPU ms of one streamed delta, server included: long replies less short ones."""
+    """CPU ms of one streamed delta, including the server: long replies less short ones."""
     costs = []
     for length in (count, 1):
         server.script(Reply(text="word " * length, pieces=5))
-        began = time.process_time()
+        start = time.process_time()
         async for _event in atelier.run("Talk.", agent=AGENT):
             pass
-        costs.append((time.process_time() - began) * 1000)
+        costs.append((time.process_time() - start) * 1000)
     return (costs[0] - costs[1]) / count
 
 
@@ -100,18 +100,18 @@ async def cancellations(atelier: Atelier, server: FakeOpenAI, count: int) -> lis
         workflow = await atelier.workflows.create()
         token = asyncio.Event()
 
-        def seen(event: StreamEvent, token: asyncio.Event = token) -> None:
+        def on_event(event: StreamEvent, token: asyncio.Event = token) -> None:
             if event.chunk_type is ChunkType.TOKEN:
                 token.set()
 
-        unsubscribe = atelier.bus.subscribe(seen, workflow.id)
+        unsubscribe = atelier.bus.subscribe(on_event, workflow.id)
         run_id = await atelier.runs.send(workflow.id, "Talk.", agent=AGENT)
         await token.wait()
-        began = asyncio.get_running_loop().time()
+        start = asyncio.get_running_loop().time()
         await atelier.runs.cancel(run_id)
-        recorded = asyncio.get_running_loop().time() - began
+        recorded = asyncio.get_running_loop().time() - start
         await server.disconnected.wait()
-        found.append(((server.disconnected_at - began) * 1000, recorded * 1000))
+        found.append(((server.disconnected_at - start) * 1000, recorded * 1000))
         unsubscribe()
     return found
 
@@ -132,9 +132,9 @@ async def measure(quick: bool) -> dict[str, Any]:
             ):
                 config = ProviderConfig(name="bench", kind="openai", base_url=server.url)
                 await atelier.providers.save(config)
-                await whole_runs(atelier, server, 3)
+                await complete_runs(atelier, server, 3)
                 baseline = await bare_requests(server, runs)
-                cost = await whole_runs(atelier, server, runs)
+                cost = await complete_runs(atelier, server, runs)
                 figures[f"run_cpu_ms_{name}"] = cost
                 figures[f"bare_httpx_cpu_ms_{name}"] = baseline
                 figures[f"run_ratio_{name}"] = cost / baseline

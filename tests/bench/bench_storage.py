@@ -1,8 +1,7 @@
-"""What the database costs: insert, list and search among many messages, opening, with and without syncing each commit.
+"""Cost of the database: insert, list and search among many messages, opening, with and without syncing each commit.
 
-The baseline is SQLite in WAL mode through the standard library, on the same disk in the same run: the same rows, one
-index on (workflow, seq), full text by FTS5 where the build has it. A ratio of 2 means that Atelier's store takes twice
-as long.
+The baseline is SQLite in WAL mode by the standard library, on the same disk in the same run: the same rows, one index
+on (workflow, seq), full text by FTS5 if the build has it. A ratio of 2 means that Atelier's store needs twice as long.
 
 Run: ``python -m tests.bench.bench_storage [--quick] [--messages N] [--json FILE]``.
 """
@@ -58,7 +57,7 @@ class Corpus:
         return " ".join(self._random.choices(self.vocabulary, self._weights, k=words))
 
     def query(self, first: int, last: int, words: int = 2) -> str:
-        """Words of the ranks from ``first`` to ``last``."""
+        """Words of the ranks ``first`` to ``last``."""
         return " ".join(self._random.sample(self.vocabulary[first:last], words))
 
 
@@ -163,7 +162,7 @@ def p95(taken: list[float]) -> float:
 
 
 class Table:
-    """Rows of the report: what was measured, Atelier's p50 and p95 and the baseline's p50, in milliseconds."""
+    """Rows of the report: name, Atelier's p50 and p95 and the baseline's p50, in milliseconds."""
 
     def __init__(self) -> None:
         self.rows: list[dict[str, Any]] = []
@@ -193,7 +192,7 @@ class Table:
 async def fill(
     repos: Repositories, baseline: Baseline, corpus: Corpus, workflows: list[str], count: int
 ) -> tuple[list[float], list[float]]:
-    """Insert in batches into both; seconds a message."""
+    """Insert in batches into both; seconds per message."""
     ours, theirs = [], []
     for first in range(0, count, BATCH):
         rows = messages(corpus, workflows, first, min(BATCH, count - first))
@@ -272,7 +271,7 @@ async def measure_open(datadir: DataDir, baseline: Baseline, fsync: bool, table:
 
 
 async def measure_open_after_kill(datadir: DataDir, fsync: bool, table: Table, mode: str, opened: float) -> None:
-    """Opening after a process that loaded ``LOADED`` more messages and was killed right after, three times."""
+    """Opening after a process that loaded ``LOADED`` more messages and was killed immediately, three times."""
     ours, theirs = [], []
     for _ in range(KILLS):
         command = [
@@ -299,7 +298,7 @@ async def measure_open_after_kill(datadir: DataDir, fsync: bool, table: Table, m
 
 
 async def load_and_die(root: Path, fsync: bool) -> None:
-    """Load messages into both databases of a folder and be killed."""
+    """Load messages into both databases of a folder, then be killed."""
     datadir, corpus = DataDir(root), Corpus(random.randrange(1 << 30))
     repos = Repositories(await Store.open(datadir.database, fsync=fsync), datadir)
     baseline = Baseline(root / BASELINE, fsync)

@@ -1,16 +1,16 @@
-"""The window's stalls while a team works and while its run is shown again.
+"""The window's stalls while a team works and while its run is replayed.
 
 Run with ``python -m tests.bench.bench_team_window`` (``--quick`` for a short one). The real program with the engine on
-its own thread works in a process of its own; the parent starts it and prints. The models are scripts that stream, so
-that nothing waits for a network.
+its own thread works in its own process; the parent starts it and prints. Scripted models stream, so that nothing waits
+for a network.
 
-* eight stream: a lead gives eight writers a job each, and all of them stream at once
-* many work: three batches of fourteen workers, each with calls of tools and tasks: with lead and writers 51 agents
-* replay: that run from its first event at the fastest speed; then its slider is drawn from one end to the other and
+* eight streams: a lead gives each of eight writers a task, and all of them stream at once
+* many agents: three batches of fourteen workers, each with tool calls and tasks: with lead and writers 51 agents
+* replay: that run from its first event at the fastest speed; then its slider is dragged from one end to the other and
   back
 
-For each, between two ticks of a 16 ms timer in the UI thread: the processor time the thread used itself (goal p99 ≤ 20
-ms, max ≤ 50 ms), which other programs on the machine do not change, and the time that went by.
+For each, between two ticks of a 16 ms timer in the UI thread: the processor time of that thread (goal p99 ≤ 20 ms, max
+≤ 50 ms), which other programs on the machine do not change, and the elapsed time.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ PHASES = {
 
 
 class TeamModels:
-    """The models of lead, writers and workers: each answers by what it has seen, so that many of one name can ask at
-    once.
+    """Models of lead, writers and workers.
+
+    Each answers only by the content of the request, so that agents of the same name can ask at once.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -252,7 +253,7 @@ def child(folder: Path, seconds: float) -> None:
 
 
 def measure(folder: Path, quick: bool) -> dict[str, Any]:
-    """Run the child and read its figures; it is ended when it takes too long."""
+    """Run the child and read its figures; it is killed when it takes too long."""
     command = [sys.executable, "-m", "tests.bench.bench_team_window", "--child", "--folder", str(folder)]
     command += ["--quick"] if quick else []
     limit = CHILD_S if quick else 4 * CHILD_S
@@ -298,7 +299,7 @@ def main() -> None:
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    # a usual one: in a narrow window the panes would be put away
+    # the usual size: in a narrow window the panes would be hidden
     screen = Path(__file__).parents[1] / "support" / "screen.json"
     os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={screen}")
     if arguments.child:

@@ -1,9 +1,9 @@
-"""What a workflow costs as it grows: the first turn after a start, and a warm one, at 10, 1 000 and 5 000 turns.
+"""Cost of a workflow as it grows: the first turn after a start, and a later one, at 10, 1 000 and 5 000 turns.
 
-The turns before those that are measured are made through the journal, with the events and rows that the engine would
-write, summaries among them; what is measured goes through the whole engine, in a process of its own, with a scripted
-model and without syncs. Times are processor time of the process, in which the database is; ``of_10`` compares them to
-those of the workflow with the fewest turns, in the same folder.
+The turns before the measured ones are made through the journal, with the events and rows that the engine would write,
+including summaries; the measured turns use the complete engine, in a process of its own, with a scripted model and
+without syncs. Times are processor time of the process, including the database; ``of_10`` is their ratio to those of the
+workflow with the fewest turns, in the same folder.
 
 Run: ``python -m tests.bench.bench_workflow [--quick] [--turns N ...] [--json FILE]``; the quick form has 10, 200 and 1
 000 turns and takes half a minute.
@@ -55,7 +55,7 @@ def answer(number: int) -> str:
 
 
 async def fill(atelier: Atelier, turns: int, progress: bool = False) -> str:
-    """A workflow with as many turns; returns its id."""
+    """A workflow with this many turns; returns its id."""
     workflow_id = (await atelier.workflows.create(name=f"{turns} turns")).id
     journal = Journal(atelier.repos, atelier.bus, atelier.repos.store.clock)
     history, previous = (), None
@@ -66,12 +66,12 @@ async def fill(atelier: Atelier, turns: int, progress: bool = False) -> str:
         reply = ChatReply(content=answer(number), usage=usage, finish_reason=FinishReason.STOP)
         state = await journal.append(handle, start, UserMessage(content=question(number)))
         if len(state.conversation) > SENT:
-            gone = tuple(entry.seq for entry in state.conversation[: SENT // 2])
+            old = tuple(entry.seq for entry in state.conversation[: SENT // 2])
             await journal.append(
-                handle, ContextCompacted(method="summary", dropped=gone, summary="They spoke of the way to the town.")
+                handle, ContextCompacted(method="summary", dropped=old, summary="They spoke of the way to the town.")
             )
-        end = RunFinished(status=RunStatus.COMPLETED)
-        state = await journal.append(handle, ModelReplied(message_id=new_id(), reply=reply, usage=usage), end)
+        finished = RunFinished(status=RunStatus.COMPLETED)
+        state = await journal.append(handle, ModelReplied(message_id=new_id(), reply=reply, usage=usage), finished)
         history, previous = inherited_context(state), handle.run_id
     journal.forget(workflow_id)
     return workflow_id
@@ -79,11 +79,11 @@ async def fill(atelier: Atelier, turns: int, progress: bool = False) -> str:
 
 async def turn(atelier: Atelier, workflow_id: str) -> float:
     """Processor seconds of one turn."""
-    began = time.process_time()
+    began_at = time.process_time()
     run_id = await atelier.runs.send(workflow_id, question(0), agent=AGENT)
     row = await atelier.runs.wait(run_id)
     assert row.status is RunStatus.COMPLETED, row.error
-    return time.process_time() - began
+    return time.process_time() - began_at
 
 
 def opened(folder: Path) -> Any:
@@ -97,14 +97,15 @@ async def grow(folder: Path, turns: list[int]) -> list[str]:
 
 
 async def measure(folder: Path, small: str, workflow_id: str) -> dict[str, float]:
-    """A process that was just started: what the modules cost goes to a turn of the small workflow, which is not
-    counted.
+    """Measure in a process that was just started.
+
+    An uncounted turn of the small workflow comes first, to load the modules.
     """
     async with opened(folder) as atelier:
         await turn(atelier, small)
-        began = time.perf_counter()
+        began_at = time.perf_counter()
         first = await turn(atelier, workflow_id)
-        figures = {"first": first, "first_wall": time.perf_counter() - began}
+        figures = {"first": first, "first_wall": time.perf_counter() - began_at}
         figures["warm"] = statistics.median([await turn(atelier, workflow_id) for _ in range(WARM)])
     return figures
 
@@ -134,9 +135,9 @@ def main() -> None:
         return
     turns = options.turns or (QUICK if options.quick else TURNS)
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        folder, began = Path(name) / "data", datetime.now()
+        folder, began_at = Path(name) / "data", datetime.now()
         workflows = phase(folder, "grow", "10", *map(str, turns))
-        print(f"grown in {(datetime.now() - began).total_seconds():.0f} s", file=sys.stderr)
+        print(f"grown in {(datetime.now() - began_at).total_seconds():.0f} s", file=sys.stderr)
         figures = {}
         for count, workflow_id in zip(turns, workflows[1:], strict=True):
             found = {

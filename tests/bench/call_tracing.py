@@ -1,4 +1,4 @@
-"""A pytest plugin that writes which functions of a package called which while tests ran: ``-p call_tracing``, its
+"""A pytest plugin that records which functions of a package call which during tests: ``-p call_tracing``, with its
 folder on the path.
 
 ``TRACED_FOLDER`` is the package's folder, ``TRACED_CALLS`` the file to write: caller's file, line of the call, callee's

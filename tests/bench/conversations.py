@@ -1,5 +1,6 @@
-"""The bench's conversations: turns that are stored as memories, and questions whose evidence is known. See the head of
-the data file.
+"""The benchmark's conversations: turns that are stored as memories, and questions whose evidence is known.
+
+The data file begins with a description of its format.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ DATA = Path(__file__).with_name("data") / "conversations.txt"
 
 
 class Asked(NamedTuple):
-    """A question. ``kind`` is ``plain``, ``next to`` (the answer needs the turn before or after), ``near`` (never said,
-    but about these people) or ``foreign`` (about nothing that was ever mentioned); ``evidence`` are the ids of the
-    turns that answer it."""
+    """A question and the ids of the turns that answer it, ``evidence``.
+
+    ``kind`` is ``plain``, ``next to`` (the answer needs the turn before or after), ``near`` (never mentioned, but about
+    these people) or ``foreign`` (about something that was never mentioned).
+    """
 
     kind: str
     text: str
@@ -24,16 +27,16 @@ class Asked(NamedTuple):
 
 
 def read() -> tuple[list[Memory], list[Asked]]:
-    """All turns, a conversation a run, and all questions."""
+    """All turns, by conversation, and all questions."""
     turns: list[Memory] = []
     asked: list[Asked] = []
-    name, at = "", datetime(2026, 1, 1, tzinfo=UTC)
+    name, day = "", datetime(2026, 1, 1, tzinfo=UTC)
     for line in DATA.read_text(encoding="utf-8").splitlines():
         if not line or line.startswith("#"):
             continue
         if line.startswith("== "):
             name, *date = line[3:].split()
-            at = datetime.fromisoformat(date[0]).replace(tzinfo=UTC) if date else at
+            day = datetime.fromisoformat(date[0]).replace(tzinfo=UTC) if date else day
             number = 0
         elif line.startswith("! "):
             asked.append(Asked("foreign" if name == "foreign" else "near", line[2:]))
@@ -44,7 +47,7 @@ def read() -> tuple[list[Memory], list[Asked]]:
         else:
             number += 1
             speaker, _, text = line.partition(": ")
-            time = at + timedelta(minutes=number)
+            time = day + timedelta(minutes=number)
             turn = Memory(
                 id=f"{name}-{number}",
                 type=MemoryType.CONTEXT,

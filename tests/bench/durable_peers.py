@@ -1,5 +1,4 @@
-"""The part of ``bench_peers`` that compares with durable frameworks: what a run costs, what it keeps, and what a kill
-leaves.
+"""Comparison with durable frameworks, a part of ``bench_peers``: what a run costs and stores, and what a kill leaves.
 
 Each framework has its own durable store and syncs it at every step, as ours does: pydantic-ai with DBOS (SQLite),
 langgraph with its SQLite checkpointer, openai-agents with its SQLite session.
@@ -41,7 +40,7 @@ LONGEST_S = 60
 
 
 class Work(NamedTuple):
-    """A column: what is ordered of each framework, ``runs`` in each of ``ROUNDS`` turns."""
+    """A column: the work of each framework, with the number of ``runs`` in each of ``ROUNDS`` rounds."""
 
     name: str
     model: str
@@ -64,11 +63,10 @@ KEPT = {"one tool": ("tools-1", 60), "ten tools": ("tools-10", 20)}
 
 @dataclass
 class Kills:
-    """What came of the runs that were killed once and then brought to their end. ``repeated``, ``lost`` and
-    ``unfinished`` should be 0.
+    """Results of runs that were killed once and then finished. ``repeated``, ``lost`` and ``unfinished`` should be 0.
 
-    ``told``: the model was told of a call that its effect is unknown, so that it can look; what that call would have
-    done is not lost.
+    ``told``: the model was informed that the effect of a call is unknown, so that it can check; the effect of that call
+    is not lost.
     """
 
     kills: int = 0
@@ -87,9 +85,7 @@ def started(name: str, peers: Path, url: str, *folder: str) -> Iterator[Child]:
 
 
 def costs(names: list[str], peers: Path, url: str) -> dict[str, dict[str, dict[str, float]]]:
-    """By framework and work the CPU and wall time of a run in ms, medians over turns that the frameworks take one after
-    another.
-    """
+    """CPU and wall time of a run in ms by framework and work, medians over rounds in which the frameworks alternate."""
     found: dict[str, dict[str, list[dict[str, Any]]]] = {name: {work.name: [] for work in WORKS} for name in names}
     with ExitStack() as stack:
         children = {name: stack.enter_context(started(name, peers, url)) for name in names}
@@ -112,8 +108,8 @@ def costs(names: list[str], peers: Path, url: str) -> dict[str, dict[str, dict[s
     }
 
 
-def bytes_kept(name: str, peers: Path, url: str, model: str, runs: int) -> float:
-    """By how many bytes a run makes the folder larger."""
+def bytes_stored(name: str, peers: Path, url: str, model: str, runs: int) -> float:
+    """By how many bytes a run enlarges the folder."""
     sizes = []
     with tempfile.TemporaryDirectory() as folder:
         for count in (5, runs):
@@ -124,12 +120,12 @@ def bytes_kept(name: str, peers: Path, url: str, model: str, runs: int) -> float
 
 
 def finished(child: Child) -> list[int] | None:
-    """Let the run come to its end: the lines of which the model was told no result, or None when it did not end."""
+    """Finish the run: the lines for which the model got no result, or None if it did not finish."""
     timer = threading.Timer(LONGEST_S, child.kill)
     timer.start()
     try:
-        told: list[int] = json.loads(child.order(finish=f"lines-{CALLS}")["answer"])
-        return told
+        without_result: list[int] = json.loads(child.order(finish=f"lines-{CALLS}")["answer"])
+        return without_result
     except Ended:
         return None
     finally:
@@ -142,9 +138,7 @@ def lines_in(folder: str) -> list[str]:
 
 
 def kill_once(name: str, peers: Path, url: str, lines: int, wait_s: float, figures: Kills) -> None:
-    """Kill a run ``wait_s`` after it has appended so many lines, let another process bring it to its end, and count
-    what came of it.
-    """
+    """Kill a run ``wait_s`` after it has appended so many lines, let another process finish it, count the results."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         with started(name, peers, url, folder) as child:
             child.send(finish=f"lines-{CALLS}")
@@ -165,12 +159,12 @@ def kill_once(name: str, peers: Path, url: str, lines: int, wait_s: float, figur
 
 
 def step_s(name: str, peers: Path, url: str) -> float:
-    """Seconds from one line to the next in a run that nobody kills."""
+    """Seconds from one line to the next in a run that is not killed."""
     with tempfile.TemporaryDirectory() as folder, started(name, peers, url, folder) as child:
-        began = time.perf_counter()
+        start = time.perf_counter()
         if finished(child) != [] or len(lines_in(folder)) != CALLS:
             raise SystemExit(f"{name}: a run that nobody killed went wrong")
-        return (time.perf_counter() - began) / (CALLS + 1)
+        return (time.perf_counter() - start) / (CALLS + 1)
 
 
 def kills(name: str, peers: Path, url: str, count: int) -> Kills:
@@ -182,7 +176,7 @@ def kills(name: str, peers: Path, url: str, count: int) -> Kills:
 
 
 def measure(peers: Path, kill_count: int) -> dict[str, Any]:
-    """All figures by framework, each kind printed as soon as it is known; ``ratio`` is ours divided by theirs."""
+    """All figures by framework, each kind printed immediately; ``ratio`` is ours divided by theirs."""
     names = list(MODULES)
     with scripted_server() as url:
         figures: dict[str, Any] = {name: dict(works) for name, works in costs(names, peers, url).items()}
@@ -195,7 +189,7 @@ def measure(peers: Path, kill_count: int) -> dict[str, Any]:
         show_costs(figures)
         for name in names:
             for work, (model, runs) in KEPT.items():
-                figures[name][work]["bytes"] = bytes_kept(name, peers, url, model, runs)
+                figures[name][work]["bytes"] = bytes_stored(name, peers, url, model, runs)
             print(
                 f"{name:26}" + ", ".join(f"{work}: {figures[name][work]['bytes'] / 1000:.1f} kB kept" for work in KEPT),
                 flush=True,
@@ -235,6 +229,6 @@ def show_costs(figures: dict[str, Any]) -> None:
 
 
 def faults_of_ours(figures: dict[str, Any]) -> int:
-    """Runs of ours that repeated an effect, lost one or did not end after a kill."""
+    """Number of our runs that repeated an effect, lost one or did not finish after a kill."""
     counted = figures.get(OURS, {}).get("kills", {})
     return sum(counted.get(fault, 0) for fault in ("repeated", "lost", "unfinished"))

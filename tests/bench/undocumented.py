@@ -1,12 +1,12 @@
-"""A repository without the docstrings of its functions, and what these said: questions whose answer is known.
+"""A repository without the docstrings of its functions, and these docstrings: questions whose answer is known.
 
-A docstring is a question by a plain rule: its first sentence has at least five words, no other function of the
-repository has the same, and the function has at least four lines without it and is in no test. Where the language's
-habit is to begin with the function's own name (Go), the name is left out. A question tells enough (``telling``) when
-five of its words are no stop words.
+A docstring is a question by simple rules: its first sentence has at least five words, no other function of the
+repository has the same, and the function has at least four lines without it and is not in a test. Where the language's
+convention is to begin with the function's name (Go), the name is removed. A question is specific (``telling``) if at
+least five of its words are not stop words.
 
-The whole docstring is asked as well: all that was written, with parameters and what is raised, up to its first example,
-as examples call the function by its name, and no more than ``LONGEST`` characters.
+The complete docstring is a question too: its text with parameters and exceptions, up to the first example, because
+examples call the function by its name, and at most ``LONGEST`` characters.
 """
 
 from __future__ import annotations
@@ -41,8 +41,11 @@ _OUTER = {"class", "interface", "trait", "impl"}
 
 
 class Asked(NamedTuple):
-    """A function whose docstring is a question. ``source`` is without it, in the class, ``impl`` or the like that it is
-    in, as a file of its own; ``lines`` are those of the function."""
+    """A function whose docstring is a question.
+
+    ``source`` is without the docstring, inside its class, ``impl`` or other container, as a file of its own; ``lines``
+    are those of the function.
+    """
 
     path: str
     qualified: str
@@ -57,8 +60,8 @@ class Asked(NamedTuple):
 
 
 def read(root: Path) -> tuple[dict[str, str], list[Asked], int]:
-    """The files of the commonest language without docstrings of functions, the questions, and how many functions had a
-    docstring.
+    """The files of the most common language without docstrings of functions, the questions, and the number of functions
+    that had a docstring.
     """
     paths = [
         path
@@ -72,12 +75,12 @@ def read(root: Path) -> tuple[dict[str, str], list[Asked], int]:
         name = path.relative_to(root).as_posix()
         try:
             text = path.read_text(encoding="utf-8")
-            bare, said = _python(text) if ending == ".py" else _by_comments(name, text)
+            bare, docstrings = _python(text) if ending == ".py" else _by_comments(name, text)
             scopes = parse(name, bare.encode()).scopes
         except (UnicodeDecodeError, SyntaxError, ParseError):
             continue
         files[name] = bare
-        asked += _asked(name, bare.encode(), scopes, said)
+        asked += _asked(name, bare.encode(), scopes, docstrings)
     same = Counter(each.sentence.casefold() for each in asked)
     return files, [each for each in asked if _is_question(each, same)], len(asked)
 
@@ -87,25 +90,25 @@ def _is_question(each: Asked, same: Counter[str]) -> bool:
     return enough and same[each.sentence.casefold()] == 1 and not is_test(each.path)
 
 
-def _asked(path: str, data: bytes, scopes: list[Scope], said: dict[tuple[int, str], str]) -> Iterator[Asked]:
+def _asked(path: str, data: bytes, scopes: list[Scope], docstrings: dict[tuple[int, str], str]) -> Iterator[Asked]:
     for scope in scopes:
         lines = range(scope.start_line, min(scope.end_line, scope.start_line + 12) + 1)
-        place = next(((line, scope.name) for line in lines if (line, scope.name) in said), None)
-        if place is None or scope.type not in _CALLED or scope.docstring:
+        key = next(((line, scope.name) for line in lines if (line, scope.name) in docstrings), None)
+        if key is None or scope.type not in _CALLED or scope.docstring:
             continue
         source = data[data.rfind(b"\n", 0, scope.start) + 1 : scope.end].decode()
         lines = len(source.splitlines())
         source = _within(source, scope, scopes, braces=not path.endswith(".py"))
-        written = said.pop(place)
-        sentence = _first(written)
-        docstring = _whole(written) or sentence
+        written = docstrings.pop(key)
+        sentence = _first_sentence(written)
+        docstring = _complete(written) or sentence
         if path.endswith(".go"):
             sentence, docstring = (each.removeprefix(f"{scope.name} ") for each in (sentence, docstring))
         yield Asked(path, scope.qualified, source, sentence, docstring, lines)
 
 
 def _within(source: str, scope: Scope, scopes: list[Scope], *, braces: bool) -> str:
-    """A function in what it is in."""
+    """A function inside its container."""
     if scope.parent >= 0 and (outer := scopes[scope.parent]).type in _OUTER:
         head = outer.name if outer.type == "impl" else f"{outer.type} {outer.name}"
         return f"{head} {{\n{source}\n}}" if braces else f"{head}:\n{source}"
@@ -113,14 +116,14 @@ def _within(source: str, scope: Scope, scopes: list[Scope], *, braces: bool) -> 
     return "\n".join(line[indent:] if not line[:indent].strip() else line for line in source.split("\n"))
 
 
-def _first(said: str) -> str:
+def _first_sentence(docstring: str) -> str:
     """The first sentence of a docstring."""
-    return _SENTENCE.split(" ".join(_BLOCK.split(said.strip())[0].split()))[0].rstrip(".")
+    return _SENTENCE.split(" ".join(_BLOCK.split(docstring.strip())[0].split()))[0].rstrip(".")
 
 
-def _whole(said: str) -> str:
-    """A docstring without its examples, in one line."""
-    text = " ".join(_EXAMPLE.split(f"\n{said.strip()}")[0].split())
+def _complete(docstring: str) -> str:
+    """A docstring without its examples, on one line."""
+    text = " ".join(_EXAMPLE.split(f"\n{docstring.strip()}")[0].split())
     return text if len(text) <= LONGEST else text[:LONGEST].rpartition(" ")[0]
 
 
@@ -128,41 +131,43 @@ def _python(text: str) -> tuple[str, dict[tuple[int, str], str]]:
     lines: list[str | None] = list(text.split("\n"))
     found = []
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (said := ast.get_docstring(node)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (docstring := ast.get_docstring(node)):
             first = node.body[0]
             if first.lineno == node.lineno or first.end_lineno is None:
                 continue
             lines[first.lineno - 1 : first.end_lineno] = [None] * (first.end_lineno - first.lineno + 1)
             if len(node.body) == 1:
                 lines[first.lineno - 1] = " " * first.col_offset + "pass"
-            found.append((node.lineno, node.name, said))
+            found.append((node.lineno, node.name, docstring))
     return _without(lines, found)
 
 
 def _by_comments(path: str, text: str) -> tuple[str, dict[tuple[int, str], str]]:
-    """The comment above each function removed, with what may stand between: blank lines and attributes."""
+    """Remove the comment above each function, with blank lines and attributes between them."""
     lines: list[str | None] = list(text.split("\n"))
     found = []
     for scope in parse(path, text.encode()).scopes:
         if not scope.docstring or scope.type not in _CALLED:
             continue
-        row, taken = scope.start_line - 2, False
+        row, removed = scope.start_line - 2, False
         while row >= 0 and (line := lines[row]) is not None:
             if _COMMENT.match(line):
-                lines[row], taken = None, True
-            elif taken or (line.strip() and not line.strip().startswith(("#[", "@"))):
+                lines[row], removed = None, True
+            elif removed or (line.strip() and not line.strip().startswith(("#[", "@"))):
                 break
             row -= 1
-        if taken:
+        if removed:
             found.append((scope.start_line, scope.name, scope.docstring))
     return _without(lines, found)
 
 
 def _without(lines: list[str | None], found: list[tuple[int, str, str]]) -> tuple[str, dict[tuple[int, str], str]]:
-    """The text of the lines that are left, and by line there and name what was said."""
-    kept, place = [], {}
+    """The text of the remaining lines, and the removed text by line and name."""
+    remaining, new_lines = [], {}
     for number, line in enumerate(lines, 1):
         if line is not None:
-            kept.append(line)
-            place[number] = len(kept)
-    return "\n".join(kept), {(place[line], name): said for line, name, said in found if line in place}
+            remaining.append(line)
+            new_lines[number] = len(remaining)
+    return "\n".join(remaining), {
+        (new_lines[line], name): docstring for line, name, docstring in found if line in new_lines
+    }

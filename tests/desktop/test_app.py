@@ -57,10 +57,10 @@ class Engine(FakeAtelier):
 @pytest.fixture(autouse=True)
 def _hooks() -> Any:
     """Restore the hooks and loop that the program replaces."""
-    kept = sys.excepthook, threading.excepthook
+    hooks = sys.excepthook, threading.excepthook
     signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
-    sys.excepthook, threading.excepthook = kept
+    sys.excepthook, threading.excepthook = hooks
     for number, handler in signals.items():
         signal.signal(number, handler)
     asyncio.set_event_loop(None)
@@ -77,20 +77,20 @@ def drive(monkeypatch: pytest.MonkeyPatch, then: Callable[[desktop.Program], boo
         timer = QTimer(program)
         left = [4000]
 
-        def look() -> None:
+        def first_paint() -> None:
             left[0] -= 1
             if then(program) or left[0] < 0:
                 timer.stop()
                 program.window.close()
 
-        timer.timeout.connect(look)
+        timer.timeout.connect(first_paint)
         timer.start(5)
         return original(program)
 
     monkeypatch.setattr(desktop.Program, "run", watched)
 
 
-def test_it_opens_after_the_first_paint_saves_the_layout_and_closes_in_order(
+def test_the_engine_opens_after_the_first_paint_and_closes_after_saving_the_layout(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = Engine()
@@ -119,9 +119,9 @@ def test_it_opens_after_the_first_paint_saves_the_layout_and_closes_in_order(
     assert engine.closed
     assert engine.calls("resume_pending") == [((), {})]
     assert engine.values.window["geometry"]
-    look = json.loads((tmp_path / desktop.FIRST_PAINT_FILE).read_text())
-    assert look["theme"] == "dark"
-    assert look["window"]["geometry"] == engine.values.window["geometry"]
+    first_paint = json.loads((tmp_path / desktop.FIRST_PAINT_FILE).read_text())
+    assert first_paint["theme"] == "dark"
+    assert first_paint["window"]["geometry"] == engine.values.window["geometry"]
 
 
 @pytest.mark.parametrize("most", [desktop.MOST_ENDS, 1], ids=["once", "always"])
@@ -218,7 +218,7 @@ def test_the_layout_is_saved_while_the_window_is_used(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = Engine()
-    kept: list[str] = []
+    hooks: list[str] = []
     opening: list[str] = []
     monkeypatch.setattr("atelier_desk.desktop.main_window.window_layout.WAIT_MS", 1)
 
@@ -232,19 +232,19 @@ def test_the_layout_is_saved_while_the_window_is_used(
             return False
         if not engine.calls("resume_pending"):
             return False
-        if not kept:
-            kept.append("")
+        if not hooks:
+            hooks.append("")
             program.window.rail.show_pane("timeline")
             program.window.resize(1111, 777)
-        look = json.loads((tmp_path / desktop.FIRST_PAINT_FILE).read_text())
-        if "window" in look and look["window"].get("geometry", "") and engine.values.window:
-            kept.append(look["window"]["geometry"])
-        return len(kept) > 1
+        first_paint = json.loads((tmp_path / desktop.FIRST_PAINT_FILE).read_text())
+        if "window" in first_paint and first_paint["window"].get("geometry", "") and engine.values.window:
+            hooks.append(first_paint["window"]["geometry"])
+        return len(hooks) > 1
 
     drive(monkeypatch, then)
     assert desktop.main(tmp_path, [], opener=opener) == 0
     assert opening[0] == "opening-page"
-    assert kept[1]
+    assert hooks[1]
 
 
 def test_while_it_opens_nothing_is_shown_as_empty_or_ready(
@@ -322,7 +322,7 @@ def test_report_names_version_and_platform() -> None:
     assert __version__ in report_text(RuntimeError("x"))
 
 
-def test_a_broken_first_look_is_ignored(qtbot: QtBot, tmp_path: Path) -> None:
+def test_a_damaged_first_paint_file_is_ignored(qtbot: QtBot, tmp_path: Path) -> None:
     (tmp_path / desktop.FIRST_PAINT_FILE).write_text("{not json")
     qt = QApplication.instance()
     assert isinstance(qt, QApplication)
@@ -332,7 +332,7 @@ def test_a_broken_first_look_is_ignored(qtbot: QtBot, tmp_path: Path) -> None:
     program.window.deleteLater()
 
 
-def test_the_command_lines_language_wins_over_the_stored_one(
+def test_the_command_lines_language_takes_precedence_over_the_stored_one(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = Engine()
@@ -353,29 +353,29 @@ def test_the_command_lines_language_wins_over_the_stored_one(
     assert seen == ["fr"]
 
 
-def test_a_setting_that_changed_is_applied_by_its_subscribers_alone(
+def test_a_changed_setting_is_applied_only_by_its_subscribers(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, seen = Engine(), []
-    told: list[tuple[str, ...]] = []
+    applied: list[tuple[str, ...]] = []
 
     @asynccontextmanager
     async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
         yield engine
 
     def then(program: desktop.Program) -> bool:
-        if program.bridge.ready and engine.calls("resume_pending") and not told:
+        if program.bridge.ready and engine.calls("resume_pending") and not applied:
             for key in ("shortcuts", "tray", "theme", "language"):
                 program.window.settings.subscribe(
-                    lambda value, key=key: told.append((key, str(value))), key, at_once=False
+                    lambda value, key=key: applied.append((key, str(value))), key, at_once=False
                 )
-            told.append(("begun",))
+            applied.append(("begun",))
             engine.values = engine.values.model_copy(update={"font_scale": 150, "language": "fr"})
             program.bridge.changed.emit("settings", "font_scale")
-        if told and theme().scale == 1.5 and i18n.language() == "fr":
+        if applied and theme().scale == 1.5 and i18n.language() == "fr":
             seen.append(json.loads((tmp_path / desktop.FIRST_PAINT_FILE).read_text())["font_scale"])
         return bool(seen)
 
     drive(monkeypatch, then)
     assert desktop.main(tmp_path, [], opener=opener) == 0
-    assert (told, seen) == ([("begun",), ("language", "fr")], [150])
+    assert (applied, seen) == ([("begun",), ("language", "fr")], [150])

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject
 import atelier_desk.desktop  # noqa: F401 - what is tested
 
 
-def test_importing_a_module_does_not_read_and_keep_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_importing_a_module_does_not_cache_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "imported_after_qt.py"
     source.write_text("from PySide6.QtCore import QObject\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)

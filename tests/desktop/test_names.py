@@ -15,8 +15,8 @@ from atelier_desk.tools.registry.services import ToolServices
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_permission_level_is_called_like_nothing_else(language: str) -> None:
-    things = [
+def test_names_of_permission_levels_are_unique(language: str) -> None:
+    named = [
         *(pane.title for pane in panes()),
         *(page.tab for page in sections()),
         *(tool.title for tool in builtin_tools(ToolServices())),
@@ -26,4 +26,4 @@ def test_a_permission_level_is_called_like_nothing_else(language: str) -> None:
     with spoken(language):
         levels = [_(profile.title) for profile in ALL]
         assert len({*levels}) == len(levels)
-        assert {*levels}.isdisjoint(_(title) for title in things)
+        assert {*levels}.isdisjoint(_(title) for title in named)

@@ -38,9 +38,9 @@ def changing(source: str) -> list[str]:
         for name in ASKED & set(methods):
             reached, waiting = set[str](), [name]
             while waiting:
-                at = waiting.pop()
-                reached.add(at)
-                for call, own in called(methods[at]):
+                current = waiting.pop()
+                reached.add(current)
+                for call, own in called(methods[current]):
                     if call in CHANGES:
                         found.append(f"{made.name}.{name}: {call}")
                     elif own and call in methods and call not in reached:
@@ -48,7 +48,7 @@ def changing(source: str) -> list[str]:
     return found
 
 
-def test_nothing_is_changed_while_a_size_is_asked_for() -> None:
+def test_size_hints_change_nothing() -> None:
     found = {
         str(path.relative_to(ROOM)): changing(path.read_text(encoding="utf-8")) for path in sorted(ROOM.rglob("*.py"))
     }
@@ -56,7 +56,7 @@ def test_nothing_is_changed_while_a_size_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("body", ["self.name.setText(str(width))", "self._fit(width)"])
-def test_a_change_is_seen_where_it_is_made_and_where_it_is_called(body: str) -> None:
+def test_a_change_is_found_in_a_size_hint_and_in_methods_it_calls(body: str) -> None:
     source = f"""
 class Row(QWidget):
     def heightForWidth(self, width):
@@ -91,7 +91,7 @@ def set_once(source: str) -> list[str]:
     return found
 
 
-def test_sizes_follow_the_text_while_what_they_belong_to_is_shown() -> None:
+def test_sizes_of_visible_widgets_follow_the_text_size() -> None:
     """``bind(field.setFixedHeight, lambda: theme().px(84), on="look")``: otherwise an open form keeps its old size."""
     found = {
         path.relative_to(ROOM).as_posix(): set_once(path.read_text(encoding="utf-8"))

@@ -54,7 +54,7 @@ def texts(widget: QWidget) -> list[str]:
     return [label.text() for label in widget.findChildren(QLabel)]
 
 
-def test_the_registry_has_it_in_its_section_with_the_section_s_approval() -> None:
+def test_the_registry_has_the_tool_in_its_section_with_the_sections_approval() -> None:
     registry = create_default_tool_registry()
     assert [tool.name for tool in registry.get_tools_by_section("garden_ops")] == ["WaterTool"]
     tool = registry.get_tool("WaterTool")
@@ -66,14 +66,14 @@ def test_the_registry_has_it_in_its_section_with_the_section_s_approval() -> Non
     assert order.index("file_ops") < order.index("garden_ops") < order.index("shell_ops")
 
 
-def test_its_words_are_found_by_the_catalogue(garden: Path) -> None:
+def test_its_messages_are_extracted_for_the_catalogue(garden: Path) -> None:
     words = {
         each[1] for file in garden.glob("*.py") for each in extract_from_file("python", file, keywords={"N_": None})
     }
     assert words >= set(stranger.FRENCH)
 
 
-async def test_the_agent_form_and_the_list_of_tools_offer_it_in_both_languages(
+async def test_the_agent_form_and_the_list_of_tools_show_it_in_both_languages(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     infos = await ToolService(cast(ServiceContext, SimpleNamespace(registry=create_default_tool_registry()))).list()
@@ -105,14 +105,14 @@ async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
         name="Gardener", provider="test", model="m", tools=("WaterTool",), approval=ApprovalMode.SELECTIVE
     )
     async with Atelier.open(temporary=True, model_factory=lambda _agent: model) as atelier:
-        live, heard = Transcript(""), []
+        live, received = Transcript(""), []
 
-        def hear(event: StreamEvent) -> None:
-            heard.append(event)
+        def receive(event: StreamEvent) -> None:
+            received.append(event)
             live.workflow_id = event.workflow_id
             live.apply(event)
 
-        atelier.bus.subscribe(hear)
+        atelier.bus.subscribe(receive)
         workflow_id = (await atelier.workflows.create()).id
         run_id = await atelier.runs.send(workflow_id, "Water them.", agent=agent)
         await atelier.runs.wait(run_id)
@@ -125,9 +125,9 @@ async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
         await atelier.approvals.approve(request.id, scope="run")
         await atelier.runs.wait(run_id)
 
-        progress = [event.data for event in heard if event.chunk_type is ChunkType.TOOL_PROGRESS]
+        progress = [event.data for event in received if event.chunk_type is ChunkType.TOOL_PROGRESS]
         assert [(data["progress"], data["content"]) for data in progress] == [(50, "half of it")] * 2
-        assert [event.data["result"]["times"] for event in heard if event.chunk_type is ChunkType.TOOL_END] == [1, 2]
+        assert [event.data["result"]["times"] for event in received if event.chunk_type is ChunkType.TOOL_END] == [1, 2]
 
         stored = [entry_from(item) for item in await atelier.workflows.transcript(workflow_id)]
         host = TranscriptHost()

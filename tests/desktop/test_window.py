@@ -32,7 +32,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-async def test_every_name_of_the_interfaces_is_there_and_speaks(program: Program) -> None:
+async def test_every_widget_name_of_the_interface_exists_and_has_an_accessible_name(program: Program) -> None:
     await program.start(workflow="w1")
     assert program.window.objectName() == "main-window"
     for name in NAMES:
@@ -50,7 +50,7 @@ async def test_every_name_of_the_interfaces_is_there_and_speaks(program: Program
             assert found.accessibleName(), name
 
 
-async def test_the_last_workflow_comes_back_without_the_start_page_before_it(program: Program) -> None:
+async def test_the_last_workflow_is_restored_without_showing_the_start_page_first(program: Program) -> None:
     window, pages = program.window, list[QWidget]()
     window.chat.workflow_shown.connect(lambda _id: pages.append(window.pages.currentWidget()))
     await program.start(workflow="w1")
@@ -61,7 +61,7 @@ async def test_the_last_workflow_comes_back_without_the_start_page_before_it(pro
     assert program.window.actions_["rename-workflow"].isEnabled()
 
 
-async def test_a_deleted_one_is_replaced(program: Program) -> None:
+async def test_a_deleted_last_workflow_is_replaced(program: Program) -> None:
     await program.start(workflow="gone")
     assert program.window.chat.workflow_id == ""
     assert not program.window.actions_["rename-workflow"].isEnabled()
@@ -72,10 +72,10 @@ async def test_the_layout_is_saved_and_restored(qtbot: QtBot, program: Program) 
     program.window.resize(1300, 500)
     program.window.toggle_sidebar()
     program.window.rail.docks["activity"].close()
-    kept = program.window.layout_state()
-    assert kept["workflow"] == "w1"
+    layout = program.window.layout_state()
+    assert layout["workflow"] == "w1"
     other = Program(qtbot)
-    other.window.restore_layout(kept)
+    other.window.restore_layout(layout)
     assert other.window.size().height() == 500
     assert other.window.sidebar.isHidden()
     assert other.window.rail.docks["activity"].isHidden()
@@ -134,7 +134,7 @@ def test_each_startup_error_is_shown_with_what_to_do(program: Program, code: str
     assert program.window.pages.currentWidget() is program.window.opening
 
 
-def test_what_is_typed_before_it_is_open_presses_nothing(qtbot: QtBot, program: Program) -> None:
+def test_keys_typed_during_start_press_nothing(qtbot: QtBot, program: Program) -> None:
     program.window.activateWindow()  # as a window manager does
     qtbot.waitUntil(program.window.isActiveWindow)
     assert program.window.focusWidget() is program.window.opening
@@ -164,9 +164,9 @@ async def test_language_change_reaches_every_part(program: Program) -> None:
 async def test_a_language_is_chosen_in_the_settings_and_the_palette_only(qtbot: QtBot, program: Program) -> None:
     await program.start(workflow="w1")
     assert not program.window.findChildren(QComboBox, "language-select")
-    with qtbot.waitSignal(program.window.language_requested) as told:
+    with qtbot.waitSignal(program.window.language_requested) as signal:
         program.window.actions_["language-french"].trigger()
-    assert told.args == ["fr"]
+    assert signal.args == ["fr"]
 
 
 async def test_text_size_and_theme_are_settings(program: Program) -> None:
@@ -177,7 +177,7 @@ async def test_text_size_and_theme_are_settings(program: Program) -> None:
 
 
 @pytest.mark.parametrize("scale", [80, 200])
-async def test_it_can_be_drawn_at_every_size(program: Program, scale: int) -> None:
+async def test_the_window_can_be_drawn_at_every_size(program: Program, scale: int) -> None:
     await program.start(workflow="w1")
     theme().set_scale(scale)
     await settle()
@@ -189,7 +189,7 @@ SMALL, LARGE = (1024, 700), (1600, 1000)
 
 
 @pytest.mark.parametrize(
-    "ways",
+    "steps",
     [
         pytest.param((150, SMALL), id="large text in a window made smaller"),
         pytest.param((SMALL, 150), id="text made larger in a small window"),
@@ -197,17 +197,17 @@ SMALL, LARGE = (1024, 700), (1600, 1000)
         pytest.param((150, SMALL, 100, 150), id="text made smaller and larger again"),
     ],
 )
-async def test_window_and_left_column_are_as_in_a_fresh_start(program: Program, ways: tuple[Any, ...]) -> None:
+async def test_window_and_left_column_are_as_in_a_fresh_start(program: Program, steps: tuple[Any, ...]) -> None:
     """Panes that do not fit beside a narrow conversation were shown for a moment: the window grew, the left column
     shrank.
     """
     window = program.window
     await program.window.start(Settings(window={"workflow": "w1"}))
-    for way in ways:
-        if isinstance(way, int):
-            theme().set_scale(way)
+    for step in steps:
+        if isinstance(step, int):
+            theme().set_scale(step)
         else:
-            window.resize(*way)
+            window.resize(*step)
         await settle(30)
     assert (window.width(), window.height(), window.sidebar.width()) == (*SMALL, round(248 * 1.25))
     theme().set_scale(100)
@@ -225,7 +225,7 @@ def test_large_text_stacks_fewer_panes(program: Program) -> None:
     assert docks["activity"] not in program.window.tabifiedDockWidgets(docks["memory"])
 
 
-def test_large_text_leaves_open_what_is_open(qtbot: QtBot, program: Program) -> None:
+def test_large_text_does_not_close_open_panes(qtbot: QtBot, program: Program) -> None:
     rail = program.window.rail
     program.window.show()
     qtbot.waitExposed(program.window)
@@ -244,13 +244,13 @@ def test_large_text_leaves_open_what_is_open(qtbot: QtBot, program: Program) -> 
 
 
 def test_closing_signals_once_and_saves_the_draft(program: Program) -> None:
-    told: list[int] = []
-    program.window.closing.connect(lambda: told.append(1))
+    closed: list[int] = []
+    program.window.closing.connect(lambda: closed.append(1))
     program.window.close()
-    assert told == [1]
+    assert closed == [1]
 
 
-def test_the_first_view_is_what_works_then_what_was_seen_last_then_what_was_cut_off_or_waits() -> None:
+def test_the_first_view_is_a_running_then_the_last_seen_then_an_interrupted_or_waiting_workflow() -> None:
     start = datetime(2026, 1, 1, tzinfo=UTC)
     rows = [
         Workflow(id=name, name=name, status=status, updated_at=start + timedelta(hours=hour))
@@ -268,7 +268,7 @@ def test_the_first_view_is_what_works_then_what_was_seen_last_then_what_was_cut_
     assert first_view([*rows, cut_off], "done") == "done"
 
 
-async def test_a_message_covers_neither_the_composer_nor_the_step_bar_which_is_as_wide_as_it(
+async def test_a_toast_covers_neither_the_composer_nor_the_equally_wide_step_bar(
     program: Program, qtbot: QtBot
 ) -> None:
     await program.start(workflow="w1")
@@ -321,7 +321,9 @@ async def test_texts_that_wait_for_a_paid_index_are_offered_with_their_price(
     assert not toast_buttons(program)
 
 
-async def test_the_offer_of_an_index_is_put_away_and_made_only_where_texts_wait(program: Program, qtbot: QtBot) -> None:
+async def test_the_offer_of_an_index_can_be_dismissed_and_is_made_only_for_waiting_texts(
+    program: Program, qtbot: QtBot
+) -> None:
     await program.start(workflow="w1")
     program.engine.set("memories", "offer", None)
     program.bridge.changed.emit("memory", EMBEDDING_OFFER)
@@ -358,7 +360,7 @@ async def test_a_granted_folder_is_offered_above_the_composer(program: Program, 
     assert [each.text() for each in toast_buttons(program).values()] == ["Show"]
 
 
-async def test_no_line_is_left_at_the_windows_edge_and_messages_stand_over_the_conversation(
+async def test_no_line_remains_at_the_windows_edge_and_toasts_are_over_the_conversation(
     program: Program, qtbot: QtBot
 ) -> None:
     await program.start(workflow="w1")
@@ -385,15 +387,15 @@ async def test_no_line_is_left_at_the_windows_edge_and_messages_stand_over_the_c
     qtbot.waitUntil(lambda: lines("middle-left") and window.pages.contentsRect().left() == 1)
 
 
-async def test_nothing_peeks_out_beside_the_card_of_the_first_guide(qtbot: QtBot) -> None:
+async def test_nothing_is_visible_beside_the_first_start_card(qtbot: QtBot) -> None:
     program = Program(qtbot)
     await program.start()
     window = program.window
     window.new_workflow()
     window.hold(True)
     await settle()
-    said = [each.text() for each in window.chat.empty.findChildren(QLabel) if each.isVisible()]
-    assert said == []
+    texts = [each.text() for each in window.chat.empty.findChildren(QLabel) if each.isVisible()]
+    assert texts == []
     assert not window.chat.bottom.isVisible(), "neither the composer nor the line about its model"
     window.hold(False)
     await settle()
@@ -401,19 +403,19 @@ async def test_nothing_peeks_out_beside_the_card_of_the_first_guide(qtbot: QtBot
     assert window.focusWidget() is window.chat.composer.field
 
 
-async def test_a_long_reason_why_the_data_cannot_be_opened_is_read_to_its_end(program: Program) -> None:
+async def test_a_long_startup_error_can_be_read_completely(program: Program) -> None:
     program.window.resize(1024, 700)
     program.window.show_engine_error(
         StorageError("All of this went wrong with the data. " * 20, code="locked"), "/data", lambda: None
     )
     await settle()
-    said = [
+    texts = [
         each
         for each in program.window.findChildren(QLabel)
         if each.isVisible() and each.text().startswith("All of this")
     ]
-    assert len(said) == 1
-    assert said[0].height() >= said[0].heightForWidth(said[0].width())
+    assert len(texts) == 1
+    assert texts[0].height() >= texts[0].heightForWidth(texts[0].width())
 
 
 async def test_fonts_set_by_a_desktop_for_widget_classes_are_removed(program: Program, qtbot: QtBot) -> None:
@@ -430,7 +432,7 @@ async def test_on_a_sharper_screen_images_are_redrawn(program: Program, qtbot: Q
         QCoreApplication.sendEvent(program.window, QEvent(QEvent.Type.DevicePixelRatioChange))
 
 
-def test_the_first_paint_makes_neither_actions_nor_list_and_tab_goes_from_the_search_into_the_list_all_the_same(
+def test_the_first_paint_creates_neither_actions_nor_list_and_tab_still_reaches_the_list(
     qtbot: QtBot,
 ) -> None:
     window = MainWindow(FakeBridge(FakeAtelier()))  # type: ignore[arg-type]

@@ -96,19 +96,19 @@ def walked(windows: list[QWidget]) -> Iterator[QWidget]:
 
 def texts(widget: QWidget) -> dict[str, str]:
     """All texts of a widget, by property."""
-    said = {
+    found_texts = {
         "name": widget.accessibleName(),
         "about": widget.accessibleDescription(),
         "tip": widget.toolTip(),
         "title": widget.windowTitle(),
     }
     if isinstance(widget, QLabel | QAbstractButton):
-        said["text"] = widget.text()
+        found_texts["text"] = widget.text()
     if isinstance(widget, QLineEdit | QPlainTextEdit):
-        said["hint"] = widget.placeholderText()
+        found_texts["hint"] = widget.placeholderText()
     if isinstance(widget, QComboBox):
-        said |= {f"item {row}": widget.itemText(row) for row in range(widget.count())}
-    return {part: text for part, text in said.items() if text}
+        found_texts |= {f"item {row}": widget.itemText(row) for row in range(widget.count())}
+    return {part: text for part, text in found_texts.items() if text}
 
 
 async def test_every_control_has_a_name(windows: list[QWidget]) -> None:

@@ -1,1 +1,1 @@
-"""The whole program, driven through its real window by the names of its widgets."""
+"""The complete program, driven through its real window by the names of its widgets."""

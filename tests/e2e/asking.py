@@ -1,4 +1,4 @@
-"""Tool calls with which a scripted model works and asks."""
+"""Tool calls of scripted models: questions, tasks, memories, reports, calculations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from atelier_desk.domain.model_messages import ToolCall
 COLOURS = [{"id": "red", "label": "Red"}, {"id": "green", "label": "Green"}, {"id": "blue", "label": "Blue"}]
 
 
-def ask(call_id: str, question: str, kind: str, **more: Any) -> ToolCall:
+def ask_user(call_id: str, question: str, kind: str, **more: Any) -> ToolCall:
     """A question; ``kind`` is checkbox, text or mixed."""
     arguments: dict[str, Any] = {"operation": "ask", "question": question, "questionType": kind}
     if kind != "text":

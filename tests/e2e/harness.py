@@ -1,8 +1,8 @@
-"""One desk: the program with its real window, its engine on its own thread and a real database, driven by a test.
+"""The program with its real window, its engine on its own thread and a real database, driven by a test.
 
 The test function is ordinary synchronous code. Whenever it waits (``until``), Qt's events are processed, and with them
-the window's asyncio loop: the loop is told that it is running already and lives on Qt's timers, so that nothing here
-runs inside a coroutine of the program and no event loop is nested in another.
+the window's asyncio loop: that loop is marked as running and works by Qt's timers, so that nothing here runs inside a
+coroutine of the program and no event loop is nested in another.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ T = TypeVar("T")
 W = TypeVar("W", bound=QWidget)
 
 WAIT_MS = 15_000
-"""How long a wait may take on a busy machine; everything here needs a small part of it."""
+"""Milliseconds a wait may take on a busy machine, many times what is needed."""
 
 LONG_MS = 2_000
-"""A single timer of the window that takes longer (a toast that goes away) is not waited for."""
+"""Longer single-shot timers of the window, such as that of a disappearing toast, are not waited for."""
 
 
 def application() -> QApplication:
@@ -69,21 +69,21 @@ class DrivenLoop(qasync.QEventLoop):  # type: ignore[misc]  # qasync tells nothi
         return not self._ended
 
     def end(self) -> None:
-        """Close the loop; nothing may be left in it."""
+        """Close the loop; no task may be left in it."""
         self._ended = True
         asyncio.events._set_running_loop(None)
         application().aboutToQuit.disconnect(self._after_run_forever)
         self.close()
 
 
-class Desk:
-    """The program, open. Made by the fixture ``open_desk``; closed at the end of the test, or by ``close`` for a
+class AppDriver:
+    """The open program. Created by the fixture ``open_app``; closed at the end of the test, or by ``close`` for a
     restart.
 
     Attributes:
         window: the main window.
-        model: what answers in the place of a language model.
-        crashes: reports of errors that nobody handled; the fixture fails the test when there are any.
+        model: the scripted model that answers all requests; None to use real providers.
+        crashes: reports of unhandled errors; the fixture fails the test if there are any.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Desk:
         first_start: bool = False,
         argv: Sequence[str] = (),
     ) -> None:
-        self.qtbot: Any = qtbot  # the clicks and keys of pytest-qt have no types
+        self.qtbot: Any = qtbot  # pytest-qt's clicks and keys are untyped
         self.data, self.model = data, model
         self.crashes: list[str] = []
         self._steps = len(model._steps) if model is not None else 0
@@ -105,7 +105,7 @@ class Desk:
         self._hooks = sys.excepthook, threading.excepthook
         self._loop = DrivenLoop(qt)
         self.program = Program(qt, data, list(argv), self._open)
-        # pytest reports what reaches them as the failure of this test
+        # so that pytest reports unhandled errors as a failure of this test
         sys.excepthook, threading.excepthook = self._hooks
         assert sys.__stderr__ is not None
         faulthandler.enable(sys.__stderr__)
@@ -117,19 +117,18 @@ class Desk:
         self.failures: list[BaseException] = []
         self.bridge.failed.connect(self.failures.append)
         self.window.show()
-        self.window.activateWindow()  # what a window manager does
+        self.window.activateWindow()  # as a window manager does
         self.bridge.start_engine()
 
     @asynccontextmanager
     async def _open(self, data_dir: Path | None) -> AsyncIterator[Atelier]:
-        """On the engine's thread: the real engine with a scripted model, answering other processes as the program
-        does."""
+        """On the engine's thread: the real engine with a scripted model, also serving other processes."""
         model = self.model
         factory = None if model is None else lambda _agent: model
         async with Atelier.open(data_dir, model_factory=factory, vault=KeyVault(environ={}), fsync=False) as atelier:
             settings = await atelier.settings.get()
             if not settings.first_start_done:
-                # no script knows of such requests
+                # these requests are not in the scripts
                 await atelier.settings.update(name_by_model=False, memories_at_end="off")
             if not settings.first_start_done and not self._first_start:
                 await atelier.settings.update(first_start_done=True, language="en", theme="light")
@@ -137,14 +136,12 @@ class Desk:
                 yield atelier
 
     def wait_open(self) -> None:
-        """Until the engine answers and the window is filled."""
+        """Wait until the engine answers and the window is filled."""
         self.until(lambda: self.bridge.ready and self.window.presenter is not None, "the engine is open")
         self.until(lambda: self.idle, "the window is filled")
 
-    def under_way(self) -> list[object]:
-        """What the window still has to do: its tasks, events to be shown, and short timers that are about to reload or
-        redraw.
-        """
+    def unfinished_work(self) -> list[object]:
+        """The window's unfinished work: tasks, undelivered events, and short timers that will reload or redraw."""
         timers = [timer for timer in self.window.findChildren(QTimer) if timer.isSingleShot() and timer.isActive()]
         doing: list[object] = [timer.parent() for timer in timers if timer.interval() < LONG_MS]
         doing += [task for task in asyncio.all_tasks(self._loop) if not task.done()]
@@ -152,21 +149,21 @@ class Desk:
 
     @property
     def idle(self) -> bool:
-        return not self.under_way()
+        return not self.unfinished_work()
 
     def settle(self) -> None:
-        """Until the window has nothing under way any more."""
+        """Wait until the window has no unfinished work."""
         self.until(lambda: self.idle, "the window is idle")
 
     def close(self) -> None:
-        """Close the window, of agents that work without a question, and wait for the orderly end of the program."""
+        """Close the window, without a question about running agents, and wait for the orderly end of the program."""
         if self._closed:
             return
         self.window.end()
         self.until_closed()
 
     def until_closed(self) -> None:
-        """Wait for the end of the program, whose window was closed."""
+        """Wait for the end of the program after its window was closed."""
         self._closed = True
         closed = self.program._closed
         assert closed is not None
@@ -183,16 +180,14 @@ class Desk:
         gc.collect()
 
     def verify(self) -> None:
-        """Nothing went wrong that no screen showed: unhandled errors, failed tasks of the window, calls the script does
-        not know.
-        """
+        """Check for errors that no screen shows: unhandled ones, failed tasks of the window, unscripted requests."""
         assert self.crashes == []
         assert self.failures == []
         if self.model is not None:
-            assert len(self.model.requests) <= self._steps, "the model was asked more often than the script says"
+            assert len(self.model.requests) <= self._steps, "the model was asked more often than it was scripted for"
 
     def until(self, condition: Callable[[], T], what: str = "", timeout_ms: int = WAIT_MS) -> T:
-        """Process events until ``condition()`` is true; gives its value."""
+        """Process events until ``condition()`` is true; returns its value."""
         found: list[T] = []
 
         def check() -> bool:
@@ -207,9 +202,9 @@ class Desk:
         return found[0]
 
     def describe(self) -> str:
-        """What is on the screen, for the message of a failed wait."""
+        """The texts on the screen, for the message of a failed wait."""
         lines = [
-            f"under way: {self.under_way()}",
+            f"under way: {self.unfinished_work()}",
             f"window: {rendered(self.window)[:3000]}",
             f"failures: {self.failures}",
             f"crashes: {self.crashes}",
@@ -219,11 +214,11 @@ class Desk:
         return "\n".join(lines)
 
     @overload
-    def all(self, name: str) -> list[QWidget]: ...
+    def find_all(self, name: str) -> list[QWidget]: ...
     @overload
-    def all(self, name: str, kind: type[W]) -> list[W]: ...
-    def all(self, name: str, kind: type[Any] = QWidget) -> list[Any]:
-        """The visible widgets of this object name, in the order of their making."""
+    def find_all(self, name: str, kind: type[W]) -> list[W]: ...
+    def find_all(self, name: str, kind: type[Any] = QWidget) -> list[Any]:
+        """The visible widgets of this object name, in order of creation."""
         return [widget for widget in self.window.findChildren(kind, name) if widget.isVisible()]
 
     @overload
@@ -231,7 +226,7 @@ class Desk:
     @overload
     def find(self, name: str, kind: type[W], within: QWidget | None = None) -> W: ...
     def find(self, name: str, kind: type[Any] = QWidget, within: QWidget | None = None) -> Any:
-        """The one visible widget of this object name, waited for."""
+        """Wait for the one visible widget of this object name."""
         root = within if within is not None else self.window
 
         def visible() -> list[Any]:
@@ -241,19 +236,19 @@ class Desk:
         assert len(found) == 1, f"{len(found)} visible widgets are called {name}"
         return found[0]
 
-    def gone(self, name: str) -> None:
-        """Until no widget of this name is visible."""
-        self.until(lambda: not self.all(name), f"{name} is gone")
+    def until_hidden(self, name: str) -> None:
+        """Wait until no widget of this name is visible."""
+        self.until(lambda: not self.find_all(name), f"{name} is gone")
 
-    def until_shown(self, name: str, text: str) -> QWidget:
-        """Until a visible widget of this object name shows ``text``; gives it."""
+    def until_text(self, name: str, text: str) -> QWidget:
+        """Wait until a visible widget of this object name shows ``text``; returns the widget."""
         found = self.until(
-            lambda: [widget for widget in self.all(name) if text in rendered(widget)], f"{name} shows {text!r}"
+            lambda: [widget for widget in self.find_all(name) if text in rendered(widget)], f"{name} shows {text!r}"
         )
         return found[-1]
 
     def click(self, target: str | QWidget) -> None:
-        """A left click in the middle of a widget, which must be enabled."""
+        """Left-click the middle of a widget, which must be enabled."""
         widget = self.find(target) if isinstance(target, str) else target
         self.until(widget.isEnabled, f"{widget.objectName()} is enabled")
         self.qtbot.mouseClick(widget, Qt.MouseButton.LeftButton)
@@ -277,7 +272,7 @@ class Desk:
         self.click("send-button")
 
     def choose(self, box: QComboBox, data: object) -> None:
-        """Choose an entry of a combo box by its data, as a person does with the keyboard: ``activated`` is emitted."""
+        """Choose an entry of a combo box by its data, as with the keyboard: ``activated`` is emitted."""
         index = box.findData(data)
         assert index >= 0, f"{box.objectName()} has no {data!r}"
         box.setFocus()
@@ -296,8 +291,9 @@ class Desk:
         self.qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(index).center())
 
     def until_row(self, name: str, text: str) -> str:
-        """Until the list of this object name has a row with ``text``; gives the row's words. The list may be behind
-        another pane.
+        """Wait until the list of this object name has a row with ``text``; returns the row's text.
+
+        The list may be behind another pane.
         """
 
         def found() -> list[str]:
@@ -316,7 +312,7 @@ class Desk:
     @overload
     def engine(self, function: Callable[[Atelier], T]) -> T: ...
     def engine(self, function: Callable[[Atelier], Any]) -> Any:
-        """Run a function on the engine's thread and give its result: for looking at what is stored."""
+        """Run a function on the engine's thread and return its result, for checking stored data."""
         thread, opened = self.bridge._thread, self.bridge.opened
         assert thread is not None
         assert opened is not None
@@ -333,25 +329,25 @@ class Desk:
     def workflow_id(self) -> str:
         return self.window.chat.workflow_id
 
-    def last_reply(self, text: str) -> QWidget:
-        """Until an answer of the agent with this text is in the transcript."""
-        return self.until_shown("assistant-message", text)
+    def until_reply(self, text: str) -> QWidget:
+        """Wait until a reply of the agent with this text is in the transcript."""
+        return self.until_text("assistant-message", text)
 
     def wait_done(self) -> None:
-        """Until the agent of the workflow in view works no more."""
-        self.gone("stop-button")
+        """Wait until the agent of the workflow in view has finished."""
+        self.until_hidden("stop-button")
         self.settle()
 
 
 def child(widget: QWidget, kind: type[W], name: str = "") -> W:
-    """A widget inside another one, which is there."""
+    """An existing widget inside another one."""
     found = widget.findChild(kind, name) if name else widget.findChild(kind)
     assert found is not None, f"{widget.objectName()} has no {name or kind.__name__}"
     return found
 
 
 def rendered(widget: QWidget) -> str:
-    """The words a person reads in a widget: its labels, buttons and texts that are visible, a line each."""
+    """The visible texts of a widget: of its labels, buttons and text fields, one line each."""
     lines: list[str] = []
     for child in [widget, *widget.findChildren(QWidget)]:
         if not child.isVisible():
@@ -359,7 +355,7 @@ def rendered(widget: QWidget) -> str:
         if isinstance(child, (QTextEdit, QPlainTextEdit)):
             lines.append(child.toPlainText())
         elif isinstance(child, Picker):
-            lines.append(child.full_text)  # what is chosen, however little of it there is room for
+            lines.append(child.full_text)  # the chosen entry in full, even if it is elided
         elif isinstance(child, (QLabel, QAbstractButton, QLineEdit)):
             lines.append(child.text())
         elif isinstance(child, QComboBox):
@@ -367,8 +363,8 @@ def rendered(widget: QWidget) -> str:
     return "\n".join(line for line in lines if line.strip())
 
 
-def in_red(widget: QWidget) -> list[str]:
-    """What a widget says in the colour of errors."""
+def error_text(widget: QWidget) -> list[str]:
+    """The text of a widget in the colour of errors."""
     found = [
         each
         for each in [widget, *widget.findChildren(QLabel)]
@@ -378,7 +374,7 @@ def in_red(widget: QWidget) -> list[str]:
 
 
 def rows(view: QAbstractItemView) -> list[str]:
-    """The words of each row of a list, as a screen reader gets them."""
+    """The text of each row of a list, as announced by a screen reader."""
     model = view.model()
     indexes = [model.index(row, 0) for row in range(model.rowCount())]
     return [str(index.data(Qt.ItemDataRole.AccessibleTextRole) or index.data() or "") for index in indexes]

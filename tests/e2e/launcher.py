@@ -1,14 +1,14 @@
-"""The program as a process of its own, with a scripted model in the place of a language model.
+"""The program in its own process, with a scripted model in place of a language model.
 
     python -m tests.e2e.launcher DATA_DIR [--hold-at N] [--send TEXT] [--press NAME]
 
 Everything but the model is real: ``atelier_desk.__main__``, the window, the engine's thread, the database, the local
-socket. The model makes three tasks, one a reply, and then answers; it decides by the number of results it has seen, so
-that a resumed run continues where it was. With ``--hold-at N`` reply number N begins and never ends. With ``--send``
-the text is typed into the window once it can be sent, with ``--press`` the button of this name is pressed once it is
-there.
+socket. The model creates three tasks, one per reply, and then answers; it counts the results it has received, so that a
+resumed run continues where it was. With ``--hold-at N`` reply number N begins and never ends. With ``--send`` the text
+is typed into the window as soon as it can be sent, with ``--press`` the button of this name is pressed as soon as it
+exists.
 
-What happens is told on standard output, a line each: ``open``, ``ack CHUNK_TYPE`` for each committed event,
+What happens is printed to standard output, one line each: ``open``, ``ack CHUNK_TYPE`` for each committed event,
 ``holding``, ``raised``.
 """
 
@@ -37,33 +37,32 @@ TASKS = ("Measure", "Cut", "Glue")
 ANSWER = "All three are done."
 
 
-def say(line: str) -> None:
+def report(line: str) -> None:
     os.write(1, f"{line}\n".encode())
 
 
-class Carpenter(ScriptedModel):
-    """Makes the tasks one by one. ``hold_at``: the number of results at which its reply stays unfinished, None
-    never."""
+class TaskCreator(ScriptedModel):
+    """Creates the tasks one by one. ``hold_at``: the number of results at which its reply stays unfinished, or None."""
 
     def __init__(self, hold_at: int | None) -> None:
         super().__init__([])
         self._hold_at = hold_at
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
-        done = sum(message.role is Role.TOOL for message in request.messages)
-        if done == self._hold_at:
+        step = sum(message.role is Role.TOOL for message in request.messages)
+        if step == self._hold_at:
             yield TextDelta(content="Let me think about it")
-            say("holding")
+            report("holding")
             await asyncio.Event().wait()
-        last = done >= len(TASKS)
-        reply = ChatReply(content=ANSWER) if last else ChatReply(tool_calls=(task(f"call-{done}", TASKS[done]),))
+        last = step >= len(TASKS)
+        reply = ChatReply(content=ANSWER) if last else ChatReply(tool_calls=(task(f"call-{step}", TASKS[step]),))
         self._steps = [reply]
         async for delta in super().stream(request):
             yield delta
 
 
 def use_model(model: ScriptedModel) -> None:
-    """Every engine this process opens answers with ``model``, keeps no keys, and shows no first start."""
+    """Let every engine of this process answer with ``model``, store no keys, and skip the first-start guide."""
     opener = Atelier.open
 
     @asynccontextmanager
@@ -73,7 +72,7 @@ def use_model(model: ScriptedModel) -> None:
         ) as atelier:
             await atelier.settings.update(first_start_done=True, language="en")
             atelier.bus.subscribe(lambda event: acknowledge(event))
-            say("open")
+            report("open")
             yield atelier
 
     Atelier.open = scripted  # type: ignore[method-assign]
@@ -82,23 +81,21 @@ def use_model(model: ScriptedModel) -> None:
 def acknowledge(event: StreamEvent) -> None:
     if event.durable:
         status = event.data.get("status", "") if event.chunk_type.value == "workflow_complete" else ""
-        say(f"ack {event.chunk_type.value} {status}".strip())
+        report(f"ack {event.chunk_type.value} {status}".strip())
 
 
-class Hand(QObject):
-    """Sends one message, and presses one button, by the widgets' names as soon as the window takes it; tells when the
-    window is raised.
-    """
+class FakeUser(QObject):
+    """Sends one message and presses one button as soon as the window allows it; prints when the window is raised."""
 
     def __init__(self, text: str, press: str) -> None:
         super().__init__()
         self._text, self._press = text, press
         self._window: QWidget | None = None
         self._timer = QTimer(self)
-        self._timer.timeout.connect(self._look)
+        self._timer.timeout.connect(self._check)
         self._timer.start(20)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         if self._window is None:
             windows = [widget for widget in QApplication.topLevelWidgets() if widget.objectName() == "main-window"]
             if not windows:
@@ -125,7 +122,7 @@ class Hand(QObject):
             and self._window is not None
             and not self._window.isMinimized()
         ):
-            say("raised")
+            report("raised")
         return False
 
 
@@ -137,12 +134,12 @@ def main() -> int:
     parser.add_argument("--press", default="")
     parser.add_argument("--minimized", action="store_true")
     arguments = parser.parse_args()
-    use_model(Carpenter(arguments.hold_at))
+    use_model(TaskCreator(arguments.hold_at))
     from atelier_desk.__main__ import main as program
     from atelier_desk.desktop.theme import STYLE
 
     qt = QApplication([sys.argv[0], *STYLE])
-    hand = Hand(arguments.send, arguments.press)
+    hand = FakeUser(arguments.send, arguments.press)
     if arguments.minimized:
         QTimer.singleShot(0, hand, minimise)
     status = program(["--data-dir", str(arguments.data)])
@@ -151,7 +148,7 @@ def main() -> int:
 
 
 def minimise() -> None:
-    """Once the window is there: away with it, so that raising it changes something."""
+    """Minimise the window once it is open, so that raising it has a visible effect."""
     for widget in QApplication.topLevelWidgets():
         if widget.objectName() == "main-window" and widget.isVisible():
             widget.showMinimized()

@@ -1,4 +1,4 @@
-"""Every screen of the program, and how a person comes to it."""
+"""Every screen of the program, and the steps to open it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from atelier_desk.desktop.widgets.fold import Fold
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.llm.scripted import Step
 from atelier_desk.support import i18n
-from tests.e2e.asking import ask, calculate, remember, report, task
-from tests.e2e.harness import Desk
+from tests.e2e.asking import ask_user, calculate, remember, report, task
+from tests.e2e.harness import AppDriver
 
 PANES = ("tasks", "activity", "memory", "reports", "questions", "files", "context", "timeline")
 _EDIT = {"path": "shelf.py", "old_string": "return width // 30", "new_string": "return max(2, width // 30)"}
@@ -39,7 +39,7 @@ STEPS: list[Step] = [
     "Here is the plan:\n\n1. **Measure**, twice.\n2. Cut.\n\n```python\ndef boards(width):\n    return max(2, width "
     "// 30)\n```\n\n"
     "| part | length | pieces |\n|---|---:|---:|\n| board | 84 cm | 3 |\n",
-    [ask("q1", "Which wood shall I plan with?", "mixed", options=WOODS, context="Oak is **dearer**.",
+    [ask_user("q1", "Which wood shall I plan with?", "mixed", options=WOODS, context="Oak is **dearer**.",
     textPlaceholder="Another wood")],
     "Oak it is.",
     ChatReply(
@@ -48,82 +48,85 @@ STEPS: list[Step] = [
         ToolCall(id="e2", name="write_file", arguments=_NOTE)),
     ),
 ]  # fmt: skip
-"""A turn with tasks, a memory, a report, code and a table; a question; two changes of files that wait for an
-approval."""
-Opener = Callable[[Desk], object]
+"""A turn with tasks, a memory, a report, code and a table; a question; two changes of files that wait for an approval.
+"""
+Opener = Callable[[AppDriver], object]
 
 
 def windows() -> list[QWidget]:
     return [each for each in QApplication.topLevelWidgets() if each.isVisible() and each.width() > 1]
 
 
-def dress(desk: Desk, language: str, scale: int) -> None:
-    """Language and size of text, as the settings set them."""
-    desk.engine(lambda a: a.settings.update(language=language, font_scale=scale))
-    desk.until(lambda: i18n.language() == language and theme().scale == scale / 100, "the window follows")
-    desk.settle()
+def set_style(app: AppDriver, language: str, scale: int) -> None:
+    """Set language and text size as the settings do."""
+    app.engine(lambda a: a.settings.update(language=language, font_scale=scale))
+    app.until(lambda: i18n.language() == language and theme().scale == scale / 100, "the window follows")
+    app.settle()
 
 
-def resize(desk: Desk, size: QSize, *, dialogs: bool = True) -> None:
-    """Give the windows this size. A dialog keeps its own as far as there is room; without ``dialogs``, in any case."""
-    for _once_more in range(3):  # in a narrow window the panes give way, and it can be narrower still
+def resize(app: AppDriver, size: QSize, *, dialogs: bool = True) -> None:
+    """Resize the windows.
+
+    Dialogs keep their own size if there is room; without ``dialogs``, always.
+    """
+    for _once_more in range(3):  # a narrow window hides its panes, which lets it become narrower still
         for each in windows():
-            whole = each is desk.window or each.objectName() in ("settings-window", "projects-window")
-            if whole or dialogs:
-                each.resize(size if whole else each.size().boundedTo(size * 0.95))
+            window = each is app.window or each.objectName() in ("settings-window", "projects-window")
+            if window or dialogs:
+                each.resize(size if window else each.size().boundedTo(size * 0.95))
         QApplication.processEvents()
-        desk.settle()
+        app.settle()
 
 
-def close(desk: Desk) -> None:
-    """Back to the window alone, without panes."""
-    while others := [each for each in windows() if each is not desk.window]:
+def close(app: AppDriver) -> None:
+    """Close everything but the main window without panes."""
+    while others := [each for each in windows() if each is not app.window]:
         others[-1].close()
-        desk.settle()
-    for box in desk.window.findChildren(QMessageBox):
+        app.settle()
+    for box in app.window.findChildren(QMessageBox):
         box.reject()
-    desk.window.rail.set_visible(False)
+    app.window.rail.set_visible(False)
     for name in ("files", "context", "timeline"):
-        desk.window.rail.docks[name].hide()
-    desk.settle()
+        app.window.rail.docks[name].hide()
+    app.settle()
 
 
-def parts(desk: Desk) -> list[QWidget]:
-    """What is to be measured: all windows; of the main one only the panes while they lie over it."""
-    docks: list[QWidget] = [each for each in desk.window.rail.docks.values() if not each.visibleRegion().isEmpty()]
-    others = [each for each in windows() if each is not desk.window]
-    whole: list[QWidget] = [desk.window]
-    return others or docks or whole
+def parts(app: AppDriver) -> list[QWidget]:
+    """The parts to measure: of the main window only the panes while they cover it, otherwise all windows."""
+    docks: list[QWidget] = [each for each in app.window.rail.docks.values() if not each.visibleRegion().isEmpty()]
+    others = [each for each in windows() if each is not app.window]
+    main: list[QWidget] = [app.window]
+    return others or docks or main
 
 
-def keep(part: QWidget, name: str) -> None:
-    """A picture, where somebody wants one."""
+def save_picture(part: QWidget, name: str) -> None:
+    """Save a picture if ``ATELIER_SCREENSHOTS`` names a folder."""
     if folder := os.environ.get("ATELIER_SCREENSHOTS"):
         part.grab().save(str(Path(folder) / f"{name}-{part.objectName() or type(part).__name__}.png"))
 
 
 def _action(name: str) -> Opener:
-    return lambda desk: desk.action(name)
+    return lambda app: app.action(name)
 
 
 def _settings(name: str, button: str = "") -> Opener:
-    def go(desk: Desk) -> None:
-        desk.window.show_settings(name)
-        desk.settle()
-        page = desk.window._open_settings()
+    def go(app: AppDriver) -> None:
+        app.window.show_settings(name)
+        app.settle()
+        page = app.window._open_settings()
         for fold in page.findChildren(QAbstractButton):
             if fold.isVisible() and (isinstance(fold, Fold) or "advanced" in fold.objectName()):
                 fold.setChecked(True)
         if button:
-            desk.settle()
+            app.settle()
             next(each for each in page.findChildren(QAbstractButton, button) if each.isVisible()).click()
 
     return go
 
 
-def _confirm(desk: Desk) -> None:
+def _confirm(app: AppDriver) -> None:
     confirm(
-        desk.window,
+        app.window,
         "Undo changes to 3 files?",
         "What was changed since then is kept beside them.",
         "Undo changes",
@@ -131,14 +134,14 @@ def _confirm(desk: Desk) -> None:
     )
 
 
-def _first_steps(step: int, desk: Desk) -> None:
-    desk.window.show_first_steps(step)
+def _first_steps(step: int, app: AppDriver) -> None:
+    app.window.show_first_steps(step)
 
 
 def plain() -> Iterator[tuple[str, Opener]]:
-    """What an empty program can show."""
+    """The screens of an empty program."""
     yield "start", _action("new-workflow")
-    yield "gallery", lambda desk: desk.window.chat.empty._open_gallery()
+    yield "gallery", lambda app: app.window.chat.empty._open_gallery()
     for name in (
         "command-palette",
         "search-everywhere",
@@ -163,38 +166,40 @@ def plain() -> Iterator[tuple[str, Opener]]:
     yield "confirm", _confirm
 
 
-def begin_work(desk: Desk) -> None:
-    desk.action("new-workflow")
-    desk.settle()
-    desk.send("Plan a shelf for the wall beside the window")
-    desk.find("user-question-modal")
-    desk.settle()
+def begin_work(app: AppDriver) -> None:
+    app.action("new-workflow")
+    app.settle()
+    app.send("Plan a shelf for the wall beside the window")
+    app.find("user-question-modal")
+    app.settle()
 
 
-def at_work(desk: Desk, folder: Path) -> Iterator[tuple[str, Opener]]:
-    """What a workflow shows, one after another; it continues meanwhile."""
-    begin_work(desk)
-    yield "question", lambda desk: None
-    desk.click("question-option-oak")
-    desk.click("question-submit")
-    desk.last_reply("Oak it is.")
-    desk.wait_done()
+def at_work(app: AppDriver, folder: Path) -> Iterator[tuple[str, Opener]]:
+    """The screens of a workflow, one after another, while it continues."""
+    begin_work(app)
+    yield "question", lambda app: None
+    app.click("question-option-oak")
+    app.click("question-submit")
+    app.until_reply("Oak it is.")
+    app.wait_done()
     for name in ("find", "workflow-settings"):
         yield name, _action(name)
     for pane in PANES:
         yield f"pane-{pane}", _action(f"show-{pane}")
-    panes: Any = desk.window.rail.panes
-    yield "task-form", lambda desk: panes["tasks"].add()
-    yield "memory-form", lambda desk: panes["memory"].add()
-    yield "memory-tidy", lambda desk: panes["memory"].tidy()
+    panes: Any = app.window.rail.panes
+    yield "task-form", lambda app: panes["tasks"].add()
+    yield "memory-form", lambda app: panes["memory"].add()
+    yield "memory-tidy", lambda app: panes["memory"].tidy()
     project = folder / "project"
     project.mkdir()
     (project / "shelf.py").write_text("def boards(width):\n    return width // 30\n")
-    desk.window.chat.folders.grant([str(project)])
-    desk.settle()
-    desk.send("Mend the shelf")
-    desk.until(lambda: any(desk.all(name) for name in ("approval-card", "approval-group")), "a yes is asked for")
-    desk.settle()
-    yield "approval", lambda desk: None
+    app.window.chat.folders.grant([str(project)])
+    app.settle()
+    app.send("Mend the shelf")
+    app.until(
+        lambda: any(app.find_all(name) for name in ("approval-card", "approval-group")), "a confirmation is requested"
+    )
+    app.settle()
+    yield "approval", lambda app: None
     yield "inbox", _action("show-questions")
-    yield "replay", _action("replay-run")  # nothing is written over it
+    yield "replay", _action("replay-run")  # no pane covers it

@@ -1,11 +1,9 @@
-"""A person adds Anthropic in the settings, tries the key, and talks to Claude: thoughts, a call, and what the cache
-did.
-"""
+"""A person adds Anthropic in the settings, tests the key, and talks to Claude: thinking, a call, cache savings."""
 
 from __future__ import annotations
 
 from tests.cli.test_provider_faults import serving
-from tests.e2e.conftest import OpenDesk
+from tests.e2e.conftest import OpenApp
 from tests.e2e.hosted import add_service, ask_for_a_sum, picture, see_savings
 from tests.e2e.wire import calculate
 from tests.support.servers.anthropic import FakeAnthropic
@@ -15,14 +13,14 @@ KEY = "sk-ant-k1"
 USAGE = {"input_tokens": 50, "cache_creation_input_tokens": 200, "cache_read_input_tokens": 4000, "output_tokens": 30}
 
 
-def test_a_person_adds_anthropic_and_asks(open_desk: OpenDesk) -> None:
+def test_a_person_adds_anthropic_and_asks(open_app: OpenApp) -> None:
     server = FakeAnthropic()
     server.api_key = KEY
     with serving(server):
-        desk = open_desk(None)
+        app = open_app(None)
         page = "console.anthropic.com/settings/keys"
         settings, table = add_service(
-            desk, "claude", "Anthropic", server.root, wrong="sk-ant-no", key=KEY, page=page, models=2
+            app, "claude", "Anthropic", server.root, wrong="sk-ant-no", key=KEY, page=page, models=2
         )
         assert [table.model().index(0, column).data() for column in (1, 2)] == ["Claude Sonnet 5", "1,000,000"]
         settings.close()
@@ -30,7 +28,7 @@ def test_a_person_adds_anthropic_and_asks(open_desk: OpenDesk) -> None:
             Reply(reasoning="Six times seven.", calls=[calculate("toolu_1", "6*7")], usage=USAGE),
             Reply(reasoning="Easy.", text="It is 42.", usage=USAGE),
         )
-        ask_for_a_sum(desk, "Anthropic", "claude-sonnet-5")
-        picture(desk, desk.window, "talk-claude")
+        ask_for_a_sum(app, "Anthropic", "claude-sonnet-5")
+        picture(app, app.window, "talk-claude")
         assert server.refusals == []
-        see_savings(desk, "claude")
+        see_savings(app, "claude")

@@ -1,4 +1,4 @@
-"""A page that needs JavaScript, shown by the Chromium of this machine; left out where there is none."""
+"""A page that needs JavaScript, rendered by this machine's Chromium; skipped without one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ addEventListener('load', async () => {
 
 
 @pytest.mark.skipif(find() is None, reason="no Chromium is installed")
-async def test_a_real_browser_runs_the_page_and_reaches_nothing_but_what_the_gate_lets_it(
+async def test_a_real_browser_runs_the_page_and_reaches_only_allowed_addresses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page_fetcher, "ask_once", parsed_here)
@@ -51,12 +51,12 @@ async def test_a_real_browser_runs_the_page_and_reaches_nothing_but_what_the_gat
         )
         served.pages["app.org/api"] = Reply(b"Answer of the API,", headers={"content-type": "text/plain"})
         web = Web(tmp_path / "web", Hasty(), resolve=served.resolve, network=served)
-        web.browser_flags = ("--no-sandbox",)  # the page is ours, and tests may be run by root
+        web.browser_flags = ("--no-sandbox",)  # the page is ours, and tests may run as root
         page = await web.page(
             "http://app.org/", lambda host, port: False, barred=lambda host: "deny" if host == "barred.org" else ""
         )
         assert (page.url, page.ran != "", page.scripts) == ("http://app.org/", True, False)
-        # "opaque" is the gate's own refusal
+        # "opaque": refused by the gate itself
         assert "Answer of the API, opaque refused refused refused." in page.markdown
         assert {each.host for each in served.asked} == {"app.org", "cdn.org"}
         assert {ip for ip, _port in served.connected} == {PUBLIC}

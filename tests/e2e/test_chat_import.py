@@ -1,4 +1,4 @@
-"""Chats that other programs exported come in, are shown with their versions, and go again with one click."""
+"""Chats exported by other programs are imported, shown with their versions, and removed again with one click."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QFileDialog, QLabel, QListView, QListWidget
 
-from tests.e2e.conftest import OpenDesk
+from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import rows
 from tests.engine.services.chat_exports import bread, claude, librechat, open_webui, zipped
 
 
-def test_an_export_of_chats_is_chosen_from_imported_shown_and_undone(open_desk: OpenDesk, tmp_path: Path) -> None:
+def test_exported_chats_are_selected_imported_shown_and_undone(open_app: OpenApp, tmp_path: Path) -> None:
     file = zipped(tmp_path / "export.zip", {"conversations.json": [bread(), claude(), open_webui(), librechat()]})
-    desk = open_desk([])
-    desk.action("import-workflow")
-    dialog = desk.until(
-        lambda: [each for each in desk.window.findChildren(QFileDialog) if each.isVisible()], "which file"
+    app = open_app([])
+    app.action("import-workflow")
+    dialog = app.until(
+        lambda: [each for each in app.window.findChildren(QFileDialog) if each.isVisible()], "which file"
     )[0]
     dialog.fileSelected.emit(str(file))
     dialog.close()
-    chats = desk.find("chats-list", QListWidget)
-    desk.until(lambda: chats.count() == 4, "what is in it is shown")
-    assert "4 chats" in desk.find("chats-found", QLabel).text()
-    if shot := os.environ.get("ATELIER_SHOTS"):
-        desk.window.screen().grabWindow(0).save(f"{shot}/choose.png")
-    desk.click("chats-import")
-    desk.until(lambda: "4 chats imported" in desk.find("busy-text", QLabel).text(), "they are here")
+    chats = app.find("chats-list", QListWidget)
+    app.until(lambda: chats.count() == 4, "what is in it is shown")
+    assert "4 chats" in app.find("chats-found", QLabel).text()
+    if save_picture := os.environ.get("ATELIER_SHOTS"):
+        app.window.screen().grabWindow(0).save(f"{save_picture}/choose.png")
+    app.click("chats-import")
+    app.until(lambda: "4 chats imported" in app.find("busy-text", QLabel).text(), "they are here")
     import sys
 
-    desk.settle()
-    print(listed(desk), file=sys.stderr)
-    if shot:
-        desk.window.screen().grabWindow(0).save(f"{shot}/done.png")
-    desk.click("chats-undo")
-    desk.until(lambda: not any("Bread" in row for row in listed(desk)), "they are gone")
-    desk.click("chats-close")
-    desk.gone("chat-import")
+    app.settle()
+    print(listed(app), file=sys.stderr)
+    if save_picture:
+        app.window.screen().grabWindow(0).save(f"{save_picture}/done.png")
+    app.click("chats-undo")
+    app.until(lambda: not any("Bread" in row for row in listed(app)), "they are removed")
+    app.click("chats-close")
+    app.until_hidden("chat-import")
 
 
-def listed(desk: object) -> list[str]:
-    return rows(desk.find("workflow-list", QListView)) if desk.window.sidebar.list.isVisible() else []  # type: ignore[attr-defined]
+def listed(app: object) -> list[str]:
+    return rows(app.find("workflow-list", QListView)) if app.window.sidebar.list.isVisible() else []  # type: ignore[attr-defined]

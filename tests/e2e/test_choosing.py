@@ -1,6 +1,4 @@
-"""What a person picks stays picked, and the keyboard is where they write: the real window, the real engine, a model
-server on the wire.
-"""
+"""A choice of model or agent persists, and the focus is in the composer: real window, real engine, loopback server."""
 
 from __future__ import annotations
 
@@ -12,198 +10,198 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
 from atelier_desk.desktop.widgets.picker import Picker
-from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, rendered
-from tests.e2e.wire import MODEL, ModelServer, config, held, hire
+from tests.e2e.conftest import OpenApp
+from tests.e2e.harness import AppDriver, rendered
+from tests.e2e.wire import MODEL, ModelServer, config, held_reply, hire
 
 BIG = "big-model"
-"""What is picked. The server calls itself ``MODEL`` in its replies, as gateways do."""
+"""The picked model. The server names ``MODEL`` in its replies, as gateways do."""
 
 
-def begin(open_desk: OpenDesk, server: ModelServer) -> Desk:
+def begin(open_app: OpenApp, server: ModelServer) -> AppDriver:
     server.models(MODEL, BIG)
-    desk = open_desk(None)
-    desk.engine(lambda a: hire(a, server.provider, config("Ada", tools=()), config("Bea", tools=())))
-    desk.until(lambda: len(model_picker(desk).choices) > 2, "the models are read")
-    desk.settle()
-    return desk
+    app = open_app(None)
+    app.engine(lambda a: hire(a, server.provider, config("Ada", tools=()), config("Bea", tools=())))
+    app.until(lambda: len(model_picker(app).choices) > 2, "the models are read")
+    app.settle()
+    return app
 
 
-def model_picker(desk: Desk) -> Picker:
-    return desk.find("model-select", Picker)
+def model_picker(app: AppDriver) -> Picker:
+    return app.find("model-select", Picker)
 
 
-def pick(desk: Desk, letters: str) -> None:
-    """Open the menu, go to what is looked for with the arrows, choose it with Enter."""
-    picker = model_picker(desk)
-    desk.click(picker)
+def pick(app: AppDriver, letters: str) -> None:
+    """Open the menu, move to the entry with the arrows, choose it with Enter."""
+    picker = model_picker(app)
+    app.click(picker)
     menu = picker.menu_open
     assert menu is not None
     while letters not in menu.current:
-        desk.press(menu, Qt.Key.Key_Down)
-    desk.press(menu, Qt.Key.Key_Return)
+        app.press(menu, Qt.Key.Key_Down)
+    app.press(menu, Qt.Key.Key_Return)
 
 
-def asked(server: ModelServer, key: str) -> list[str]:
+def requested_models(server: ModelServer, key: str) -> list[str]:
     return [str(body["model"]) for body in server.requests(key)]
 
 
-def in_composer(desk: Desk) -> bool:
-    return QApplication.focusWidget() is desk.window.chat.composer.field
+def in_composer(app: AppDriver) -> bool:
+    return QApplication.focusWidget() is app.window.chat.composer.field
 
 
-def turn(desk: Desk, text: str, answer: str) -> None:
-    desk.send(text)
-    desk.until(lambda: answer in rendered(desk.find("chat-view")), answer)
-    desk.wait_done()
+def turn(app: AppDriver, text: str, answer: str) -> None:
+    app.send(text)
+    app.until(lambda: answer in rendered(app.find("chat-view")), answer)
+    app.wait_done()
 
 
-def test_a_picked_model_holds_through_messages_edits_regeneration_and_a_restart(
-    open_desk: OpenDesk, server: ModelServer
+def test_a_picked_model_persists_over_messages_edits_regeneration_and_a_restart(
+    open_app: OpenApp, server: ModelServer
 ) -> None:
     server.script("Please", *(f"Answer {number}." for number in range(1, 8)))
-    desk = begin(open_desk, server)
-    pick(desk, BIG)
-    desk.until(lambda: in_composer(desk), "the keyboard is in the composer after picking")
+    app = begin(open_app, server)
+    pick(app, BIG)
+    app.until(lambda: in_composer(app), "the keyboard is in the composer after picking")
     for number, text in enumerate(("Please begin", "Continue", "And the end"), 1):
-        turn(desk, text, f"Answer {number}.")
-        assert model_picker(desk).full_text == BIG
-    runs = desk.engine(lambda a: a.repos.runs.list(desk.workflow_id))
-    desk.window.chat.host.resend_requested.emit(runs[0].id, "", "Please begin, better")
-    desk.until(lambda: "Answer 4." in rendered(desk.find("chat-view")))
-    desk.wait_done()
-    desk.window.chat.host.regenerate_requested.emit(runs[0].id, "")
-    desk.until(lambda: "Answer 5." in rendered(desk.find("chat-view")))
-    desk.wait_done()
-    desk.close()
-    again = open_desk(None)
+        turn(app, text, f"Answer {number}.")
+        assert model_picker(app).full_text == BIG
+    runs = app.engine(lambda a: a.repos.runs.list(app.workflow_id))
+    app.window.chat.host.resend_requested.emit(runs[0].id, "", "Please begin, better")
+    app.until(lambda: "Answer 4." in rendered(app.find("chat-view")))
+    app.wait_done()
+    app.window.chat.host.regenerate_requested.emit(runs[0].id, "")
+    app.until(lambda: "Answer 5." in rendered(app.find("chat-view")))
+    app.wait_done()
+    app.close()
+    again = open_app(None)
     again.until(
-        lambda: again.all("model-select") and model_picker(again).full_text == BIG, "the picker shows what was chosen"
+        lambda: again.find_all("model-select") and model_picker(again).full_text == BIG, "the picker shows the choice"
     )
     again.settle()
     turn(again, "Once more", "Answer 6.")
-    assert asked(server, "Please") == [BIG] * 6
+    assert requested_models(server, "Please") == [BIG] * 6
     pick(again, MODEL)
     turn(again, "With the other", "Answer 7.")
-    assert asked(server, "Please")[-1] == MODEL
+    assert requested_models(server, "Please")[-1] == MODEL
 
 
-def test_messages_that_wait_are_changed_undone_and_sent(open_desk: OpenDesk, server: ModelServer) -> None:
+def test_queued_messages_are_edited_withdrawn_moved_and_sent(open_app: OpenApp, server: ModelServer) -> None:
     gate = asyncio.Event()
-    server.script("Please", held("The first answer, which takes long.", gate), "To the one sent.", "To the other.")
-    desk = begin(open_desk, server)
-    desk.send("Please begin")
-    desk.until(lambda: desk.window.chat.composer.stop.isVisible(), "the agent works")
-    strip = desk.window.chat.queue.strip
+    server.script(
+        "Please", held_reply("The first answer, which takes long.", gate), "To the one sent.", "To the other."
+    )
+    app = begin(open_app, server)
+    app.send("Please begin")
+    app.until(lambda: app.window.chat.composer.stop.isVisible(), "the agent works")
+    strip = app.window.chat.queue.strip
     for text in ("first", "second", "third"):
         before = len(strip.rows)
-        desk.send(text)
-        desk.until(partial(lambda least: len(strip.rows) > least, before), text)
-    assert "second" not in rendered(desk.find("chat-view"))
-    desk.click(strip.rows[1].back)
-    field = desk.window.chat.composer.field
-    desk.until(lambda: field.toPlainText() == "second", "it is back in the composer")
+        app.send(text)
+        app.until(partial(lambda least: len(strip.rows) > least, before), text)
+    assert "second" not in rendered(app.find("chat-view"))
+    app.click(strip.rows[1].back)
+    field = app.window.chat.composer.field
+    app.until(lambda: field.toPlainText() == "second", "it is back in the composer")
     field.setPlainText("")
-    desk.until(lambda: [row.waiting.content for row in strip.rows] == ["first", "third"])
-    desk.click(strip.rows[0].edit)
-    editor = desk.find("queued-editor", QPlainTextEdit)
-    desk.settle()
-    assert editor.hasFocus(), "what is typed goes into the message"
-    desk.type(editor, ", better")
-    desk.press(editor, Qt.Key.Key_Return)
-    desk.until(lambda: strip.rows[0].waiting.content == "first, better")
-    desk.click(strip.rows[1].up)
-    desk.until(lambda: [row.waiting.content for row in strip.rows] == ["third", "first, better"])
-    desk.click(desk.window.chat.composer.stop)
-    desk.until(lambda: strip.send.isVisible(), "it says that they were not sent")
+    app.until(lambda: [row.waiting.content for row in strip.rows] == ["first", "third"])
+    app.click(strip.rows[0].edit)
+    editor = app.find("queued-editor", QPlainTextEdit)
+    app.settle()
+    assert editor.hasFocus(), "the editor has the focus"
+    app.type(editor, ", better")
+    app.press(editor, Qt.Key.Key_Return)
+    app.until(lambda: strip.rows[0].waiting.content == "first, better")
+    app.click(strip.rows[1].up)
+    app.until(lambda: [row.waiting.content for row in strip.rows] == ["third", "first, better"])
+    app.click(app.window.chat.composer.stop)
+    app.until(lambda: strip.send.isVisible(), "the unsent messages can be sent")
     server.free(gate)
-    desk.close()
-    again = open_desk(None)
+    app.close()
+    again = open_app(None)
     strip = again.window.chat.queue.strip
     again.until(
         lambda: [row.waiting.content for row in strip.rows] == ["third", "first, better"],
-        "they are there after a restart",
+        "they are restored after a restart",
     )
     again.click(strip.send)
     again.until(lambda: "To the other." in rendered(again.find("chat-view")), "both are answered")
     again.wait_done()
     assert strip.isHidden()
-    last = [last_said(body) for body in server.requests("Please")[1:]]
+    last = [last_user_message(body) for body in server.requests("Please")[1:]]
     assert [text.split("\n")[-1] for text in last] == ["third", "first, better"]
 
 
-def last_said(body: dict[str, Any]) -> str:
+def last_user_message(body: dict[str, Any]) -> str:
     return next(str(message["content"]) for message in reversed(body["messages"]) if message["role"] == "user")
 
 
-def test_the_keyboard_is_in_the_composer_whatever_was_closed(open_desk: OpenDesk, server: ModelServer) -> None:
+def test_the_composer_has_the_focus_after_anything_is_closed(open_app: OpenApp, server: ModelServer) -> None:
     server.script("Please", "Answer 1.")
-    desk = begin(open_desk, server)
-    desk.until(lambda: in_composer(desk), "after the start")
-    turn(desk, "Please begin", "Answer 1.")
-    assert in_composer(desk)
+    app = begin(open_app, server)
+    app.until(lambda: in_composer(app), "after the start")
+    turn(app, "Please begin", "Answer 1.")
+    assert in_composer(app)
 
-    def back_after(what: str) -> None:
-        desk.until(lambda: in_composer(desk), f"after {what}")
+    def back_after(closed: str) -> None:
+        app.until(lambda: in_composer(app), f"after {closed}")
 
-    desk.action("find")
-    desk.until(lambda: not in_composer(desk))
-    desk.press(desk.window.chat.find_bar.field, Qt.Key.Key_Escape)
+    app.action("find")
+    app.until(lambda: not in_composer(app))
+    app.press(app.window.chat.find_bar.field, Qt.Key.Key_Escape)
     back_after("find")
-    desk.action("command-palette")
-    palette: Any = desk.window._palette
-    desk.press(palette.field, Qt.Key.Key_Escape)
+    app.action("command-palette")
+    palette: Any = app.window._palette
+    app.press(palette.field, Qt.Key.Key_Escape)
     back_after("the palette")
-    desk.window.chat.open_settings()
-    dialog = desk.find("workflow-settings")
-    desk.press(dialog, Qt.Key.Key_Escape)
+    app.window.chat.open_settings()
+    dialog = app.find("workflow-settings")
+    app.press(dialog, Qt.Key.Key_Escape)
     back_after("a dialog")
-    desk.action("settings")
-    settings = desk.find("settings-window")
-    desk.until(settings.isActiveWindow)
+    app.action("settings")
+    settings = app.find("settings-window")
+    app.until(settings.isActiveWindow)
     settings.close()
-    desk.window.activateWindow()  # what a window manager does
+    app.window.activateWindow()  # as a window manager does
     back_after("the settings")
-    desk.window.sidebar.search.setFocus()
-    desk.press(desk.window.sidebar.search, Qt.Key.Key_Escape)
+    app.window.sidebar.search.setFocus()
+    app.press(app.window.sidebar.search, Qt.Key.Key_Escape)
     back_after("Esc in the search")
-    desk.action("new-workflow")
+    app.action("new-workflow")
     back_after("a new workflow")
-    desk.click_row(desk.window.sidebar.list, "Please begin")
+    app.click_row(app.window.sidebar.list, "Please begin")
     back_after("choosing a workflow")
-    desk.click(desk.find("toggle-rail"))
-    assert in_composer(desk), "a click on a button leaves it there"
+    app.click(app.find("toggle-rail"))
+    assert in_composer(app), "a click on a button does not move the focus"
 
 
-def test_what_is_set_for_the_workflow_reaches_the_server(open_desk: OpenDesk, server: ModelServer) -> None:
+def test_workflow_settings_reach_the_server(open_app: OpenApp, server: ModelServer) -> None:
     server.script("Please", "Answer 1.")
-    desk = begin(open_desk, server)
-    desk.action("workflow-settings")
-    dialog = desk.find("workflow-settings")
-    desk.type(desk.find("workflow-instructions", QPlainTextEdit, dialog), "Answer in verse.")
-    desk.click(desk.find("form-submit", within=dialog))
-    desk.gone("workflow-settings")
-    turn(desk, "Please begin", "Answer 1.")
+    app = begin(open_app, server)
+    app.action("workflow-settings")
+    dialog = app.find("workflow-settings")
+    app.type(app.find("workflow-instructions", QPlainTextEdit, dialog), "Answer in verse.")
+    app.click(app.find("form-submit", within=dialog))
+    app.until_hidden("workflow-settings")
+    turn(app, "Please begin", "Answer 1.")
     system = next(
         message["content"] for message in server.requests("Please")[0]["messages"] if message["role"] == "system"
     )
     assert "Answer in verse." in str(system)
-    assert desk.engine(lambda a: a.workflows.get(desk.workflow_id)).choices.instructions == "Answer in verse."
+    assert app.engine(lambda a: a.workflows.get(app.workflow_id)).choices.instructions == "Answer in verse."
 
 
-def test_a_model_nobody_knows_answers_the_built_in_agent_at_once(open_desk: OpenDesk, server: ModelServer) -> None:
-    """The first thing a new person does: connect a server, pick a model of it, write. Nobody says how much such a model
-    can take.
-    """
+def test_an_unknown_model_works_with_the_built_in_agent_at_once(open_app: OpenApp, server: ModelServer) -> None:
+    """The first steps of a new user: connect a server, pick one of its models, write. Its context length is unknown."""
     server.models(BIG)
     server.script("Please", "Answer 1.")
-    desk = open_desk(None)
-    desk.engine(lambda a: a.providers.save(server.provider))
-    desk.until(lambda: any(BIG in row.text for row in model_picker(desk).choices), "the models are read")
-    desk.settle()
-    pick(desk, BIG)
-    desk.send("Please begin")
-    desk.until(
-        lambda: "Answer 1." in rendered(desk.find("chat-view")), "it is answered, and not refused for want of room"
+    app = open_app(None)
+    app.engine(lambda a: a.providers.save(server.provider))
+    app.until(lambda: any(BIG in row.text for row in model_picker(app).choices), "the models are read")
+    app.settle()
+    pick(app, BIG)
+    app.send("Please begin")
+    app.until(
+        lambda: "Answer 1." in rendered(app.find("chat-view")), "it is answered, and not refused for want of room"
     )
-    desk.wait_done()
+    app.wait_done()

@@ -1,6 +1,4 @@
-"""Closing the window while an agent works: it is asked about once, and nothing that costs money continues without that
-choice.
-"""
+"""Closing the window while an agent works asks once, and nothing that costs money continues without that choice."""
 
 from __future__ import annotations
 
@@ -12,95 +10,93 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.domain.workflow import RunStatus
-from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, rendered, scripted
-from tests.e2e.wire import ModelServer, config, held, hire
+from tests.e2e.conftest import OpenApp
+from tests.e2e.harness import AppDriver, rendered, scripted
+from tests.e2e.wire import ModelServer, config, held_reply, hire
 
 GOAL = "Write a long letter"
 
 
-def at_work(open_desk: OpenDesk, server: ModelServer) -> Desk:
+def at_work(open_app: OpenApp, server: ModelServer) -> AppDriver:
     """The program with an agent in the middle of its reply."""
-    server.script(GOAL, held("Dear reader, this is long.", asyncio.Event()), "The letter is done.")
-    desk = open_desk(None)
-    desk.engine(lambda a: hire(a, server.provider, config("Ada")))
-    desk.settle()
-    desk.send(GOAL)
-    desk.last_reply("Dear")
-    return desk
+    server.script(GOAL, held_reply("Dear reader, this is long.", asyncio.Event()), "The letter is done.")
+    app = open_app(None)
+    app.engine(lambda a: hire(a, server.provider, config("Ada")))
+    app.settle()
+    app.send(GOAL)
+    app.until_reply("Dear")
+    return app
 
 
-def asked(desk: Desk) -> Any:
-    """Close the window as a person does; the sheet that asks."""
-    desk.window.close()
-    box = desk.find("closing-question")
-    assert desk.window.isAncestorOf(box), "it is a sheet of the window"
+def close_question(app: AppDriver) -> Any:
+    """Close the window as a person does; returns the sheet that asks."""
+    app.window.close()
+    box = app.find("closing-question")
+    assert app.window.isAncestorOf(box), "it is a sheet of the window"
     assert "1 workflow is still running" in rendered(box)
     assert GOAL[:5] in rendered(box)
     return box
 
 
-def status(desk: Desk) -> list[RunStatus]:
-    return [run.status for run in desk.engine(lambda a: a.repos.runs.list(desk.workflow_id))]
+def status(app: AppDriver) -> list[RunStatus]:
+    return [run.status for run in app.engine(lambda a: a.repos.runs.list(app.workflow_id))]
 
 
 @pytest.mark.parametrize("choice", ["closing-stop", "closing-next-start", "killed"])
-def test_what_works_continues_at_the_next_start_only_when_that_was_chosen(
-    open_desk: OpenDesk, server: ModelServer, choice: str
-) -> None:
-    desk = at_work(open_desk, server)
+def test_work_continues_at_the_next_start_only_if_chosen(open_app: OpenApp, server: ModelServer, choice: str) -> None:
+    app = at_work(open_app, server)
     if choice == "killed":
-        desk.close()
+        app.close()
     else:
-        asked(desk)
-        desk.click(choice)
-        desk.until_closed()
-    desk = open_desk(None)
+        close_question(app)
+        app.click(choice)
+        app.until_closed()
+    app = open_app(None)
     if choice == "closing-next-start":
-        desk.last_reply("The letter is done.")
-        desk.wait_done()
-        assert status(desk) == [RunStatus.COMPLETED]
+        app.until_reply("The letter is done.")
+        app.wait_done()
+        assert status(app) == [RunStatus.COMPLETED]
         return
-    desk.until_shown("assistant-message", "Dear")
-    desk.settle()
-    assert status(desk) == [RunStatus.CANCELLED if choice == "closing-stop" else RunStatus.INTERRUPTED]
-    assert len(server.requests(GOAL)) == 1, "nothing was asked of the model by itself"
+    app.until_text("assistant-message", "Dear")
+    app.settle()
+    assert status(app) == [RunStatus.CANCELLED if choice == "closing-stop" else RunStatus.INTERRUPTED]
+    assert len(server.requests(GOAL)) == 1, "no request was sent unasked"
     if choice == "killed":
-        desk.click("notice-resume")
-        desk.last_reply("The letter is done.")
-        desk.wait_done()
+        app.click("notice-resume")
+        app.until_reply("The letter is done.")
+        app.wait_done()
 
 
-def test_it_works_on_in_the_background_and_the_window_comes_back(
-    open_desk: OpenDesk, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+def test_agents_continue_in_the_background_and_the_window_returns(
+    open_app: OpenApp, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("atelier_desk.desktop.main_window.closing_question.there_is_a_tray", lambda: True)
-    desk = at_work(open_desk, server)
-    asked(desk)
-    desk.click("closing-background")
-    desk.until(lambda: not desk.window.isVisible(), "the window is in the background")
-    assert desk.bridge.ready
-    assert status(desk) == [RunStatus.PROCESSING]
-    desk.window.raise_up()
-    desk.find("stop-button")
+    app = at_work(open_app, server)
+    close_question(app)
+    app.click("closing-background")
+    app.until(lambda: not app.window.isVisible(), "the window is in the background")
+    assert app.bridge.ready
+    assert status(app) == [RunStatus.PROCESSING]
+    app.window.raise_up()
+    app.find("stop-button")
 
 
-def test_cancel_changes_nothing_and_it_is_asked_again(open_desk: OpenDesk, server: ModelServer) -> None:
-    desk = at_work(open_desk, server)
+def test_cancel_changes_nothing_and_the_next_close_asks_again(open_app: OpenApp, server: ModelServer) -> None:
+    app = at_work(open_app, server)
     for _time in range(2):
-        asked(desk)
-        desk.click("closing-cancel")
-        desk.gone("closing-question")
-    assert status(desk) == [RunStatus.PROCESSING]
-    desk.click("stop-button")
-    desk.wait_done()
-    desk.window.close()
-    desk.until_closed()
+        close_question(app)
+        app.click("closing-cancel")
+        app.until_hidden("closing-question")
+    assert status(app) == [RunStatus.PROCESSING]
+    app.click("stop-button")
+    app.wait_done()
+    app.window.close()
+    app.until_closed()
 
 
 def test_a_window_closed_before_it_is_filled_ends_the_program(qtbot: QtBot, tmp_path: Path) -> None:
-    """It was hidden, and the program continued without a window."""
-    desk = Desk(qtbot, tmp_path / "data", scripted([]))
-    assert desk.window.presenter is None
-    desk.close()
-    desk.verify()
+    """Once the window was hidden, and the program continued without one."""
+    app = AppDriver(qtbot, tmp_path / "data", scripted([]))
+    assert app.window.presenter is None
+    app.close()
+    app.verify()

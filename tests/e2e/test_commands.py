@@ -1,6 +1,4 @@
-"""An agent running in a folder: what only reads runs, the rest waits for an approval, and its card shows what it prints
-while it runs.
-"""
+"""An agent runs commands: reading ones run at once, others wait for approval, and the card shows their output live."""
 
 from __future__ import annotations
 
@@ -12,9 +10,9 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from atelier_desk.desktop.chat.cards.result_parts import PartView
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.domain.agent import ApprovalMode
-from tests.e2e.conftest import OpenDesk
+from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import child, rendered
-from tests.e2e.wire import ModelServer, calls, config, hire, told
+from tests.e2e.wire import ModelServer, calls, config, hire, newest_message
 from tests.support.servers.base import Call
 
 GOAL = "Run the tests"
@@ -25,7 +23,7 @@ def command(id: str, text: str) -> Call:
     return Call("run_command", {"command": text, "description": "", "modifies_files": False}, id=id)
 
 
-def test_a_command_is_allowed_seen_and_over(open_desk: OpenDesk, server: ModelServer, tmp_path: Path) -> None:
+def test_a_command_is_approved_watched_and_finished(open_app: OpenApp, server: ModelServer, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     for name, text in (("app.py", "print(1)\n"), ("slow.sh", SLOW), ("gate", "")):
@@ -33,49 +31,51 @@ def test_a_command_is_allowed_seen_and_over(open_desk: OpenDesk, server: ModelSe
     server.script(
         GOAL, calls(command("c1", "ls && cat app.py")), calls(command("c2", "bash slow.sh")), "All tests pass."
     )
-    desk = open_desk(None)
+    app = open_app(None)
     agent = config("Ada", tools=("run_command",), sections=(), approval=ApprovalMode.SELECTIVE)
-    desk.engine(lambda a: hire(a, server.provider, agent))
+    app.engine(lambda a: hire(a, server.provider, agent))
 
-    desk.engine(lambda a: a.workflows.create("Tests", workspace=(str(work),)))
-    desk.settle()
-    desk.until_row("workflow-list", "Tests")
-    desk.click_row(desk.window.sidebar.list, "Tests")
-    desk.settle()
-    desk.send(GOAL)
+    app.engine(lambda a: a.workflows.create("Tests", workspace=(str(work),)))
+    app.settle()
+    app.until_row("workflow-list", "Tests")
+    app.click_row(app.window.sidebar.list, "Tests")
+    app.settle()
+    app.send(GOAL)
 
     # The first command ran without a question; the second, a program, waits for one.
-    card = desk.until(lambda: [each for each in desk.all("approval-card") if each.isVisible()], "the approval card")[0]
+    card = app.until(lambda: [each for each in app.find_all("approval-card") if each.isVisible()], "the approval card")[
+        0
+    ]
     assert "bash slow.sh" in rendered(card)
     offered = [tool["function"]["name"] for tool in server.requests(GOAL)[0]["tools"]]
     assert "run_command" in offered
-    assert "print(1)" in told(server.requests(GOAL)[1])
+    assert "print(1)" in newest_message(server.requests(GOAL)[1])
     assert not (work / "done.txt").exists()
-    desk.click(child(card, QAbstractButton, "approval-approve"))
+    app.click(child(card, QAbstractButton, "approval-approve"))
 
-    live = desk.until(
-        lambda: [each for each in desk.all("tool-live", QLabel) if each.isVisible() and "step 3" in each.text()],
+    live = app.until(
+        lambda: [each for each in app.find_all("tool-live", QLabel) if each.isVisible() and "step 3" in each.text()],
         "its output",
     )[0]
     assert live.text().split("\n") == ["step 1", "step 2", "step 3"]
-    picture(desk.window, "running")
+    picture(app.window, "running")
     (work / "gate").unlink()
-    desk.last_reply("All tests pass.")
+    app.until_reply("All tests pass.")
     assert (work / "done.txt").exists()
     assert not live.isVisible()
-    done = next(each for each in desk.all("tool-card", ToolCard) if each.call.call_id == "c2")
-    assert done.words()[0].startswith("Ran")
-    part = done.findChild(PartView)
+    tool_card = next(each for each in app.find_all("tool-card", ToolCard) if each.call.call_id == "c2")
+    assert tool_card.words()[0].startswith("Ran")
+    part = tool_card.findChild(PartView)
     assert part is not None
     assert part.button.text() == "Output · sandboxed"
-    desk.click(part.button)
-    desk.settle()
-    assert "all passed" in told(server.requests(GOAL)[2])
-    picture(desk.window, "over")
+    app.click(part.button)
+    app.settle()
+    assert "all passed" in newest_message(server.requests(GOAL)[2])
+    picture(app.window, "over")
 
 
 def picture(widget: QWidget, name: str) -> None:
-    """Keep a picture for a person to look at, where one is asked for."""
+    """Save a picture if a folder for it is set."""
     folder = os.environ.get("ATELIER_TEST_PICTURES")
     if folder:
         widget.grab().save(f"{folder}/commands-{name}.png")

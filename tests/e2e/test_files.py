@@ -1,4 +1,4 @@
-"""An agent works in a folder: the person grants it, allows an edit, sees it as a diff and takes it back."""
+"""An agent works in a folder: the person grants it, allows an edit, sees its diff and undoes it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.desktop.panes.files.tree import ChangeTree
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.llm.scripted import Step
-from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, child, rendered
+from tests.e2e.conftest import OpenApp
+from tests.e2e.harness import AppDriver, child, rendered
 
 READ = ToolCall(id="r1", name="read_file", arguments={"path": "shelf.py"})
 SEARCH = ToolCall(id="s1", name="search_files", arguments={"pattern": "boards"})
@@ -30,88 +30,88 @@ STEPS: list[Step] = [
 ]
 
 
-def keep(desk: Desk, name: str) -> None:
-    """A picture of the window, where somebody wants one."""
+def save_picture(app: AppDriver, name: str) -> None:
+    """Save a picture of the window if a folder for it is set."""
     folder = os.environ.get("ATELIER_SCREENSHOTS")
     if folder:
-        desk.settle()
-        desk.window.grab().save(str(Path(folder) / name))
+        app.settle()
+        app.window.grab().save(str(Path(folder) / name))
 
 
-def test_a_folder_an_edit_and_its_undo(open_desk: OpenDesk, tmp_path: Path) -> None:
+def test_a_folder_is_granted_and_an_edit_in_it_is_undone(open_app: OpenApp, tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "shelf.py").write_text("def boards(width):\n    return width // 30\n")
-    desk = open_desk(STEPS)
-    desk.window.resize(1360, 860)
-    desk.send("Mend the shelf")
-    desk.last_reply("Grant me")
-    desk.wait_done()
-    desk.action("show-files")
-    pane = desk.find("files-pane", FilesPane)
-    desk.until(lambda: "No folder granted" in rendered(pane), "it was read that there is none")
-    keep(desk, "files-empty.png")
+    app = open_app(STEPS)
+    app.window.resize(1360, 860)
+    app.send("Mend the shelf")
+    app.until_reply("Grant me")
+    app.wait_done()
+    app.action("show-files")
+    pane = app.find("files-pane", FilesPane)
+    app.until(lambda: "No folder granted" in rendered(pane), "it is known that there is none")
+    save_picture(app, "files-empty.png")
     pane.folders.grant([str(project)])
-    desk.until(lambda: "No changes yet" in rendered(pane), "the folder is granted")
-    desk.settle()
-    assert not desk.window.findChildren(QWidget, "trust-question"), "there is nothing to trust in it"
-    desk.send("Continue")
-    card = desk.until(
-        lambda: [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()], "a card"
+    app.until(lambda: "No changes yet" in rendered(pane), "the folder is granted")
+    app.settle()
+    assert not app.window.findChildren(QWidget, "trust-question"), "it has nothing to trust"
+    app.send("Continue")
+    card = app.until(
+        lambda: [each for each in app.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()], "a card"
     )[0]
     assert "shelf.py" in rendered(card)
-    keep(desk, "files-asks.png")
+    save_picture(app, "files-asks.png")
     assert "max" not in (project / "shelf.py").read_text()
-    desk.click(child(card, QAbstractButton, "approval-approve"))
-    desk.last_reply("At least two")
-    desk.wait_done()
+    app.click(child(card, QAbstractButton, "approval-approve"))
+    app.until_reply("At least two")
+    app.wait_done()
     assert "max(2" in (project / "shelf.py").read_text()
-    ended = desk.until(
-        lambda: [each for each in desk.window.chat.findChildren(QWidget, "changed-files") if each.isVisible()], "named"
+    ended = app.until(
+        lambda: [each for each in app.window.chat.findChildren(QWidget, "changed-files") if each.isVisible()], "named"
     )[0]
     assert "shelf.py" in rendered(ended)
-    keep(desk, "files-card.png")
-    changes = desk.find("file-changes", ChangeTree)
-    desk.click_row(changes, "shelf.py")
-    desk.until(lambda: pane.diff.isVisible() and "return max(2" in pane.diff.text, "the diff is shown")
-    keep(desk, "files-diff.png")
+    save_picture(app, "files-card.png")
+    changes = app.find("file-changes", ChangeTree)
+    app.click_row(changes, "shelf.py")
+    app.until(lambda: pane.diff.isVisible() and "return max(2" in pane.diff.text, "the diff is shown")
+    save_picture(app, "files-diff.png")
     if os.environ.get("ATELIER_SCREENSHOTS"):
-        desk.action("theme-dark")
-        desk.action("language-french")
-        desk.settle()
-        keep(desk, "files-diff-dark-fr.png")
-        desk.action("theme-light")
-        desk.action("language-english")
-        desk.settle()
-    desk.click("diff-side")
-    desk.until(lambda: pane.diff.side_by_side, "both sides are shown")
-    keep(desk, "files-diff-side.png")
-    desk.click("file-undo")
-    desk.until(
+        app.action("theme-dark")
+        app.action("language-french")
+        app.settle()
+        save_picture(app, "files-diff-dark-fr.png")
+        app.action("theme-light")
+        app.action("language-english")
+        app.settle()
+    app.click("diff-side")
+    app.until(lambda: pane.diff.side_by_side, "both sides are shown")
+    save_picture(app, "files-diff-side.png")
+    app.click("file-undo")
+    app.until(
         lambda: (project / "shelf.py").read_text() == "def boards(width):\n    return width // 30\n",
         "the change is undone",
     )
-    desk.until(lambda: not pane._undo_all.isEnabled(), "nothing is left to undo")
+    app.until(lambda: not pane._undo_all.isEnabled(), "nothing is left to undo")
 
 
-def test_a_folder_with_instructions_is_asked_about_before_it_is_followed(open_desk: OpenDesk, tmp_path: Path) -> None:
+def test_trust_is_asked_for_before_a_folders_instructions_are_followed(open_app: OpenApp, tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "AGENTS.md").write_text("Sign every answer with a heron.\n")
-    desk = open_desk([lambda request: "With a heron" if "heron" in str(request) else "Without"] * 2)
-    desk.window.chat.composer.field.setFocus()
-    desk.window.chat.folders.grant([str(project)])
-    box = desk.until_shown("trust-question", "AGENTS.md")
-    desk.press(desk.window.focusWidget(), Qt.Key.Key_Y)
+    app = open_app([lambda request: "With a heron" if "heron" in str(request) else "Without"] * 2)
+    app.window.chat.composer.field.setFocus()
+    app.window.chat.folders.grant([str(project)])
+    box = app.until_text("trust-question", "AGENTS.md")
+    app.press(app.window.focusWidget(), Qt.Key.Key_Y)
     assert box.isVisible()
-    assert desk.window.chat.composer.field.toPlainText() == "y", "who was typing a message writes on"
-    desk.window.chat.composer.field.clear()
-    desk.click("trust-no")
-    desk.gone("trust-question")
-    desk.send("Hello")
-    desk.last_reply("Without")
-    desk.wait_done()
-    desk.engine(lambda atelier: atelier.files.trust(str(project), True))
-    desk.send("Hello again")
-    desk.last_reply("With a heron")
-    desk.wait_done()
+    assert app.window.chat.composer.field.toPlainText() == "y", "who was typing a message writes on"
+    app.window.chat.composer.field.clear()
+    app.click("trust-no")
+    app.until_hidden("trust-question")
+    app.send("Hello")
+    app.until_reply("Without")
+    app.wait_done()
+    app.engine(lambda atelier: atelier.files.trust(str(project), True))
+    app.send("Hello again")
+    app.until_reply("With a heron")
+    app.wait_done()

@@ -1,11 +1,9 @@
-"""A person adds Google in the settings, tries the key, and talks to Gemini: thoughts, a signed call, and what the cache
-did.
-"""
+"""A person adds Google in the settings, tests the key, and talks to Gemini: thinking, a signed call, cache savings."""
 
 from __future__ import annotations
 
 from tests.cli.test_provider_faults import serving
-from tests.e2e.conftest import OpenDesk
+from tests.e2e.conftest import OpenApp
 from tests.e2e.hosted import add_service, ask_for_a_sum, picture, see_savings
 from tests.e2e.wire import calculate
 from tests.support.servers.base import Reply
@@ -20,14 +18,14 @@ USAGE = {
 }
 
 
-def test_a_person_adds_google_and_asks(open_desk: OpenDesk) -> None:
+def test_a_person_adds_google_and_asks(open_app: OpenApp) -> None:
     server = FakeGoogle()
     server.api_key, server.skips = KEY, frozenset()
     with serving(server):
-        desk = open_desk(None)
+        app = open_app(None)
         page = "aistudio.google.com/apikey"
         settings, table = add_service(
-            desk, "google", "Google Gemini", server.root, wrong="AIza-no", key=KEY, page=page, models=2
+            app, "google", "Google Gemini", server.root, wrong="AIza-no", key=KEY, page=page, models=2
         )
         assert [table.model().index(0, column).data() for column in (1, 2)] == ["Gemini 3.5 Flash", "1,048,576"]
         settings.close()
@@ -35,7 +33,7 @@ def test_a_person_adds_google_and_asks(open_desk: OpenDesk) -> None:
             Reply(reasoning="Six times seven.", calls=[calculate("c1", "6*7")], usage=USAGE),
             Reply(reasoning="Easy.", text="It is 42.", usage=USAGE),
         )
-        ask_for_a_sum(desk, "Google Gemini", "gemini-3.5-flash")
-        picture(desk, desk.window, "talk-gemini")
+        ask_for_a_sum(app, "Google Gemini", "gemini-3.5-flash")
+        picture(app, app.window, "talk-gemini")
         assert server.refusals == []
-        see_savings(desk, "gemini")
+        see_savings(app, "gemini")

@@ -1,4 +1,4 @@
-"""What turns or hides text in a name, path, command or question is written out wherever the window shows it."""
+"""Characters that reorder or hide text in names, paths, commands or questions are shown as escapes everywhere."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from atelier_desk.domain.project import Project
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import Step
-from tests.e2e.asking import ask, remember, report, task
-from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, child
+from tests.e2e.asking import ask_user, remember, report, task
+from tests.e2e.conftest import OpenApp
+from tests.e2e.harness import AppDriver, child
 from tests.support.screen_texts import on_screen
 
 TURN = "\u202e"
 """Right-to-left override: ``report<U+202E>txt.sh`` is drawn as ``reporths.txt``."""
 
 
-def turned(thing: str) -> str:
-    return f"{thing}{TURN}txt.sh"
+def turned(name: str) -> str:
+    return f"{name}{TURN}txt.sh"
 
 
 def call(number: int, name: str, **arguments: object) -> ToolCall:
@@ -55,7 +55,7 @@ WORK: list[Step] = [
         ),
     ),
     [
-        ask(
+        ask_user(
             "q1",
             turned("question"),
             "mixed",
@@ -70,19 +70,21 @@ WORK: list[Step] = [
 
 
 class Screen:
-    """Collects what is shown raw, with the moment at which it was seen first."""
+    """Collects unescaped texts on the screen, with the step at which each was first seen."""
 
     def __init__(self) -> None:
         self.raw: dict[tuple[str, str], str] = {}
 
-    def look(self, desk: Desk, moment: str, *parts: QWidget) -> None:
-        desk.settle()
-        for place, text in on_screen(*parts):
+    def check(self, app: AppDriver, moment: str, *parts: QWidget) -> None:
+        app.settle()
+        for position, text in on_screen(*parts):
             if TURN in text:
-                self.raw.setdefault((place, text[:120]), moment)
+                self.raw.setdefault((position, text[:120]), moment)
 
     def verify(self) -> None:
-        assert not self.raw, "\n".join(f"{moment}: {place}: {text!r}" for (place, text), moment in self.raw.items())
+        assert not self.raw, "\n".join(
+            f"{moment}: {position}: {text!r}" for (position, text), moment in self.raw.items()
+        )
 
 
 @pytest.fixture
@@ -93,49 +95,49 @@ def screen() -> Iterator[Screen]:
 
 
 async def store_names(atelier: Atelier) -> None:
-    """Everything that has a name of its own."""
+    """Store one of everything that has a name."""
     await atelier.providers.save(ProviderConfig(name="server", kind="openai", base_url="http://127.0.0.1:9/v1"))
     await atelier.agents.save(AgentConfig(name=turned("agent"), provider="server", model=turned("model")))
     await atelier.repos.projects.save(Project(name=turned("project"), root=f"/nowhere/{turned('root')}"))
     await atelier.mcp.save(McpServer(name="files", command=turned("/bin/serve"), args=(turned("arg"),), enabled=False))
 
 
-def granted(desk: Desk, screen: Screen, folder: Path) -> None:
-    desk.action("show-files")
-    pane = desk.find("files-pane", FilesPane)
-    desk.send("Begin")
-    desk.last_reply("Grant me")
-    desk.wait_done()
+def granted(app: AppDriver, screen: Screen, folder: Path) -> None:
+    app.action("show-files")
+    pane = app.find("files-pane", FilesPane)
+    app.send("Begin")
+    app.until_reply("Grant me")
+    app.wait_done()
     pane.folders.grant([str(folder)])
     pane.folders.ask_trust([str(folder)])
-    desk.until(lambda: desk.window.findChildren(QWidget, "trust-yes"), "the question whether it is trusted")
-    screen.look(desk, "trust")
-    desk.click(desk.window.findChildren(QAbstractButton, "trust-yes")[0])
-    desk.settle()
+    app.until(lambda: app.window.findChildren(QWidget, "trust-yes"), "the question whether it is trusted")
+    screen.check(app, "trust")
+    app.click(app.window.findChildren(QAbstractButton, "trust-yes")[0])
+    app.settle()
 
 
-def worked(desk: Desk, screen: Screen) -> None:
-    """Let the agent do all of ``WORK``; what asks is looked at and approved."""
-    desk.send("Continue")
+def worked(app: AppDriver, screen: Screen) -> None:
+    """Let the agent do all of ``WORK``; requests are checked and approved."""
+    app.send("Continue")
 
     def cards() -> list[QWidget]:
-        return [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()]
+        return [each for each in app.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()]
 
-    while not desk.all("user-question-modal"):
-        desk.until(lambda: cards() or desk.all("user-question-modal"), "it asks")
-        screen.look(desk, "asked")
+    while not app.find_all("user-question-modal"):
+        app.until(lambda: cards() or app.find_all("user-question-modal"), "it asks")
+        screen.check(app, "asked")
         for card in cards():
-            desk.click(child(card, QAbstractButton, "approval-approve"))
-            desk.until(lambda card=card: card not in cards(), "it is decided")  # type: ignore[misc]
-    screen.look(desk, "question")
-    desk.click("question-option-a")
-    desk.click("question-submit")
-    desk.last_reply("Nothing else.")
-    desk.wait_done()
+            app.click(child(card, QAbstractButton, "approval-approve"))
+            app.until(lambda card=card: card not in cards(), "it is decided")  # type: ignore[misc]
+    screen.check(app, "question")
+    app.click("question-option-a")
+    app.click("question-submit")
+    app.until_reply("Nothing else.")
+    app.wait_done()
 
 
-def opened_rows(desk: Desk, view: QAbstractItemView) -> Iterator[int]:
-    """Choose each row of a list, one after another."""
+def opened_rows(app: AppDriver, view: QAbstractItemView) -> Iterator[int]:
+    """Select each row of a list, one after another."""
     for row in range(view.model().rowCount()):
         index = view.model().index(row, 0)
         view.setCurrentIndex(index)
@@ -144,57 +146,59 @@ def opened_rows(desk: Desk, view: QAbstractItemView) -> Iterator[int]:
         yield row
 
 
-def test_of_an_agents_work(open_desk: OpenDesk, screen: Screen, tmp_path: Path) -> None:
+def test_hidden_characters_in_an_agents_work_are_escaped(open_app: OpenApp, screen: Screen, tmp_path: Path) -> None:
     folder = tmp_path / turned("folder")
     folder.mkdir()
     (folder / turned("old")).write_text("one\n")
-    desk = open_desk(WORK)
-    desk.engine(store_names)
-    desk.window.resize(1360, 860)
-    granted(desk, screen, folder)
-    worked(desk, screen)
-    desk.engine(lambda atelier: atelier.workflows.rename(desk.workflow_id, turned("workflow")))
-    desk.engine(lambda atelier: atelier.workflows.move(desk.workflow_id, turned("collection")))
+    app = open_app(WORK)
+    app.engine(store_names)
+    app.window.resize(1360, 860)
+    granted(app, screen, folder)
+    worked(app, screen)
+    app.engine(lambda atelier: atelier.workflows.rename(app.workflow_id, turned("workflow")))
+    app.engine(lambda atelier: atelier.workflows.move(app.workflow_id, turned("collection")))
     assert (folder / turned("new")).exists()
     for pane in panes():
-        desk.action(f"show-{pane.name}")
-        screen.look(desk, pane.name)
-        shown = desk.window.rail.panes[pane.name]
+        app.action(f"show-{pane.name}")
+        screen.check(app, pane.name)
+        shown = app.window.rail.panes[pane.name]
         for view in shown.findChildren(QAbstractItemView):
-            for row in opened_rows(desk, view):
-                screen.look(desk, f"{pane.name} {view.objectName()} {row}", shown)
-    desk.find("workflow-folders", FolderButton).open()
-    screen.look(desk, "menu of folders")
-    desk.window.findChildren(QWidget, "folders-menu")[0].close()
-    desk.close()
-    desk = open_desk()
-    screen.look(desk, "started again")
+            for row in opened_rows(app, view):
+                screen.check(app, f"{pane.name} {view.objectName()} {row}", shown)
+    app.find("workflow-folders", FolderButton).open()
+    screen.check(app, "menu of folders")
+    app.window.findChildren(QWidget, "folders-menu")[0].close()
+    app.close()
+    app = open_app()
+    screen.check(app, "started again")
 
 
-def test_of_settings_and_lists(open_desk: OpenDesk, screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hidden_characters_in_settings_and_lists_are_escaped(
+    open_app: OpenApp, screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def checks(_atelier: object) -> list[object]:
         return []
 
     monkeypatch.setattr("atelier_desk.engine.maintenance.doctor.checks", checks)
-    desk = open_desk(["Done."])
-    desk.engine(store_names)
-    desk.send("Begin")
-    desk.last_reply("Done.")
-    desk.wait_done()
-    desk.engine(lambda atelier: atelier.workflows.rename(desk.workflow_id, turned("workflow")))
-    screen.look(desk, "renamed")
-    desk.action("command-palette")
-    screen.look(desk, "palette")
-    desk.action("search-everywhere")
-    desk.find("search-everywhere-field", QLineEdit).setText("Begin")
-    screen.look(desk, "search")
-    desk.action("projects")
-    screen.look(desk, "projects")
-    desk.action("settings")
-    settings = desk.until(lambda: desk.window.findChildren(SettingsWindow), "the settings")[0]
+    app = open_app(["Done."])
+    app.engine(store_names)
+    app.send("Begin")
+    app.until_reply("Done.")
+    app.wait_done()
+    app.engine(lambda atelier: atelier.workflows.rename(app.workflow_id, turned("workflow")))
+    screen.check(app, "renamed")
+    app.action("command-palette")
+    screen.check(app, "palette")
+    app.action("search-everywhere")
+    app.find("search-everywhere-field", QLineEdit).setText("Begin")
+    screen.check(app, "search")
+    app.action("projects")
+    screen.check(app, "projects")
+    app.action("settings")
+    settings = app.until(lambda: app.window.findChildren(SettingsWindow), "the settings")[0]
     for page in sections():
         settings.show_page(page.name)
-        screen.look(desk, page.name, settings)
+        screen.check(app, page.name, settings)
     settings.close()
-    desk.action("delete-workflow")
-    screen.look(desk, "deleted")
+    app.action("delete-workflow")
+    screen.check(app, "deleted")

@@ -1,55 +1,55 @@
-"""The inbox: over all workflows what waits, what failed and what finished while nobody looked."""
+"""The inbox: what waits, failed or finished unseen, over all workflows."""
 
 from __future__ import annotations
 
 import asyncio
 
 from atelier_desk.domain.errors import ProviderError
-from tests.e2e.asking import ask
-from tests.e2e.conftest import OpenDesk
+from tests.e2e.asking import ask_user
+from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import rendered
-from tests.e2e.wire import ModelServer, config, held, hire
+from tests.e2e.wire import ModelServer, config, held_reply, hire
 
 
-def test_one_list_of_what_waits_failed_and_finished(open_desk: OpenDesk) -> None:
+def test_one_list_has_what_waits_failed_or_finished(open_app: OpenApp) -> None:
     failure = ProviderError("The server is on fire.", code="unavailable", recoverable=True)
-    desk = open_desk([[ask("q1", "Which colour?", "text")], failure, "Hello."])
-    desk.send("Paint it")
-    desk.find("user-question-modal")
-    desk.click("new-workflow")
-    desk.send("Fail, please")
-    desk.find("notice-retry")
-    desk.wait_done()
-    failed = desk.workflow_id
-    desk.engine(lambda a: a.workflows.set_unread(failed, True))
-    desk.click("new-workflow")
-    desk.send("Greet me")
-    desk.last_reply("Hello.")
-    desk.wait_done()
-    desk.action("show-questions")
-    inbox = desk.until_shown("question-inbox", "Failed or interrupted")
-    desk.until(lambda: "Which colour?" in rendered(inbox), "the question is listed")
-    assert "Fail, please" in rendered(desk.find(f"inbox-ended-{failed}"))
-    assert rendered(desk.find("pending-count")) == "1"
-    desk.click(f"inbox-show-{failed}")
-    desk.until(lambda: desk.workflow_id == failed, "the workflow is shown")
-    desk.gone(f"inbox-ended-{failed}")
+    app = open_app([[ask_user("q1", "Which colour?", "text")], failure, "Hello."])
+    app.send("Paint it")
+    app.find("user-question-modal")
+    app.click("new-workflow")
+    app.send("Fail, please")
+    app.find("notice-retry")
+    app.wait_done()
+    failed = app.workflow_id
+    app.engine(lambda a: a.workflows.set_unread(failed, True))
+    app.click("new-workflow")
+    app.send("Greet me")
+    app.until_reply("Hello.")
+    app.wait_done()
+    app.action("show-questions")
+    inbox = app.until_text("question-inbox", "Failed or interrupted")
+    app.until(lambda: "Which colour?" in rendered(inbox), "the question is listed")
+    assert "Fail, please" in rendered(app.find(f"inbox-ended-{failed}"))
+    assert rendered(app.find("pending-count")) == "1"
+    app.click(f"inbox-show-{failed}")
+    app.until(lambda: app.workflow_id == failed, "the workflow is shown")
+    app.until_hidden(f"inbox-ended-{failed}")
 
 
-def test_what_finishes_out_of_sight_is_news_until_it_is_dismissed(open_desk: OpenDesk, server: ModelServer) -> None:
+def test_work_that_finishes_unseen_is_listed_until_dismissed(open_app: OpenApp, server: ModelServer) -> None:
     gate = asyncio.Event()
-    server.script("Write a letter", held("Dear reader.", gate))
-    desk = open_desk(None)
-    desk.engine(lambda a: hire(a, server.provider, config("Ada")))
-    desk.settle()
-    desk.send("Write a letter")
-    desk.last_reply("Dear")
-    workflow_id = desk.workflow_id
-    desk.click("new-workflow")
-    desk.action("show-questions")
+    server.script("Write a letter", held_reply("Dear reader.", gate))
+    app = open_app(None)
+    app.engine(lambda a: hire(a, server.provider, config("Ada")))
+    app.settle()
+    app.send("Write a letter")
+    app.until_reply("Dear")
+    workflow_id = app.workflow_id
+    app.click("new-workflow")
+    app.action("show-questions")
     server.free(gate)
-    card = desk.find(f"inbox-ended-{workflow_id}")
+    card = app.find(f"inbox-ended-{workflow_id}")
     assert "done" in rendered(card)
-    desk.click(f"inbox-dismiss-{workflow_id}")
-    desk.gone(f"inbox-ended-{workflow_id}")
-    assert not desk.engine(lambda a: a.workflows.get(workflow_id)).unread
+    app.click(f"inbox-dismiss-{workflow_id}")
+    app.until_hidden(f"inbox-ended-{workflow_id}")
+    assert not app.engine(lambda a: a.workflows.get(workflow_id)).unread

@@ -1,4 +1,4 @@
-"""A long reply as models write them, read on the screen: diagrams, code, tables, nested lists, quotes, formulas."""
+"""A long reply with everything models write: diagrams, code, tables, nested lists, quotes, formulas."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from atelier_desk.desktop.chat.cards.diagram import DiagramPicture
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.theme import theme
-from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, child
+from tests.e2e.conftest import OpenApp
+from tests.e2e.harness import AppDriver, child
 
 REPLY = """## Moving the reports to the new store
 
@@ -70,57 +70,57 @@ $$t(5134) = 12 + \\frac{5134}{9} \\approx 582\\ \\mathrm{s}$$
 """
 
 
-def keep(desk: Desk, name: str) -> None:
-    """A picture of the window, where somebody wants one."""
+def save_picture(app: AppDriver, name: str) -> None:
+    """Save a picture of the window if a folder for it is set."""
     if folder := os.environ.get("ATELIER_SCREENSHOTS"):
-        desk.settle()
-        bar = child(desk.window.chat, ChatView).verticalScrollBar()
+        app.settle()
+        bar = child(app.window.chat, ChatView).verticalScrollBar()
         for part in range(3):
             bar.setValue(bar.maximum() * part // 2)
-            desk.settle()
-            desk.window.grab().save(str(Path(folder) / f"reply-{name}-{part}.png"))
+            app.settle()
+            app.window.grab().save(str(Path(folder) / f"reply-{name}-{part}.png"))
 
 
 @pytest.fixture
-def desk(open_desk: OpenDesk) -> Desk:
-    desk = open_desk([REPLY])
-    desk.window.resize(1360, 1000)
-    desk.send("How do I move the reports?")
-    desk.wait_done()
-    desk.until(
-        lambda: any(each.isVisible() for each in desk.window.chat.findChildren(DiagramPicture)), "the diagram is drawn"
+def app(open_app: OpenApp) -> AppDriver:
+    app = open_app([REPLY])
+    app.window.resize(1360, 1000)
+    app.send("How do I move the reports?")
+    app.wait_done()
+    app.until(
+        lambda: any(each.isVisible() for each in app.window.chat.findChildren(DiagramPicture)), "the diagram is drawn"
     )
-    return desk
+    return app
 
 
-def test_a_diagram_is_a_picture_in_every_theme_and_is_opened_large_and_zoomed(desk: Desk) -> None:
+def test_a_diagram_is_drawn_in_every_theme_enlarged_and_zoomed(app: AppDriver) -> None:
     def picture() -> DiagramPicture | None:
-        return next((each for each in desk.window.chat.findChildren(DiagramPicture) if each.isVisible()), None)
+        return next((each for each in app.window.chat.findChildren(DiagramPicture) if each.isVisible()), None)
 
     def ground() -> str:
-        shown = picture()
-        return shown.pixmap().toImage().pixelColor(0, 0).name() if shown else ""
+        picture_label = picture()
+        return picture_label.pixmap().toImage().pixelColor(0, 0).name() if picture_label else ""
 
     for mode, paper in (("dark", "#1e1f24"), ("light", "#ffffff"), ("dark", "#1e1f24")):
-        desk.action(f"theme-{mode}")
-        desk.until(partial(lambda wanted: ground() == wanted, paper), f"it is drawn for {mode}")
-        keep(desk, mode)
+        app.action(f"theme-{mode}")
+        app.until(partial(lambda expected: ground() == expected, paper), f"it is drawn for {mode}")
+        save_picture(app, mode)
     shown_picture = picture()
     assert shown_picture is not None
     QTest.mouseClick(shown_picture, Qt.MouseButton.LeftButton)
-    dialog = desk.find("picture-dialog")
-    shown = child(dialog, QLabel, "picture-large")
-    before = shown.width()
-    desk.click(child(dialog, QAbstractButton, "picture-zoom-in"))
-    assert shown.width() > before
-    desk.click(child(dialog, QAbstractButton, "picture-close"))
+    dialog = app.find("picture-dialog")
+    picture_label = child(dialog, QLabel, "picture-large")
+    before = picture_label.width()
+    app.click(child(dialog, QAbstractButton, "picture-zoom-in"))
+    assert picture_label.width() > before
+    app.click(child(dialog, QAbstractButton, "picture-close"))
 
 
-def test_code_in_a_line_has_a_ground_lists_an_indent_and_tables_room(desk: Desk) -> None:
-    look = theme()
+def test_inline_code_has_a_background_lists_an_indent_and_tables_padding(app: AppDriver) -> None:
+    style = theme()
     parts = [
         each
-        for each in desk.window.chat.findChildren(ProseBlock)
+        for each in app.window.chat.findChildren(ProseBlock)
         if "migrate.py" in each.toPlainText() or "safe place" in each.toPlainText()
     ]
     document = parts[-1].document()
@@ -129,29 +129,29 @@ def test_code_in_a_line_has_a_ground_lists_an_indent_and_tables_room(desk: Desk)
     while block.isValid():
         fragments = block.begin()
         while not fragments.atEnd():
-            piece = fragments.fragment()
-            if piece.charFormat().background().style() is not Qt.BrushStyle.NoBrush:
-                grounds[piece.text().strip()] = piece.charFormat().background().color()
+            fragment = fragments.fragment()
+            if fragment.charFormat().background().style() is not Qt.BrushStyle.NoBrush:
+                grounds[fragment.text().strip()] = fragment.charFormat().background().color()
             fragments += 1
         indents[block.text()] = block.layout().position().x() + block.layout().lineAt(0).x()
         block = block.next()
-    assert grounds["migrate.py"] == QColor(look.tokens.inline_code)
+    assert grounds["migrate.py"] == QColor(style.tokens.inline_code)
     assert "reports" not in grounds
     assert indents["Prepare the folder"] < indents["check the free space"] < indents["at least 2 GB on the system disk"]
     tables = [
-        each for part in desk.window.chat.findChildren(ProseBlock) for each in part.document().rootFrame().childFrames()
+        each for part in app.window.chat.findChildren(ProseBlock) for each in part.document().rootFrame().childFrames()
     ]
-    assert [each.format().cellPadding() for each in tables if isinstance(each, QTextTable)] == [look.px(8)]
+    assert [each.format().cellPadding() for each in tables if isinstance(each, QTextTable)] == [style.px(8)]
 
 
 @pytest.mark.parametrize(("name", "width", "scale"), [("1024", 1024, 100), ("150", 1360, 150), ("150-1024", 1024, 150)])
-def test_it_is_read_without_scrolling_sideways(desk: Desk, name: str, width: int, scale: int) -> None:
+def test_a_long_reply_needs_no_horizontal_scrolling(app: AppDriver, name: str, width: int, scale: int) -> None:
     theme().set_scale(scale)
-    desk.action("language-french")
-    desk.window.resize(width, 700)
-    desk.settle()
-    keep(desk, name)
-    for part in desk.window.chat.findChildren(DiagramPicture):
-        assert part.width() <= desk.window.chat.width()
-    for each in desk.window.chat.findChildren(ProseBlock):
+    app.action("language-french")
+    app.window.resize(width, 700)
+    app.settle()
+    save_picture(app, name)
+    for part in app.window.chat.findChildren(DiagramPicture):
+        assert part.width() <= app.window.chat.width()
+    for each in app.window.chat.findChildren(ProseBlock):
         assert each.horizontalScrollBar().maximum() == 0 or not each.isVisible()

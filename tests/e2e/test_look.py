@@ -1,4 +1,4 @@
-"""Language and theme are switched while the program runs, and are there again after a restart."""
+"""Language and theme are switched while the program runs, and persist over a restart."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QWidget
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT
 from atelier_desk.support import i18n
-from tests.e2e.asking import ask, calculate
-from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, rendered
+from tests.e2e.asking import ask_user, calculate
+from tests.e2e.conftest import OpenApp
+from tests.e2e.harness import AppDriver, rendered
 
 SAME_IN_BOTH = re.compile(r"^(Français|English|Ctrl\+K|Assistant|SmolLM2.*|[\W\d]*( m?s)?)$".replace(" ", r"\s"))
-"""Words on the screen that are names, keys or numbers."""
+"""Texts on the screen that are names, keys or numbers."""
 
 
 class Marked(gettext.NullTranslations):
-    """A French catalogue that is never incomplete: each text in guillemets, so that one that stayed behind shows."""
+    """A complete French catalogue with each text in guillemets, so that untranslated ones are visible."""
 
     def gettext(self, message: str) -> str:
         return f"«{message}»"
@@ -37,15 +37,15 @@ def _marked_french(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(i18n, "_catalogue", lambda code: Marked() if code == "fr" else catalogue(code))
 
 
-def left_behind(desk: Desk, *own: str) -> list[str]:
+def untranslated(app: AppDriver, *own: str) -> list[str]:
     """Lines on the screen that did not come from the catalogue; ``own`` are the texts of the conversation."""
-    lines = [line.strip() for line in rendered(desk.window).splitlines()]
+    lines = [line.strip() for line in rendered(app.window).splitlines()]
     return [line for line in lines if line and "«" not in line and line not in own and not SAME_IN_BOTH.match(line)]
 
 
 @pytest.mark.usefixtures("_marked_french")
-def test_every_text_follows_the_language_live(open_desk: OpenDesk) -> None:
-    desk = open_desk([[calculate("c1", "6*7")], [ask("q1", "Sure?", "mixed", context="Forty-two.")], "Yes."])
+def test_every_text_follows_the_language_live(open_app: OpenApp) -> None:
+    app = open_app([[calculate("c1", "6*7")], [ask_user("q1", "Sure?", "mixed", context="Forty-two.")], "Yes."])
     own = (
         "Count",
         "Sure?",
@@ -55,85 +55,87 @@ def test_every_text_follows_the_language_live(open_desk: OpenDesk) -> None:
         "Blue",
         "6*7",
     )
-    desk.send("Count")
-    desk.find("user-question-modal")
-    desk.action("language-french")
-    desk.until(lambda: i18n.language() == "fr", "French is in force")
-    desk.settle()
+    app.send("Count")
+    app.find("user-question-modal")
+    app.action("language-french")
+    app.until(lambda: i18n.language() == "fr", "French is in force")
+    app.settle()
     assert QLocale().language() is QLocale.Language.French
-    assert "«New workflow»" in rendered(desk.find("new-workflow"))
-    assert "«Later»" in rendered(desk.find("question-later"))
-    assert desk.find("question-answer").accessibleName() == "«Your response»"
-    assert left_behind(desk, *own) == []
-    desk.action("language-english")
-    desk.until(lambda: i18n.language() == "en", "English is in force")
-    desk.settle()
-    assert "«" not in rendered(desk.window)
-    assert rendered(desk.find("question-later")) == "Later"
+    assert "«New workflow»" in rendered(app.find("new-workflow"))
+    assert "«Later»" in rendered(app.find("question-later"))
+    assert app.find("question-answer").accessibleName() == "«Your response»"
+    assert untranslated(app, *own) == []
+    app.action("language-english")
+    app.until(lambda: i18n.language() == "en", "English is in force")
+    app.settle()
+    assert "«" not in rendered(app.window)
+    assert rendered(app.find("question-later")) == "Later"
 
 
 @pytest.mark.usefixtures("_marked_french")
-def test_the_language_is_stored(open_desk: OpenDesk) -> None:
-    desk = open_desk()
-    desk.action("language-french")
-    desk.until(lambda: desk.engine(lambda a: a.settings.get()).language == "fr", "it is stored")
-    desk.close()
+def test_the_language_is_stored(open_app: OpenApp) -> None:
+    app = open_app()
+    app.action("language-french")
+    app.until(lambda: app.engine(lambda a: a.settings.get()).language == "fr", "it is stored")
+    app.close()
     i18n.set_language("en")
-    desk = open_desk()
+    app = open_app()
     assert i18n.language() == "fr"
-    assert "«New workflow»" in rendered(desk.find("new-workflow"))
+    assert "«New workflow»" in rendered(app.find("new-workflow"))
 
 
 def ground(widget: QWidget) -> QColor:
-    """The colour that covers most of a widget as it is painted: of a sparse grid of its points, the most frequent."""
+    """The most frequent colour of a widget, by a sparse grid of its painted pixels."""
     image = widget.grab().toImage()
     points = [image.pixelColor(x, y).name() for x in range(2, image.width(), 7) for y in range(2, image.height(), 7)]
     return QColor(max(set(points), key=points.count))
 
 
-def test_the_theme_is_switched_in_settings_and_kept(open_desk: OpenDesk) -> None:
-    desk = open_desk(["Bright."])
-    desk.send("Hello")
-    desk.last_reply("Bright.")
-    desk.wait_done()
-    view = desk.find("chat-view")
+def test_the_theme_is_switched_in_settings_and_persists(open_app: OpenApp) -> None:
+    app = open_app(["Bright."])
+    app.send("Hello")
+    app.until_reply("Bright.")
+    app.wait_done()
+    view = app.find("chat-view")
     assert ground(view) == QColor(LIGHT.surface)
-    desk.action("settings")
-    settings = desk.find("settings-window")
-    desk.settle()
-    desk.choose(desk.find("theme-select", QComboBox, settings), "dark")
-    desk.until(lambda: ground(view) == QColor(DARK.surface), "the transcript is dark")
+    app.action("settings")
+    settings = app.find("settings-window")
+    app.settle()
+    app.choose(app.find("theme-select", QComboBox, settings), "dark")
+    app.until(lambda: ground(view) == QColor(DARK.surface), "the transcript is dark")
     assert QApplication.palette().window().color() == QColor(DARK.bg)
-    desk.until(lambda: desk.engine(lambda a: a.settings.get()).theme == "dark", "it is stored")
-    desk.close()
-    desk = open_desk()
-    desk.last_reply("Bright.")
-    assert ground(desk.find("chat-view")) == QColor(DARK.surface)
+    app.until(lambda: app.engine(lambda a: a.settings.get()).theme == "dark", "it is stored")
+    app.close()
+    app = open_app()
+    app.until_reply("Bright.")
+    assert ground(app.find("chat-view")) == QColor(DARK.surface)
 
 
-def test_the_font_scale_grows_the_transcript(open_desk: OpenDesk) -> None:
-    desk = open_desk(["Some words to measure."])
-    desk.send("Hello")
-    reply = desk.last_reply("Some words")
-    desk.wait_done()
+def test_the_font_scale_enlarges_the_transcript(open_app: OpenApp) -> None:
+    app = open_app(["Some words to measure."])
+    app.send("Hello")
+    reply = app.until_reply("Some words")
+    app.wait_done()
     before = reply.height()
     for _step in range(5):
-        desk.action("larger-text")
-        desk.settle()
-    desk.until(lambda: desk.last_reply("Some words").height() > before, "the reply is higher")
+        app.action("larger-text")
+        app.settle()
+    app.until(lambda: app.until_reply("Some words").height() > before, "the reply is higher")
 
 
 @pytest.mark.parametrize("scale", [100, 150])
-def test_what_can_be_pressed_in_a_row_has_one_height(open_desk: OpenDesk, scale: int) -> None:
-    """Also what was put into the row before the size of text was changed."""
-    desk = open_desk([])
+def test_controls_in_a_row_have_one_height(open_app: OpenApp, scale: int) -> None:
+    """Also for a widget that was added to the row before the text size changed."""
+    app = open_app([])
     theme().set_scale(scale)
-    desk.settle()
-    for row in (desk.window.chat.header, desk.window.chat.composer):
-        found = [each for each in row.findChildren(QAbstractButton) if each.isVisible()]
-        # Who answers is one control with two parts: its frame is in the row.
-        shown = {
-            each.parentWidget() if each.objectName() in ("agent-select", "model-select") else each for each in found
+    app.settle()
+    for row in (app.window.chat.header, app.window.chat.composer):
+        buttons = [each for each in row.findChildren(QAbstractButton) if each.isVisible()]
+        # The picker of agent and model is one control with two parts: its frame is in the row.
+        controls = {
+            each.parentWidget() if each.objectName() in ("agent-select", "model-select") else each for each in buttons
         }
-        assert len(shown) > 2
-        assert len({each.height() for each in shown if each is not None}) == 1, [each.objectName() for each in found]
+        assert len(controls) > 2
+        assert len({each.height() for each in controls if each is not None}) == 1, [
+            each.objectName() for each in buttons
+        ]

@@ -1,6 +1,4 @@
-"""The main job: in a small repository an agent mends a failing test, asks where it must, and all of it can be taken
-back.
-"""
+"""The main job: in a small repository an agent repairs a failing test with approvals, and all changes can be undone."""
 
 from __future__ import annotations
 
@@ -16,17 +14,16 @@ from atelier_desk.desktop.panes.files.tree import ChangeTree
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.workspace.processes import sandbox
-from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, child, rendered, rows
-from tests.e2e.wire import ModelServer, calls, config, hire, told
+from tests.e2e.conftest import OpenApp
+from tests.e2e.harness import AppDriver, child, rendered, rows
+from tests.e2e.wire import ModelServer, calls, config, hire, newest_message
 from tests.support.servers.base import Call
 
 GOAL = "The tests of the shelf fail. Mend it."
 TOOLS = ("read_file", "edit_file", "run_command", "git_status", "git_diff")
 BEFORE = "def boards(width):\n    return width // 30\n"
 AFTER = "def boards(width):\n    return max(2, width // 30)\n"
-# It also tries what the code of a stranger would: to leave something next to its folder, and to read the program's own
-# data.
+# It also tries what malicious code would: to write outside its folder, and to read the program's own data.
 CHECKS = """import os, pathlib, unittest
 from shelf import boards
 
@@ -58,9 +55,9 @@ def project(tmp_path: Path) -> Path:
     (root / "shelf.py").write_text(BEFORE)
     (root / "test_shelf.py").write_text(CHECKS)
     (root / ".gitignore").write_text("__pycache__/\n")
-    who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main")
+    identity = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main")
     for arguments in (("init",), ("add", "."), ("commit", "-m", "A shelf")):
-        git(root, *who, *arguments)
+        git(root, *identity, *arguments)
     return root
 
 
@@ -72,54 +69,52 @@ def git(root: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def cards(desk: Desk) -> list[QWidget]:
-    return [each for each in desk.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()]
+def cards(app: AppDriver) -> list[QWidget]:
+    return [each for each in app.window.chat.findChildren(QWidget, "approval-card") if each.isVisible()]
 
 
-def allow(desk: Desk, expected: str) -> None:
-    """Wait for the card about ``expected`` and say yes to it."""
-    card = desk.until(lambda: [each for each in cards(desk) if expected in rendered(each)], f"a card about {expected}")[
-        0
-    ]
-    keep(desk, "asks")
-    desk.click(child(card, QAbstractButton, "approval-approve"))
-    desk.until(lambda: not cards(desk), "the card is answered")
+def allow(app: AppDriver, expected: str) -> None:
+    """Wait for the card about ``expected`` and approve it."""
+    card = app.until(lambda: [each for each in cards(app) if expected in rendered(each)], f"a card about {expected}")[0]
+    save_picture(app, "asks")
+    app.click(child(card, QAbstractButton, "approval-approve"))
+    app.until(lambda: not cards(app), "the card is answered")
 
 
-def keep(desk: Desk, name: str) -> None:
-    """Pictures of the window, light, dark and in French, where somebody wants them."""
+def save_picture(app: AppDriver, name: str) -> None:
+    """Save pictures of the window, light, dark and in French, if a folder for them is set."""
     folder = os.environ.get("ATELIER_SCREENSHOTS")
     if not folder:
         return
     for theme, language, suffix in (("dark", "french", "dark-fr"), ("light", "english", "light")):
-        desk.action(f"theme-{theme}")
-        desk.action(f"language-{language}")
-        desk.settle()
-        desk.window.grab().save(str(Path(folder) / f"main-job-{name}-{suffix}.png"))
+        app.action(f"theme-{theme}")
+        app.action(f"language-{language}")
+        app.settle()
+        app.window.grab().save(str(Path(folder) / f"main-job-{name}-{suffix}.png"))
 
 
-def ended(desk: Desk) -> list[str]:
-    """How the commands of the workflow came to an end."""
+def ended(app: AppDriver) -> list[str]:
+    """How each command of the workflow ended."""
 
-    async def look(atelier: Atelier) -> list[str]:
+    async def load(atelier: Atelier) -> list[str]:
         commands = atelier.tool_services.commands
         assert commands is not None
-        return [each.process.ended_by for each in commands.of(desk.workflow_id)]
+        return [each.process.ended_by for each in commands.of(app.workflow_id)]
 
-    return desk.engine(look)
+    return app.engine(load)
 
 
-def grant(desk: Desk, folder: Path) -> FilesPane:
-    """Grant the folder in the files pane, as one that is not trusted."""
-    desk.action("show-files")
-    pane = desk.find("files-pane", FilesPane)
-    desk.until(lambda: pane.folders.workflow_id, "the pane knows the workflow")
+def grant(app: AppDriver, folder: Path) -> FilesPane:
+    """Grant the folder in the files pane, without trusting it."""
+    app.action("show-files")
+    pane = app.find("files-pane", FilesPane)
+    app.until(lambda: pane.folders.workflow_id, "the pane knows the workflow")
     pane.folders.grant([str(folder)])
-    desk.until(lambda: "No changes yet" in rendered(pane), "the folder is granted")
+    app.until(lambda: "No changes yet" in rendered(pane), "the folder is granted")
     return pane
 
 
-def test_a_failing_test_is_repaired_and_undone(open_desk: OpenDesk, server: ModelServer, project: Path) -> None:
+def test_a_failing_test_is_repaired_and_undone(open_app: OpenApp, server: ModelServer, project: Path) -> None:
     server.script(
         GOAL,
         "Grant me the folder first.",
@@ -140,30 +135,31 @@ def test_a_failing_test_is_repaired_and_undone(open_desk: OpenDesk, server: Mode
         calls(Call("git_diff", {}, id="g2")),
         "A narrow shelf has two boards now, and the test passes.",
     )
-    desk = open_desk(None)
-    desk.window.resize(1360, 860)
-    desk.engine(lambda a: hire(a, server.provider, config("Ada", approval=ApprovalMode.EDIT, tools=TOOLS)))
-    desk.settle()
-    desk.send(GOAL)
-    desk.last_reply("Grant me")
-    desk.wait_done()
-    pane = grant(desk, project)
-    desk.send("Continue")
+    app = open_app(None)
+    app.window.resize(1360, 860)
+    app.engine(lambda a: hire(a, server.provider, config("Ada", approval=ApprovalMode.EDIT, tools=TOOLS)))
+    app.settle()
+    app.send(GOAL)
+    app.until_reply("Grant me")
+    app.wait_done()
+    pane = grant(app, project)
+    app.send("Continue")
 
-    # Reading, the state of the repository and a line of safe commands ran unasked; running the project's code did not.
-    allow(desk, TESTS)
-    looked = " ".join(
+    # Reading, the state of the repository and a line of safe commands ran without a question; running the project's
+    # code did not.
+    allow(app, TESTS)
+    results = " ".join(
         str(message["content"]) for message in server.requests(GOAL)[2]["messages"] if message["role"] == "tool"
     )
-    assert "width // 30" in looked
-    assert "import os" in looked
-    assert '"clean": true' in looked.lower()
-    # The edit lies inside of the folder and can be undone, so Edit asks about the tests alone.
-    allow(desk, TESTS)
-    desk.last_reply("two boards now")
-    desk.wait_done()
+    assert "width // 30" in results
+    assert "import os" in results
+    assert '"clean": true' in results.lower()
+    # The edit is inside the folder and can be undone, so the Edit profile asks only about the tests.
+    allow(app, TESTS)
+    app.until_reply("two boards now")
+    app.wait_done()
 
-    failed, edited, passed, diff = (told(body) for body in server.requests(GOAL)[3:])
+    failed, edited, passed, diff = (newest_message(body) for body in server.requests(GOAL)[3:])
     assert "FAILED" in failed
     assert '"exit_status": 1' in failed
     assert "max(2, width // 30)" in edited
@@ -175,40 +171,38 @@ def test_a_failing_test_is_repaired_and_undone(open_desk: OpenDesk, server: Mode
         assert not (project.parent / "escaped").exists()
         assert "LEAKED" not in failed + passed
 
-    changes = desk.find("file-changes", ChangeTree)
-    desk.click_row(changes, "shelf.py")
-    desk.until(lambda: pane.diff.isVisible() and "return max(2" in pane.diff.text, "the diff is shown")
-    keep(desk, "diff")
-    # What the tests themselves wrote is among the changes, and goes with them.
-    desk.until(lambda: any("report.txt" in row for row in rows(changes)), "a command's file is listed")
-    desk.click("files-undo-all")
-    desk.until(lambda: (project / "shelf.py").read_text() == BEFORE, "the change is taken back")
-    desk.until(lambda: not (project / "report.txt").exists(), "the command's file is taken back")
-    desk.until(lambda: not pane._undo_all.isEnabled(), "nothing is left to undo")
+    changes = app.find("file-changes", ChangeTree)
+    app.click_row(changes, "shelf.py")
+    app.until(lambda: pane.diff.isVisible() and "return max(2" in pane.diff.text, "the diff is shown")
+    save_picture(app, "diff")
+    # Files written by the tests themselves are among the changes, and are undone with them.
+    app.until(lambda: any("report.txt" in row for row in rows(changes)), "a command's file is listed")
+    app.click("files-undo-all")
+    app.until(lambda: (project / "shelf.py").read_text() == BEFORE, "the change is undone")
+    app.until(lambda: not (project / "report.txt").exists(), "the command's file is removed")
+    app.until(lambda: not pane._undo_all.isEnabled(), "nothing is left to undo")
     assert git(project, "status", "--porcelain") == ""
 
 
-def test_a_command_in_the_background_is_seen_and_stopped(
-    open_desk: OpenDesk, server: ModelServer, project: Path
-) -> None:
+def test_a_command_in_the_background_is_seen_and_stopped(open_app: OpenApp, server: ModelServer, project: Path) -> None:
     (project / "serve.sh").write_text("echo listening; sleep 300; echo over > late.txt\n")
     serve = Call("run_command", {"command": "bash serve.sh", "modifies_files": False, "background": True}, id="b1")
     server.script(GOAL, "Grant me the folder first.", calls(serve), "It runs.")
-    desk = open_desk(None)
-    desk.window.resize(1360, 860)
-    desk.engine(lambda a: hire(a, server.provider, config("Ada", tools=TOOLS, approval=ApprovalMode.EDIT)))
-    desk.settle()
-    desk.send(GOAL)
-    desk.last_reply("Grant me")
-    desk.wait_done()
-    grant(desk, project)
-    desk.send("Continue")
-    allow(desk, "bash serve.sh")
-    desk.last_reply("It runs")
-    desk.wait_done()
-    shown = desk.until_shown("command-rows", "listening")
+    app = open_app(None)
+    app.window.resize(1360, 860)
+    app.engine(lambda a: hire(a, server.provider, config("Ada", tools=TOOLS, approval=ApprovalMode.EDIT)))
+    app.settle()
+    app.send(GOAL)
+    app.until_reply("Grant me")
+    app.wait_done()
+    grant(app, project)
+    app.send("Continue")
+    allow(app, "bash serve.sh")
+    app.until_reply("It runs")
+    app.wait_done()
+    shown = app.until_text("command-rows", "listening")
     assert "bash serve.sh" in rendered(shown)
-    keep(desk, "background")
-    desk.click("command-stop")
-    desk.gone("command-rows")
-    assert ended(desk) == ["user"]
+    save_picture(app, "background")
+    app.click("command-stop")
+    app.until_hidden("command-rows")
+    assert ended(app) == ["user"]

@@ -1,4 +1,4 @@
-"""What an agent does appears in the panes."""
+"""The panes show what an agent does."""
 
 from __future__ import annotations
 
@@ -6,71 +6,71 @@ from PySide6.QtWidgets import QLineEdit, QListView, QListWidget
 
 from tests.e2e import wire
 from tests.e2e.asking import calculate, remember, report, task
-from tests.e2e.conftest import OpenDesk
+from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import rendered, rows
 from tests.e2e.wire import ModelServer, calls, config, hire, spawn
 
 
-def test_a_task_appears_in_the_task_pane(open_desk: OpenDesk) -> None:
-    desk = open_desk(
+def test_a_task_appears_in_the_task_pane(open_app: OpenApp) -> None:
+    app = open_app(
         [[task("t1", "Buy the paint", priority=1), task("t2", "Paint the door")], "Planned.", "Nothing else."]
     )
-    desk.send("Plan it")
-    desk.until_row("task-list", "Buy the paint")
-    desk.until_row("task-list", "Paint the door")
-    desk.last_reply("Nothing else.")
-    desk.wait_done()
-    assert "0 / 2" in rendered(desk.find("task-pane"))
+    app.send("Plan it")
+    app.until_row("task-list", "Buy the paint")
+    app.until_row("task-list", "Paint the door")
+    app.until_reply("Nothing else.")
+    app.wait_done()
+    assert "0 / 2" in rendered(app.find("task-pane"))
 
 
-def test_a_memory_appears_in_the_memory_pane_and_is_found(open_desk: OpenDesk) -> None:
-    desk = open_desk([[remember("m1", "The boat is called Marguerite."), remember("m2", "Tea is at four.")], "Noted."])
-    desk.send("Remember it")
-    desk.until_row("memory-list", "Marguerite")
-    desk.last_reply("Noted.")
-    desk.wait_done()
-    desk.action("show-memory")
-    desk.until_row("memory-list", "Tea is at four")
-    field = desk.find("memory-search", QLineEdit)
-    desk.type(field, "Marguerite")
-    desk.until(lambda: "found" in rendered(desk.find("memory-pane")), "the search says how it found")
-    desk.until_row("memory-list", "The boat is called Marguerite.")
+def test_a_memory_appears_in_the_memory_pane_and_is_found(open_app: OpenApp) -> None:
+    app = open_app([[remember("m1", "The boat is called Marguerite."), remember("m2", "Tea is at four.")], "Noted."])
+    app.send("Remember it")
+    app.until_row("memory-list", "Marguerite")
+    app.until_reply("Noted.")
+    app.wait_done()
+    app.action("show-memory")
+    app.until_row("memory-list", "Tea is at four")
+    field = app.find("memory-search", QLineEdit)
+    app.type(field, "Marguerite")
+    app.until(lambda: "found" in rendered(app.find("memory-pane")), "the search shows how it matched")
+    app.until_row("memory-list", "The boat is called Marguerite.")
 
 
-def test_a_report_appears_and_opens(open_desk: OpenDesk) -> None:
-    desk = open_desk([[report("r1", "audit", "# Audit\n\nAll is **well**.")], "Written."])
-    desk.send("Write it")
-    desk.last_reply("Written.")
-    desk.wait_done()
-    desk.action("show-reports")
-    desk.click_row(desk.find("report-list", QListWidget), "audit")
-    view = desk.until_shown("report-view", "All is well.")
+def test_a_report_appears_and_opens(open_app: OpenApp) -> None:
+    app = open_app([[report("r1", "audit", "# Audit\n\nAll is **well**.")], "Written."])
+    app.send("Write it")
+    app.until_reply("Written.")
+    app.wait_done()
+    app.action("show-reports")
+    app.click_row(app.find("report-list", QListWidget), "audit")
+    view = app.until_text("report-view", "All is well.")
     assert "**" not in rendered(view)
 
 
-def test_the_activity_pane_lists_the_calls(open_desk: OpenDesk) -> None:
-    desk = open_desk([[calculate("c1", "6*7")], "Done."])
-    desk.send("Count")
-    desk.last_reply("Done.")
-    desk.wait_done()
-    desk.until_row("activity-list", "Calculat")
-    desk.close()
-    desk = open_desk()
-    desk.until_row("activity-list", "Calculat")
-    assert desk.all("toast") == []
+def test_the_activity_pane_lists_the_calls(open_app: OpenApp) -> None:
+    app = open_app([[calculate("c1", "6*7")], "Done."])
+    app.send("Count")
+    app.until_reply("Done.")
+    app.wait_done()
+    app.until_row("activity-list", "Calculat")
+    app.close()
+    app = open_app()
+    app.until_row("activity-list", "Calculat")
+    assert app.find_all("toast") == []
 
 
-def test_each_step_of_a_team_is_one_row_of_the_activity(open_desk: OpenDesk, server: ModelServer) -> None:
-    desk = open_desk(None)
-    desk.engine(lambda a: hire(a, server.provider, config("Ada"), config("Bea")))
-    desk.settle()
+def test_each_step_of_a_team_is_one_row_of_the_activity(open_app: OpenApp, server: ModelServer) -> None:
+    app = open_app(None)
+    app.engine(lambda a: hire(a, server.provider, config("Ada"), config("Bea")))
+    app.settle()
     figures = [wire.calculate(f"c{number}", f"{number}*7") for number in (1, 2, 3)]
     server.script("Build", calls(*figures, text="I calculate."), calls(spawn("s1", "Bea", "Check")), "It stands.")
     server.script("Check", "Right.")
-    desk.send("Build")
-    desk.last_reply("It stands.")
-    desk.wait_done()
-    desk.action("show-activity")
+    app.send("Build")
+    app.last_reply("It stands.")
+    app.wait_done()
+    app.action("show-activity")
     told = [
         "Your message, Build",
         "Reply, I calculate.",
@@ -79,5 +79,5 @@ def test_each_step_of_a_team_is_one_row_of_the_activity(open_desk: OpenDesk, ser
         "Reply, Bea, Right.",
         "Reply, It stands.",
     ]
-    shown = desk.find("activity-list", QListView)
-    desk.until(lambda: [each.rpartition(", ")[0] for each in rows(shown)] == told, "one row for each step")
+    shown = app.find("activity-list", QListView)
+    app.until(lambda: [each.rpartition(", ")[0] for each in rows(shown)] == told, "one row for each step")

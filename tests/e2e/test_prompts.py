@@ -1,5 +1,5 @@
-"""A prompt's whole way: written in the settings, chosen with / in the composer, filled in, read, sent, and deleted with
-a way back.
+"""A prompt from start to end: written in the settings, chosen with / in the composer, filled in, sent, deleted,
+restored.
 """
 
 from __future__ import annotations
@@ -9,42 +9,42 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QPlainTextEdit, QPushButto
 
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.widgets.search_list import SearchList
-from tests.e2e.conftest import OpenDesk
+from tests.e2e.conftest import OpenApp
 
 
-def test_a_prompt_from_the_settings_to_the_model_and_back(open_desk: OpenDesk) -> None:
-    desk = open_desk(["Salut Ann !"])
-    desk.action("settings")
-    settings = desk.find("settings-window", SettingsWindow)
+def test_a_prompt_from_the_settings_to_the_model_and_back(open_app: OpenApp) -> None:
+    app = open_app(["Salut Ann !"])
+    app.action("settings")
+    settings = app.find("settings-window", SettingsWindow)
     settings.show_page("prompts")
-    desk.click(desk.find("prompt-new", QPushButton))
-    desk.type(desk.find("prompt-name", QLineEdit), "greet")
-    desk.find("prompt-text", QPlainTextEdit).setPlainText("Greet {{who}}\nin {{language=French}}.")
-    desk.click(desk.find("prompt-save", QPushButton))
-    rows = desk.find("prompt-list", QListWidget)
-    desk.until(lambda: rows.count() == 1 and rows.item(0).text() == "/greet", "the prompt is stored")
+    app.click(app.find("prompt-new", QPushButton))
+    app.type(app.find("prompt-name", QLineEdit), "greet")
+    app.find("prompt-text", QPlainTextEdit).setPlainText("Greet {{who}}\nin {{language=French}}.")
+    app.click(app.find("prompt-save", QPushButton))
+    rows = app.find("prompt-list", QListWidget)
+    app.until(lambda: rows.count() == 1 and rows.item(0).text() == "/greet", "the prompt is stored")
 
-    field = desk.find("chat-input", QPlainTextEdit)
-    desk.window.activateWindow()
+    field = app.find("chat-input", QPlainTextEdit)
+    app.window.activateWindow()
     field.setFocus()
-    desk.until(field.hasFocus, "the composer has the keyboard")
-    desk.type(field, "/gre")
-    completion = desk.find("completion-list", SearchList)
-    desk.until(lambda: completion.isVisible() and len(completion.lines()) == 1, "the prompt is offered")
-    desk.qtbot.keyClick(field, Qt.Key.Key_Return)
-    who = desk.find("variable-0", QPlainTextEdit)
-    desk.type(who, "Ann")
-    desk.qtbot.keyClick(who, Qt.Key.Key_Return)
-    desk.until(lambda: field.toPlainText() == "Greet Ann\nin French.", "the text is in the composer")
-    assert desk.model is not None
-    assert desk.model.requests == [], "nothing is sent before the person says so"
-    desk.qtbot.keyClick(field, Qt.Key.Key_Return)
-    desk.last_reply("Salut Ann !")
-    assert desk.model.requests[0].messages[-1].content == "Greet Ann\nin French."
+    app.until(field.hasFocus, "the composer has the keyboard")
+    app.type(field, "/gre")
+    completion = app.find("completion-list", SearchList)
+    app.until(lambda: completion.isVisible() and len(completion.lines()) == 1, "the prompt is offered")
+    app.qtbot.keyClick(field, Qt.Key.Key_Return)
+    variable = app.find("variable-0", QPlainTextEdit)
+    app.type(variable, "Ann")
+    app.qtbot.keyClick(variable, Qt.Key.Key_Return)
+    app.until(lambda: field.toPlainText() == "Greet Ann\nin French.", "the text is in the composer")
+    assert app.model is not None
+    assert app.model.requests == [], "nothing is sent before the person sends it"
+    app.qtbot.keyClick(field, Qt.Key.Key_Return)
+    app.until_reply("Salut Ann !")
+    assert app.model.requests[0].messages[-1].content == "Greet Ann\nin French."
 
     settings.activateWindow()
-    desk.until(settings.isActiveWindow, "the settings have the keyboard")
-    desk.click(desk.find("prompt-delete", QPushButton))
-    desk.until(lambda: rows.count() == 0, "the prompt is deleted")
-    desk.press(settings, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    desk.until(lambda: rows.count() == 1, "the prompt is back")
+    app.until(settings.isActiveWindow, "the settings have the keyboard")
+    app.click(app.find("prompt-delete", QPushButton))
+    app.until(lambda: rows.count() == 0, "the prompt is deleted")
+    app.press(settings, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    app.until(lambda: rows.count() == 1, "the prompt is back")

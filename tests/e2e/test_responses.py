@@ -1,11 +1,9 @@
-"""A person adds OpenAI in the settings, tries the key, and talks to GPT: encrypted reasoning, a call, and what the
-cache did.
-"""
+"""A person adds OpenAI in the settings, tests the key, and talks to GPT: encrypted reasoning, a call, cache savings."""
 
 from __future__ import annotations
 
 from tests.cli.test_provider_faults import serving
-from tests.e2e.conftest import OpenDesk
+from tests.e2e.conftest import OpenApp
 from tests.e2e.hosted import add_service, ask_for_a_sum, picture, see_savings
 from tests.e2e.wire import calculate
 from tests.support.servers.base import Reply
@@ -19,27 +17,25 @@ USAGE = {
 }
 
 
-def test_a_person_adds_openai_and_asks(open_desk: OpenDesk) -> None:
+def test_a_person_adds_openai_and_asks(open_app: OpenApp) -> None:
     server = FakeResponses()
     server.api_key = KEY
     with serving(server):
-        desk = open_desk(None)
+        app = open_app(None)
         page = "platform.openai.com/api-keys"
-        settings, table = add_service(
-            desk, "openai", "OpenAI", server.root, wrong="sk-no", key=KEY, page=page, models=2
-        )
+        settings, table = add_service(app, "openai", "OpenAI", server.root, wrong="sk-no", key=KEY, page=page, models=2)
         assert [table.model().index(0, column).data() for column in (1, 2)] == ["gpt-5.5", "400,000"]
         settings.close()
         server.script(
             Reply(reasoning="Six times seven.", calls=[calculate("call_1", "6*7")], usage=USAGE),
             Reply(reasoning="Easy.", text="It is 42.", usage=USAGE),
         )
-        ask_for_a_sum(desk, "OpenAI", "gpt-5.5")
-        picture(desk, desk.window, "talk-openai")
+        ask_for_a_sum(app, "OpenAI", "gpt-5.5")
+        picture(app, app.window, "talk-openai")
         assert server.refusals == []
         assert [item["type"] for item in server.chats[-1]["input"]][1:] == [
             "reasoning",
             "function_call",
             "function_call_output",
         ]
-        see_savings(desk, "openai")
+        see_savings(app, "openai")

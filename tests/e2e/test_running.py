@@ -13,8 +13,8 @@ from atelier_desk.domain.model_messages import ChatReply, FinishReason, Role
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.e2e.asking import calculate, report
-from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, rendered
+from tests.e2e.conftest import OpenApp
+from tests.e2e.harness import AppDriver, rendered
 
 
 async def limit_calls(atelier: Any, most: int) -> None:
@@ -22,135 +22,135 @@ async def limit_calls(atelier: Any, most: int) -> None:
     await atelier.agents.save(agent.config.model_copy(update={"budget": Budget(max_tool_calls=most)}), agent.id)
 
 
-def statuses(desk: Desk) -> list[RunStatus]:
-    return [run.status for run in desk.engine(lambda a: a.repos.runs.list(desk.workflow_id))]
+def statuses(app: AppDriver) -> list[RunStatus]:
+    return [run.status for run in app.engine(lambda a: a.repos.runs.list(app.workflow_id))]
 
 
-def test_stop_keeps_what_was_written(open_desk: OpenDesk) -> None:
+def test_stop_preserves_the_partial_reply(open_app: OpenApp) -> None:
     gate = asyncio.Event()
-    desk = open_desk(ScriptedModel(["The beginning.\n\nThe end.\n\n", "A second try."], chunk=16, gate=gate))
-    desk.send("Tell me a story")
-    reply = desk.last_reply("The beginning.")
-    desk.click("stop-button")
-    desk.wait_done()
-    desk.until(lambda: "Stopped" in rendered(desk.window.chat), "it is said that it was stopped")
+    app = open_app(ScriptedModel(["The beginning.\n\nThe end.\n\n", "A second try."], chunk=16, gate=gate))
+    app.send("Tell me a story")
+    reply = app.until_reply("The beginning.")
+    app.click("stop-button")
+    app.wait_done()
+    app.until(lambda: "Stopped" in rendered(app.window.chat), "the stop is shown")
     assert "The beginning." in rendered(reply)
     assert "The end." not in rendered(reply)
-    assert statuses(desk) == [RunStatus.CANCELLED]
-    desk.engine(lambda a: gate.set())
-    desk.send("Again")
-    desk.last_reply("A second try.")
-    desk.wait_done()
+    assert statuses(app) == [RunStatus.CANCELLED]
+    app.engine(lambda a: gate.set())
+    app.send("Again")
+    app.until_reply("A second try.")
+    app.wait_done()
 
 
-def test_a_message_sent_meanwhile_is_queued(open_desk: OpenDesk) -> None:
+def test_a_message_sent_meanwhile_is_queued(open_app: OpenApp) -> None:
     gate = asyncio.Event()
-    desk = open_desk(ScriptedModel(["The first answer.", "The second answer."], chunk=9, gate=gate))
-    desk.send("First")
-    desk.last_reply("The first")
-    desk.send("Second")
-    desk.until(lambda: len(desk.all("queued-message")) == 1, "the second waits above the composer")
-    assert desk.find("chat-input", QPlainTextEdit).toPlainText() == ""
-    assert len(desk.all("user-message")) == 1, "it does not look sent"
-    desk.engine(lambda a: gate.set())
-    desk.last_reply("The second answer.")
-    desk.wait_done()
-    assert len(desk.all("user-message")) == 2
-    assert desk.model is not None
-    assert [m.content for m in desk.model.requests[1].messages if m.role is Role.USER] == ["First", "Second"]
-    assert statuses(desk) == [RunStatus.COMPLETED]
+    app = open_app(ScriptedModel(["The first answer.", "The second answer."], chunk=9, gate=gate))
+    app.send("First")
+    app.until_reply("The first")
+    app.send("Second")
+    app.until(lambda: len(app.find_all("queued-message")) == 1, "the second waits above the composer")
+    assert app.find("chat-input", QPlainTextEdit).toPlainText() == ""
+    assert len(app.find_all("user-message")) == 1, "it is not shown as sent"
+    app.engine(lambda a: gate.set())
+    app.until_reply("The second answer.")
+    app.wait_done()
+    assert len(app.find_all("user-message")) == 2
+    assert app.model is not None
+    assert [m.content for m in app.model.requests[1].messages if m.role is Role.USER] == ["First", "Second"]
+    assert statuses(app) == [RunStatus.COMPLETED]
 
 
-def test_a_limit_stops_the_run_until_it_is_raised(open_desk: OpenDesk) -> None:
+def test_a_limit_stops_the_run_until_it_is_raised(open_app: OpenApp) -> None:
     steps = [[calculate("c1", "1+1")], [calculate("c2", "2+2")], "Both are done."]
-    desk = open_desk(steps)
-    desk.engine(lambda a: limit_calls(a, 1))
-    desk.send("Calculate")
-    card = desk.until_shown("notice-card", "Tool-call limit reached")
-    assert statuses(desk) == [RunStatus.PAUSED]
+    app = open_app(steps)
+    app.engine(lambda a: limit_calls(a, 1))
+    app.send("Calculate")
+    card = app.until_text("notice-card", "Tool-call limit reached")
+    assert statuses(app) == [RunStatus.PAUSED]
     assert "1 of 1" in rendered(card)
-    desk.click("notice-raise")
-    desk.last_reply("Both are done.")
-    desk.wait_done()
-    desk.gone("notice-raise")
-    assert statuses(desk) == [RunStatus.COMPLETED]
+    app.click("notice-raise")
+    app.until_reply("Both are done.")
+    app.wait_done()
+    app.until_hidden("notice-raise")
+    assert statuses(app) == [RunStatus.COMPLETED]
 
 
-def test_a_limit_still_waits_after_a_restart(open_desk: OpenDesk) -> None:
-    desk = open_desk([[calculate("c1", "1+1")], [calculate("c2", "2+2")]])
-    desk.engine(lambda a: limit_calls(a, 1))
-    desk.send("Calculate")
-    desk.until_shown("notice-card", "Tool-call limit reached")
-    desk.wait_done()
-    desk.close()
-    desk = open_desk(["Both are done."])
-    desk.until_shown("notice-card", "1 of 1")
-    desk.click("notice-raise")
-    desk.last_reply("Both are done.")
-    desk.wait_done()
-    assert statuses(desk) == [RunStatus.COMPLETED]
-    assert [card for card in desk.all("tool-card") if "✓" in rendered(card)] == desk.all("tool-card")
+def test_a_limit_still_waits_after_a_restart(open_app: OpenApp) -> None:
+    app = open_app([[calculate("c1", "1+1")], [calculate("c2", "2+2")]])
+    app.engine(lambda a: limit_calls(a, 1))
+    app.send("Calculate")
+    app.until_text("notice-card", "Tool-call limit reached")
+    app.wait_done()
+    app.close()
+    app = open_app(["Both are done."])
+    app.until_text("notice-card", "1 of 1")
+    app.click("notice-raise")
+    app.until_reply("Both are done.")
+    app.wait_done()
+    assert statuses(app) == [RunStatus.COMPLETED]
+    assert [card for card in app.find_all("tool-card") if "✓" in rendered(card)] == app.find_all("tool-card")
 
 
-def test_finishing_at_a_limit_gives_a_last_answer(open_desk: OpenDesk) -> None:
-    desk = open_desk([[calculate("c1", "1+1")], [calculate("c2", "2+2")], "Only the first is done."])
-    desk.engine(lambda a: limit_calls(a, 1))
-    desk.send("Calculate")
-    desk.click("notice-finish")
-    desk.last_reply("Only the first is done.")
-    desk.wait_done()
-    assert desk.model is not None
-    assert desk.model.requests[-1].tools == ()
+def test_finishing_at_a_limit_gives_a_last_answer(open_app: OpenApp) -> None:
+    app = open_app([[calculate("c1", "1+1")], [calculate("c2", "2+2")], "Only the first is done."])
+    app.engine(lambda a: limit_calls(a, 1))
+    app.send("Calculate")
+    app.click("notice-finish")
+    app.until_reply("Only the first is done.")
+    app.wait_done()
+    assert app.model is not None
+    assert app.model.requests[-1].tools == ()
 
 
-def test_an_error_can_be_retried(open_desk: OpenDesk) -> None:
+def test_an_error_can_be_retried(open_app: OpenApp) -> None:
     failure = ProviderError("The server is on fire.", code="unavailable", recoverable=True)
-    desk = open_desk([[report("r1", "once", "Written once.")], failure, "Back again."])
-    desk.send("Try")
-    desk.until_shown("notice-card", "The server is on fire.")
-    desk.gone("stop-button")
-    desk.click("notice-retry")
-    desk.last_reply("Back again.")
-    desk.wait_done()
-    desk.gone("notice-retry")
-    assert statuses(desk) == [RunStatus.COMPLETED]
-    assert desk.model is not None
-    assert [m.content for m in desk.model.requests[-1].messages if m.role is Role.USER] == ["Try"]
-    assert len(desk.all("tool-card")) == 1
+    app = open_app([[report("r1", "once", "Written once.")], failure, "Back again."])
+    app.send("Try")
+    app.until_text("notice-card", "The server is on fire.")
+    app.until_hidden("stop-button")
+    app.click("notice-retry")
+    app.until_reply("Back again.")
+    app.wait_done()
+    app.until_hidden("notice-retry")
+    assert statuses(app) == [RunStatus.COMPLETED]
+    assert app.model is not None
+    assert [m.content for m in app.model.requests[-1].messages if m.role is Role.USER] == ["Try"]
+    assert len(app.find_all("tool-card")) == 1
 
 
-def test_what_a_server_said_is_not_shown_next_to_the_agent(open_desk: OpenDesk) -> None:
+def test_a_servers_error_text_is_not_shown_in_the_agent_tree(open_app: OpenApp) -> None:
     failure = ProviderError("The server is on fire ({'error': 500}).", code="unavailable", recoverable=True)
-    desk = open_desk([failure])
-    desk.send("Try")
-    desk.find("notice-retry")
-    desk.wait_done()
-    desk.window.rail.show_pane("activity")
-    before = rendered(desk.find("agent-tree"))
+    app = open_app([failure])
+    app.send("Try")
+    app.find("notice-retry")
+    app.wait_done()
+    app.window.rail.show_pane("activity")
+    before = rendered(app.find("agent-tree"))
     assert "failed" in before
-    desk.close()
-    again = open_desk([])
+    app.close()
+    again = open_app([])
     again.find("notice-retry")
     again.settle()
     assert rendered(again.find("agent-tree")) == before, "it is shown as it was"
     assert "fire" not in before
 
 
-def test_a_cut_reply_continues_and_looks_the_same_after_a_restart(open_desk: OpenDesk) -> None:
+def test_a_cut_reply_continues_and_looks_the_same_after_a_restart(open_app: OpenApp) -> None:
     cut = ChatReply(content="One, two,", finish_reason=FinishReason.LENGTH)
-    desk = open_desk([cut])
-    desk.send("Count")
-    desk.wait_done()
-    assert "cut off" in rendered(desk.find("unfinished-card"))
-    desk.close()
-    desk = open_desk([cut, " three."])
-    assert "cut off" in rendered(desk.find("unfinished-card"))
-    desk.click("reply-go-on")
-    desk.until_shown("user-message", "Continue exactly where you stopped.")
-    desk.wait_done()
-    assert "cut off" in rendered(desk.all("unfinished-card")[-1])
-    desk.click("reply-go-on")
-    desk.last_reply("three.")
-    desk.wait_done()
-    desk.gone("reply-go-on")
-    assert len(desk.all("unfinished-card")) == 2
+    app = open_app([cut])
+    app.send("Count")
+    app.wait_done()
+    assert "cut off" in rendered(app.find("unfinished-card"))
+    app.close()
+    app = open_app([cut, " three."])
+    assert "cut off" in rendered(app.find("unfinished-card"))
+    app.click("reply-go-on")
+    app.until_text("user-message", "Continue exactly where you stopped.")
+    app.wait_done()
+    assert "cut off" in rendered(app.find_all("unfinished-card")[-1])
+    app.click("reply-go-on")
+    app.until_reply("three.")
+    app.wait_done()
+    app.until_hidden("reply-go-on")
+    assert len(app.find_all("unfinished-card")) == 2

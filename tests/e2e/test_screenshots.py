@@ -1,7 +1,7 @@
-"""Pictures of the program running, in both themes and languages; each is also a check that the screen was painted.
+"""Screenshots of the running program, in both themes and languages; each is also a check that the screen was painted.
 
-``make screenshots`` keeps them in the folder that ``ATELIER_SCREENSHOTS`` names; without it they are thrown away with
-the test's folder.
+``make screenshots`` stores them in the folder named by ``ATELIER_SCREENSHOTS``; otherwise they are deleted with the
+test's folder.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from PySide6.QtWidgets import QWidget
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT, Tokens
 from atelier_desk.domain.model_messages import ChatReply
 from atelier_desk.llm.scripted import Step
-from tests.e2e.asking import ask, calculate, remember, report, task
-from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk
+from tests.e2e.asking import ask_user, calculate, remember, report, task
+from tests.e2e.conftest import OpenApp
+from tests.e2e.harness import AppDriver
 
 PLAN = """Here is the plan for the new shelf:
 
@@ -53,7 +53,7 @@ STEPS: list[Step] = [
     ),
     PLAN,
     [
-        ask(
+        ask_user(
             "q1",
             "Which wood shall I plan with?",
             "mixed",
@@ -64,46 +64,47 @@ STEPS: list[Step] = [
     ],
     "Oak it is.",
 ]
-"""The second reply leaves tasks open: the engine asks whether the agent is done, and the third asks the person."""
+"""The second reply leaves tasks open: the engine asks whether the agent is done, and the third reply asks the person.
+"""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    wanted = os.environ.get("ATELIER_SCREENSHOTS")
-    path = Path(wanted) if wanted else tmp_path / "screenshots"
+    chosen = os.environ.get("ATELIER_SCREENSHOTS")
+    path = Path(chosen) if chosen else tmp_path / "screenshots"
     path.mkdir(parents=True, exist_ok=True)
     return path
 
 
-def keep(widget: QWidget, path: Path, ground: QColor) -> None:
-    """Save what is painted; its corner must have the ground of the theme."""
+def save_picture(widget: QWidget, path: Path, ground: QColor) -> None:
+    """Save a screenshot; its corner must have the theme's background."""
     picture = widget.grab()
     assert picture.toImage().pixelColor(3, 3) == ground
     assert picture.save(str(path))
 
 
-def at_work(open_desk: OpenDesk) -> Desk:
-    desk = open_desk(STEPS)
-    desk.window.resize(1360, 860)
-    desk.send("Plan a shelf for the wall beside the window")
-    desk.until_row("task-list", "Glue and clamp")
-    desk.find("user-question-modal")
-    desk.settle()
-    return desk
+def at_work(open_app: OpenApp) -> AppDriver:
+    app = open_app(STEPS)
+    app.window.resize(1360, 860)
+    app.send("Plan a shelf for the wall beside the window")
+    app.until_row("task-list", "Glue and clamp")
+    app.find("user-question-modal")
+    app.settle()
+    return app
 
 
 @pytest.mark.screen
 @pytest.mark.parametrize(("theme", "tokens", "language"), [("light", LIGHT, "en"), ("dark", DARK, "fr")])
-def test_the_window_at_work(open_desk: OpenDesk, folder: Path, theme: str, tokens: Tokens, language: str) -> None:
-    desk = at_work(open_desk)
-    desk.action(f"theme-{theme}")
-    desk.action("language-french" if language == "fr" else "language-english")
-    desk.until(lambda: desk.engine(lambda a: a.settings.get()).language == language, "the language is stored")
-    desk.settle()
+def test_the_window_at_work(open_app: OpenApp, folder: Path, theme: str, tokens: Tokens, language: str) -> None:
+    app = at_work(open_app)
+    app.action(f"theme-{theme}")
+    app.action("language-french" if language == "fr" else "language-english")
+    app.until(lambda: app.engine(lambda a: a.settings.get()).language == language, "the language is stored")
+    app.settle()
     ground = QColor(tokens.bg)
-    keep(desk.window, folder / f"question-{theme}-{language}.png", ground)
-    desk.click("question-option-oak")
-    desk.click("question-submit")
-    desk.last_reply("Oak it is.")
-    desk.wait_done()
-    keep(desk.window, folder / f"conversation-{theme}-{language}.png", ground)
+    save_picture(app.window, folder / f"question-{theme}-{language}.png", ground)
+    app.click("question-option-oak")
+    app.click("question-submit")
+    app.until_reply("Oak it is.")
+    app.wait_done()
+    save_picture(app.window, folder / f"conversation-{theme}-{language}.png", ground)

@@ -8,7 +8,7 @@ import pytest
 
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.window import SettingsWindow
-from tests.e2e.conftest import OpenDesk
+from tests.e2e.conftest import OpenApp
 
 TAKEN_OVER = {
     "quick": "General",
@@ -30,11 +30,11 @@ def quick_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("atelier_desk.engine.maintenance.doctor.checks", checks)
 
 
-def test_the_name_of_a_former_page_opens_the_page_that_took_it_over(open_desk: OpenDesk) -> None:
-    desk = open_desk()
+def test_the_name_of_a_former_page_opens_the_page_that_took_it_over(open_app: OpenApp) -> None:
+    app = open_app()
     for name, title in TAKEN_OVER.items():
-        desk.window.show_settings(name)
-        page, window = desk.find(f"settings-page-{name}", SettingsPage), desk.find("settings-window", SettingsWindow)
+        app.window.show_settings(name)
+        page, window = app.find(f"settings-page-{name}", SettingsPage), app.find("settings-window", SettingsWindow)
         assert [each for each in window.findChildren(SettingsPage) if each.isVisible()] == [page]
         assert window.title.text() == title
         assert window.tabs.tabText(window.tabs.currentIndex()) == page.accessibleName()

@@ -1,5 +1,5 @@
-"""Signing in to an MCP server in the settings: what a person reads before, after, and when the server wants more, in
-both languages.
+"""Signing in to an MCP server in the settings, in both languages: texts before, after, and when more access is
+required.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pytest
 from PySide6.QtWidgets import QListWidget
 
 from atelier_desk.domain.mcp import McpServer
-from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, rows
+from tests.e2e.conftest import OpenApp
+from tests.e2e.harness import AppDriver, rows
 from tests.support.servers.mcp_guarded import Accounts, guarded, signs_in
 
 
@@ -48,26 +48,26 @@ class Guarded:
 
 
 class Page:
-    """The page of MCP servers, with one."""
+    """The settings page of MCP servers, with one server."""
 
-    def __init__(self, desk: Desk, url: str) -> None:
-        self.desk = desk
-        desk.action("settings")
-        window: Any = desk.find("settings-window")
+    def __init__(self, app: AppDriver, url: str) -> None:
+        self.app = app
+        app.action("settings")
+        window: Any = app.find("settings-window")
         window.resize(1100, 900)
         window.show_page("mcp")
-        desk.engine(lambda atelier: atelier.mcp.save(McpServer(name="mail", transport="http", url=url), new=True))
-        desk.settle()
+        app.engine(lambda atelier: atelier.mcp.save(McpServer(name="mail", transport="http", url=url), new=True))
+        app.settle()
         self.window, self.page = window, window.page("mcp")
 
-    def after(self, button: str, english: str, french: str, *, note: bool = True) -> None:
-        """Click, and read it in both languages: in the list, whole, and below the form (``note``)."""
-        self.desk.click(button)
-        self.desk.settle()
+    def click_and_read(self, button: str, english: str, french: str, *, note: bool = True) -> None:
+        """Click, then read the result in both languages: in the list, complete, and below the form (``note``)."""
+        self.app.click(button)
+        self.app.settle()
         for action, words in (("language-french", french), ("language-english", english)):
-            self.desk.action(action)
-            self.desk.settle()
-            assert words in rows(self.desk.find("mcp-list", QListWidget))[0]
+            self.app.action(action)
+            self.app.settle()
+            assert words in rows(self.app.find("mcp-list", QListWidget))[0]
             assert self.page.form_card.heading.text() == "mail"
             if note:
                 assert self.page.busy.text.text() in words
@@ -75,23 +75,25 @@ class Page:
                 self.window.grab().save(str(Path(folder) / f"{button}-{words[:30]}.png"))
 
 
-def test_what_is_reported_of_a_sign_in(open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sign_in_states_are_reported_in_both_languages(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = signs_in(monkeypatch)
     with Guarded() as server:
-        desk = open_desk([])
-        page, accounts = Page(desk, server.url), server.accounts
-        wanted = "sign-in required · The MCP server mail requires you to sign in."
-        page.after("mcp-test", wanted, "connexion requise · Le serveur MCP mail vous demande de vous connecter.")
-        page.after("mcp-sign-in", "running · 1 tool", "en cours · 1 outil", note=False)
+        app = open_app([])
+        page, accounts = Page(app, server.url), server.accounts
+        required = "sign-in required · The MCP server mail requires you to sign in."
+        page.click_and_read(
+            "mcp-test", required, "connexion requise · Le serveur MCP mail vous demande de vous connecter."
+        )
+        page.click_and_read("mcp-sign-in", "running · 1 tool", "en cours · 1 outil", note=False)
         accounts.wants = "files"
         more = "sign-in required · The MCP server mail wants more rights for this (files). Sign in again to give them."
         plus = (
             "connexion requise · Le serveur MCP mail demande des droits supplémentaires (files). Reconnectez-vous "
             "pour les accorder."
         )
-        page.after("mcp-restart", more, plus)
+        page.click_and_read("mcp-restart", more, plus)
         assert len(opened) == 1
-        page.after("mcp-sign-in", "running · 1 tool", "en cours · 1 outil", note=False)
+        page.click_and_read("mcp-sign-in", "running · 1 tool", "en cours · 1 outil", note=False)
         assert len(opened) == 3, "once as the client that was not registered for this, once as a new one"
         accounts.access.clear()
         accounts.token_status = 503
@@ -103,11 +105,13 @@ def test_what_is_reported_of_a_sign_in(open_desk: OpenDesk, monkeypatch: pytest.
             "échec · Le service de connexion du serveur MCP mail est injoignable pour le moment (HTTP 503). "
             "Rien n’est perdu\u00a0: réessayez plus tard."
         )
-        page.after("mcp-restart", later, tard)
+        page.click_and_read("mcp-restart", later, tard)
         accounts.token_status, accounts.deny = 0, True
-        desk.click("mcp-sign-out")
-        desk.settle()
+        app.click("mcp-sign-out")
+        app.settle()
         no = "failed · Signing in to the MCP server mail was refused in the browser."
-        page.after("mcp-sign-in", no, "échec · La connexion au serveur MCP mail a été refusée dans le navigateur.")
+        page.click_and_read(
+            "mcp-sign-in", no, "échec · La connexion au serveur MCP mail a été refusée dans le navigateur."
+        )
         assert len(opened) == 4
         page.window.close()

@@ -11,140 +11,138 @@ from PySide6.QtWidgets import QLineEdit, QListView, QPlainTextEdit
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.rows import ListRow, RowRole
 from tests.e2e.asking import calculate
-from tests.e2e.conftest import OpenDesk
-from tests.e2e.harness import Desk, rendered, rows
+from tests.e2e.conftest import OpenApp
+from tests.e2e.harness import AppDriver, rendered, rows
 
 
-def converse(desk: Desk, *turns: tuple[str, str]) -> None:
-    """A workflow for each pair of message and expected answer."""
+def converse(app: AppDriver, *turns: tuple[str, str]) -> None:
+    """Create a workflow for each pair of message and expected answer."""
     for message, answer in turns:
-        desk.click("new-workflow")
-        desk.send(message)
-        desk.last_reply(answer)
-        desk.wait_done()
-        desk.until_row("workflow-list", message)
+        app.click("new-workflow")
+        app.send(message)
+        app.until_reply(answer)
+        app.wait_done()
+        app.until_row("workflow-list", message)
 
 
-def show(desk: Desk, name: str) -> None:
-    desk.click_row(desk.find("workflow-list", QListView), name)
-    desk.until_shown("user-message", name)
-    desk.settle()
+def show(app: AppDriver, name: str) -> None:
+    app.click_row(app.find("workflow-list", QListView), name)
+    app.until_text("user-message", name)
+    app.settle()
 
 
-def test_each_workflow_keeps_its_draft(open_desk: OpenDesk) -> None:
-    desk = open_desk(["One.", "Two."])
-    converse(desk, ("Apples", "One."), ("Pears", "Two."))
-    field = desk.find("chat-input", QPlainTextEdit)
-    desk.type(field, "about pears")
-    show(desk, "Apples")
+def test_each_workflow_keeps_its_draft(open_app: OpenApp) -> None:
+    app = open_app(["One.", "Two."])
+    converse(app, ("Apples", "One."), ("Pears", "Two."))
+    field = app.find("chat-input", QPlainTextEdit)
+    app.type(field, "about pears")
+    show(app, "Apples")
     assert field.toPlainText() == ""
-    desk.type(field, "about apples")
-    show(desk, "Pears")
-    desk.until(lambda: field.toPlainText() == "about pears", "the draft is back")
-    desk.close()
-    desk = open_desk()
-    field = desk.find("chat-input", QPlainTextEdit)
-    desk.until(lambda: field.toPlainText() == "about pears", "the draft survived the restart")
-    show(desk, "Apples")
-    desk.until(lambda: field.toPlainText() == "about apples", "so did the other")
+    app.type(field, "about apples")
+    show(app, "Pears")
+    app.until(lambda: field.toPlainText() == "about pears", "the draft is back")
+    app.close()
+    app = open_app()
+    field = app.find("chat-input", QPlainTextEdit)
+    app.until(lambda: field.toPlainText() == "about pears", "the draft survived the restart")
+    show(app, "Apples")
+    app.until(lambda: field.toPlainText() == "about apples", "so did the other")
 
 
-def test_a_workflow_is_renamed_in_place(open_desk: OpenDesk) -> None:
-    desk = open_desk(["One."])
-    converse(desk, ("Apples", "One."))
-    desk.action("rename-workflow")
-    editor = desk.find("rename-field", QLineEdit)
+def test_a_workflow_is_renamed_in_place(open_app: OpenApp) -> None:
+    app = open_app(["One."])
+    converse(app, ("Apples", "One."))
+    app.action("rename-workflow")
+    editor = app.find("rename-field", QLineEdit)
     editor.selectAll()
-    desk.type(editor, "Fruit salad")
-    desk.press(editor, Qt.Key.Key_Return)
-    desk.until_row("workflow-list", "Fruit salad")
-    desk.until(lambda: desk.window.chat.header.title.text() == "Fruit salad", "the title follows")
+    app.type(editor, "Fruit salad")
+    app.press(editor, Qt.Key.Key_Return)
+    app.until_row("workflow-list", "Fruit salad")
+    app.until(lambda: app.window.chat.header.title.text() == "Fruit salad", "the title follows")
 
 
-def test_deleting_can_be_undone(open_desk: OpenDesk) -> None:
-    desk = open_desk(["One."])
-    converse(desk, ("Apples", "One."))
-    desk.action("delete-workflow")
-    desk.until(lambda: desk.workflow_id == "", "nothing is in view")
-    desk.until(lambda: rows(desk.window.sidebar.list) == [], "the list is empty")
-    desk.click("toast-action")
-    desk.until_row("workflow-list", "Apples")
-    desk.last_reply("One.")
-    desk.action("delete-workflow")
-    desk.until(lambda: rows(desk.window.sidebar.list) == [], "the list is empty again")
-    field = desk.find("chat-input", QPlainTextEdit)
-    desk.type(field, "x")
-    desk.press(field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+def test_deleting_can_be_undone(open_app: OpenApp) -> None:
+    app = open_app(["One."])
+    converse(app, ("Apples", "One."))
+    app.action("delete-workflow")
+    app.until(lambda: app.workflow_id == "", "nothing is in view")
+    app.until(lambda: rows(app.window.sidebar.list) == [], "the list is empty")
+    app.click("toast-action")
+    app.until_row("workflow-list", "Apples")
+    app.until_reply("One.")
+    app.action("delete-workflow")
+    app.until(lambda: rows(app.window.sidebar.list) == [], "the list is empty again")
+    field = app.find("chat-input", QPlainTextEdit)
+    app.type(field, "x")
+    app.press(field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert field.toPlainText() == ""  # what was typed is undone first
-    desk.press(field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    desk.until_row("workflow-list", "Apples")
-    desk.last_reply("One.")
+    app.press(field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    app.until_row("workflow-list", "Apples")
+    app.until_reply("One.")
 
 
-def test_the_list_is_searched_by_name_and_by_what_was_said(open_desk: OpenDesk) -> None:
-    desk = open_desk(["The ferry leaves at nine.", "Two."])
-    converse(desk, ("Apples", "ferry"), ("Pears", "Two."))
-    desk.type("search-field", "appl")
-    desk.until(lambda: [row for row in rows(desk.window.sidebar.list) if "Pears" in row] == [], "only one is left")
-    desk.until_row("workflow-list", "Apples")
-    desk.find("search-field", QLineEdit).clear()
-    desk.until_row("workflow-list", "Pears")
-    desk.type("search-field", "ferry")
-    desk.until_row("workflow-list", "Apples: The ferry leaves at nine.")
-    desk.press("search-field", Qt.Key.Key_Down)
-    desk.press("workflow-list", Qt.Key.Key_Return)
-    desk.last_reply("The ferry leaves at nine.")
+def test_the_list_is_searched_by_name_and_message_text(open_app: OpenApp) -> None:
+    app = open_app(["The ferry leaves at nine.", "Two."])
+    converse(app, ("Apples", "ferry"), ("Pears", "Two."))
+    app.type("search-field", "appl")
+    app.until(lambda: [row for row in rows(app.window.sidebar.list) if "Pears" in row] == [], "only one is left")
+    app.until_row("workflow-list", "Apples")
+    app.find("search-field", QLineEdit).clear()
+    app.until_row("workflow-list", "Pears")
+    app.type("search-field", "ferry")
+    app.until_row("workflow-list", "Apples: The ferry leaves at nine.")
+    app.press("search-field", Qt.Key.Key_Down)
+    app.press("workflow-list", Qt.Key.Key_Return)
+    app.until_reply("The ferry leaves at nine.")
 
 
-def test_the_model_names_a_workflow_after_its_first_answer(open_desk: OpenDesk) -> None:
-    desk = open_desk(["The ferry leaves at nine.", '"Timetable of the ferry."'])
-    desk.engine(lambda atelier: atelier.settings.update(name_by_model=True))
-    desk.click("new-workflow")
-    desk.send("Hello! When does the ferry leave? I am in a hurry.")
-    desk.last_reply("The ferry leaves at nine.")
-    desk.until_row("workflow-list", "Timetable of the ferry")
-    desk.until(lambda: desk.window.chat.header.title.text() == "Timetable of the ferry", "the title follows")
+def test_the_model_names_a_workflow_after_its_first_answer(open_app: OpenApp) -> None:
+    app = open_app(["The ferry leaves at nine.", '"Timetable of the ferry."'])
+    app.engine(lambda atelier: atelier.settings.update(name_by_model=True))
+    app.click("new-workflow")
+    app.send("Hello! When does the ferry leave? I am in a hurry.")
+    app.until_reply("The ferry leaves at nine.")
+    app.until_row("workflow-list", "Timetable of the ferry")
+    app.until(lambda: app.window.chat.header.title.text() == "Timetable of the ferry", "the title follows")
 
 
-def test_what_a_person_told_of_themselves_is_asked_about_and_kept(open_desk: OpenDesk) -> None:
-    desk = open_desk(["At nine.", '[{"type": "knowledge", "content": "The user lives in Lyon."}]'])
-    desk.engine(lambda atelier: atelier.settings.update(memories_at_end="told"))
-    desk.click("new-workflow")
-    desk.send("I live in Lyon. When does the ferry leave?")
-    desk.last_reply("At nine.")
-    desk.until_shown("remembered", "1 thing to remember?")
-    desk.click("memory-keep")
-    desk.until_shown("remembered", "1 thing remembered")
-    assert [each.content for each in desk.engine(lambda atelier: atelier.memories.list())] == [
-        "The user lives in Lyon."
-    ]
+def test_facts_a_person_mentions_are_proposed_as_memories_and_stored(open_app: OpenApp) -> None:
+    app = open_app(["At nine.", '[{"type": "knowledge", "content": "The user lives in Lyon."}]'])
+    app.engine(lambda atelier: atelier.settings.update(memories_at_end="told"))
+    app.click("new-workflow")
+    app.send("I live in Lyon. When does the ferry leave?")
+    app.until_reply("At nine.")
+    app.until_text("remembered", "1 thing to remember?")
+    app.click("memory-keep")
+    app.until_text("remembered", "1 thing remembered")
+    assert [each.content for each in app.engine(lambda atelier: atelier.memories.list())] == ["The user lives in Lyon."]
 
 
-def test_everything_is_searched_and_a_hit_is_opened(open_desk: OpenDesk) -> None:
-    desk = open_desk(["The ferry leaves at nine.", [calculate("c1", "1234*2")], "Two."])
-    converse(desk, ("Apples", "ferry"), ("Pears", "Two."))
-    desk.action("search-everywhere")
-    field = desk.find("search-everywhere-field", QLineEdit)
-    desk.type(field, "2468")
-    desk.until_row("search-everywhere-list", "2468")
+def test_search_everywhere_opens_a_result(open_app: OpenApp) -> None:
+    app = open_app(["The ferry leaves at nine.", [calculate("c1", "1234*2")], "Two."])
+    converse(app, ("Apples", "ferry"), ("Pears", "Two."))
+    app.action("search-everywhere")
+    field = app.find("search-everywhere-field", QLineEdit)
+    app.type(field, "2468")
+    app.until_row("search-everywhere-list", "2468")
     field.clear()
-    desk.type(field, "ferry")
-    desk.until_row("search-everywhere-list", "ferry")
-    desk.until(
-        lambda: "2468" not in "".join(rows(desk.find("search-everywhere-list", QListView))), "the old hits are gone"
+    app.type(field, "ferry")
+    app.until_row("search-everywhere-list", "ferry")
+    app.until(
+        lambda: "2468" not in "".join(rows(app.find("search-everywhere-list", QListView))), "the old results are gone"
     )
-    desk.press(field, Qt.Key.Key_Return)
-    desk.last_reply("The ferry leaves at nine.")
+    app.press(field, Qt.Key.Key_Return)
+    app.until_reply("The ferry leaves at nine.")
 
 
-def test_found_words_are_bold_and_have_a_date(open_desk: OpenDesk) -> None:
-    desk = open_desk(["The harbourmaster leaves at nine."])
-    converse(desk, ("Apples", "harbourmaster"))
-    desk.action("search-everywhere")
-    desk.type("search-everywhere-field", "harbourmaster")
-    desk.until_row("search-everywhere-list", "Assistant")
-    desk.settle()
-    view = desk.find("search-everywhere-list", QListView)
+def test_found_words_are_bold_and_have_a_date(open_app: OpenApp) -> None:
+    app = open_app(["The harbourmaster leaves at nine."])
+    converse(app, ("Apples", "harbourmaster"))
+    app.action("search-everywhere")
+    app.type("search-everywhere-field", "harbourmaster")
+    app.until_row("search-everywhere-list", "Assistant")
+    app.settle()
+    view = app.find("search-everywhere-list", QListView)
     index = view.model().index(1, 0)
     shown: ListRow = index.data(RowRole)
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", shown.end), "when it was said"
@@ -159,17 +157,17 @@ def test_found_words_are_bold_and_have_a_date(open_desk: OpenDesk) -> None:
     assert any(image.pixel(x, y) != image.pixel(right[0], 2) for x in right for y in range(4, 20)), "it is painted"
 
 
-def test_text_is_found_in_the_workflow(open_desk: OpenDesk) -> None:
-    desk = open_desk(["The ferry leaves at nine."])
-    converse(desk, ("Apples", "ferry"))
-    desk.action("find")
-    field = desk.find("find-field", QLineEdit)
-    desk.type(field, "ferry")
+def test_text_is_found_in_the_workflow(open_app: OpenApp) -> None:
+    app = open_app(["The ferry leaves at nine."])
+    converse(app, ("Apples", "ferry"))
+    app.action("find")
+    field = app.find("find-field", QLineEdit)
+    app.type(field, "ferry")
     bar = field.parentWidget()
     assert bar is not None
-    desk.until(lambda: "1 / 1" in rendered(bar), "it is found once")
+    app.until(lambda: "1 / 1" in rendered(bar), "it is found once")
     field.clear()
-    desk.type(field, "bicycle")
-    desk.until(lambda: "No results" in rendered(bar), "something else is not")
-    desk.press(field, Qt.Key.Key_Escape)
-    desk.gone("find-field")
+    app.type(field, "bicycle")
+    app.until(lambda: "No results" in rendered(bar), "something else is not")
+    app.press(field, Qt.Key.Key_Escape)
+    app.until_hidden("find-field")

@@ -1,6 +1,6 @@
-"""A model server on loopback for tests of the window: it runs on a thread of its own and keeps a script for each agent.
+"""A model server on loopback for tests of the window: on its own thread, with a script for each agent.
 
-Whose turn a request is says its first message of the user: for the agent a person talks to what was written, for a
+The first user message of a request selects the script: for the agent a person talks to it is the person's text, for a
 sub-agent its prompt. Everything between the window and the bytes on the wire is real.
 """
 
@@ -18,7 +18,7 @@ from tests.support.servers.openai import FakeOpenAI
 
 T = TypeVar("T")
 Answer = Step | Callable[[dict[str, Any]], Step]
-"""A reply, or what makes one of the request's body."""
+"""A reply, or a function that creates one from the request's body."""
 PROVIDER, MODEL, WINDOW = "server", "test-model", 32_000
 TEAM_TOOLS = (
     "CalculatorTool",
@@ -33,7 +33,7 @@ TEAM_TOOLS = (
 
 
 class _Routed(FakeOpenAI):
-    """Takes each reply from the script of the agent that asks."""
+    """Uses for each request the script of its agent."""
 
     def __init__(self, scripts: dict[str, list[Answer]]) -> None:
         super().__init__()
@@ -45,10 +45,10 @@ class _Routed(FakeOpenAI):
     async def chat(self, request: Request, out: Response) -> None:
         self._body = request.json
         self._key = self.key_of(self._body)
-        await super().chat(request, out)  # asks for its step before it first waits
+        await super().chat(request, out)  # The step is selected before the first await.
 
     def key_of(self, body: dict[str, Any]) -> str:
-        """The script a request belongs to; its first message of the user if there is none."""
+        """The script of a request; the complete first user message if there is none."""
         first = next((str(message["content"]) for message in body["messages"] if message["role"] == "user"), "")
         return next((key for key in self.scripts if key in first), first)
 
@@ -65,7 +65,7 @@ class ModelServer:
     """The server with its thread. Use as a context manager.
 
     Attributes:
-        scripts: what is still to be answered, by a part of the first message of the user.
+        scripts: remaining replies, by a part of the first user message.
     """
 
     def __init__(self) -> None:
@@ -90,25 +90,25 @@ class ModelServer:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
 
     def script(self, key: str, *steps: Answer | str) -> None:
-        """What the agent says whose first message of the user contains ``key``, in order; a text is a whole reply."""
+        """Set replies of the agent whose first user message contains ``key``, in order; texts are complete replies."""
         self.scripts.setdefault(key, []).extend(Reply(text=step) if isinstance(step, str) else step for step in steps)
 
     def models(self, *names: str) -> None:
-        """The models that the server lists from now on."""
+        """Set the models that the server lists."""
         self._server.models = [{"id": name, "object": "model", "created": 1, "owned_by": "tests"} for name in names]
 
     def free(self, gate: asyncio.Event) -> None:
-        """Let continue what waits for a gate."""
+        """Open a gate that replies wait for."""
         self._loop.call_soon_threadsafe(gate.set)
 
     def requests(self, key: str) -> list[dict[str, Any]]:
-        """The bodies of an agent's requests as they came in, oldest first."""
+        """The bodies of an agent's requests, oldest first."""
         bodies = [request.json for request in list(self._server.requests) if request.path == "/v1/chat/completions"]
         return [body for body in bodies if self._server.key_of(body) == key]
 
     @property
     def surprises(self) -> list[str]:
-        """Requests no script had a reply for."""
+        """Requests without a scripted reply."""
         return self._server.surprises
 
     @property
@@ -116,13 +116,13 @@ class ModelServer:
         return ProviderConfig(name=PROVIDER, kind="openai", base_url=self._server.url)
 
 
-def held(text: str, gate: asyncio.Event, after: int = 3) -> Reply:
-    """A reply that stops after ``after`` events of its stream until ``gate`` is freed."""
+def held_reply(text: str, gate: asyncio.Event, after: int = 3) -> Reply:
+    """A reply that stops after ``after`` events of its stream until ``gate`` is opened."""
     return Reply(text=text, hold_after=after, gate=gate)
 
 
-def calls(*wanted: Call, text: str = "", **more: Any) -> Reply:
-    return Reply(text=text, calls=wanted, **more)
+def calls(*tool_calls: Call, text: str = "", **more: Any) -> Reply:
+    return Reply(text=text, calls=tool_calls, **more)
 
 
 def spawn(id: str, name: str, prompt: str, **more: Any) -> Call:
@@ -140,8 +140,8 @@ def calculate(id: str, expression: str) -> Call:
 
 
 def config(name: str, **changes: Any) -> AgentConfig:
-    """An agent that works with the server and asks nobody first."""
-    given: dict[str, Any] = {
+    """An agent that uses the server and needs no approvals."""
+    defaults: dict[str, Any] = {
         "name": name,
         "provider": PROVIDER,
         "model": MODEL,
@@ -149,7 +149,7 @@ def config(name: str, **changes: Any) -> AgentConfig:
         "approval": ApprovalMode.AUTO,
         "system_prompt": f"You are {name}.",
     }
-    return AgentConfig(**{**given, **changes})
+    return AgentConfig(**{**defaults, **changes})
 
 
 async def hire(atelier: Any, provider: ProviderConfig, *agents: AgentConfig, window: int = WINDOW) -> None:
@@ -160,6 +160,6 @@ async def hire(atelier: Any, provider: ProviderConfig, *agents: AgentConfig, win
     await atelier.settings.update(default_agent_id=stored[0].id)
 
 
-def told(body: dict[str, Any], role: str = "tool") -> str:
+def newest_message(body: dict[str, Any], role: str = "tool") -> str:
     """The newest message of a role in a request, as text."""
     return [str(message["content"]) for message in body["messages"] if message["role"] == role][-1]

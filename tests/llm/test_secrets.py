@@ -29,12 +29,12 @@ def test_the_keyring_keeps_a_key_for_the_next_session() -> None:
     vault = KeyVault(backend=keyring, environ={})
     assert vault.persistent
     assert vault.set("Mistral", f"  {KEY}\n")
-    assert keyring.kept == {("Atelier", "Mistral"): KEY}
+    assert keyring.passwords == {("Atelier", "Mistral"): KEY}
     later = KeyVault(backend=keyring, environ={})
     assert later.get("Mistral") == KEY
     assert later.resolve(config()) == KEY
     later.delete("Mistral")
-    assert (later.get("Mistral"), keyring.kept) == (None, {})
+    assert (later.get("Mistral"), keyring.passwords) == (None, {})
     later.delete("Mistral")
 
 
@@ -65,7 +65,7 @@ def test_the_first_good_keyring_of_a_chain_is_used(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("keyring.get_keyring", lambda: chain)
     vault = KeyVault(environ={})
     assert vault.set("a", KEY)
-    assert good.kept
+    assert good.passwords
 
 
 def test_a_locked_keyring_is_abandoned_without_telling_the_key(caplog: pytest.LogCaptureFixture) -> None:
@@ -84,7 +84,7 @@ def test_answers_are_remembered_until_told_to_forget() -> None:
     keyring = MemoryKeyring()
     vault = KeyVault(backend=keyring, environ={})
     assert [vault.get("x"), vault.get("x"), keyring.asked] == [None, None, 1]
-    keyring.kept["Atelier", "x"] = KEY
+    keyring.passwords["Atelier", "x"] = KEY
     assert vault.get("x") is None
     vault.invalidate("x")
     assert vault.get("x") == KEY
@@ -92,7 +92,7 @@ def test_answers_are_remembered_until_told_to_forget() -> None:
 
 async def test_coroutines_ask_the_keyring_in_a_thread() -> None:
     keyring = MemoryKeyring()
-    keyring.kept["Atelier", "Mistral"] = KEY
+    keyring.passwords["Atelier", "Mistral"] = KEY
     vault = KeyVault(backend=keyring, environ={})
     assert await vault.key_for(config()) == KEY
     assert keyring.threads == keyring.threads - {threading.get_ident()} != set()
@@ -181,7 +181,7 @@ def test_a_file_that_was_chosen_keeps_keys_and_gives_them_back(tmp_path: Path) -
     moved.use_file(file)
     file.write({"Mistral": KEY})
     moved.leave_file()
-    assert keyring.kept == {("Atelier", "Mistral"): KEY}
+    assert keyring.passwords == {("Atelier", "Mistral"): KEY}
     with pytest.raises(UsageError, match="system keyring"):
         moved.store_in_file()
 
@@ -245,7 +245,7 @@ def test_a_full_disk_loses_no_key_and_hides_no_newer_one(tmp_path: Path, keyring
     vault.leave_file()
     assert (vault.get("Old"), vault.get("Other")) == (KEY, "sk-other-0123456789")
     if keyring is not None:
-        assert keyring.kept == {("Atelier", "Old"): KEY, ("Atelier", "Other"): "sk-other-0123456789"}
+        assert keyring.passwords == {("Atelier", "Old"): KEY, ("Atelier", "Other"): "sk-other-0123456789"}
 
 
 def test_a_deleted_key_does_not_come_back_with_a_file_that_had_failed(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_keys_go_to_the_keyring_before_their_file_is_deleted(tmp_path: Path, mon
     monkeypatch.setattr(file, "remove", killed)
     with pytest.raises(KeyboardInterrupt):
         vault.leave_file()
-    assert (len(keyring.kept), file.there) == (2, True)
+    assert (len(keyring.passwords), file.there) == (2, True)
 
 
 def test_whatever_is_read_from_the_file_is_hidden(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-"""Setting up: an environment is whole or not there, what changed is noticed, and what cannot work says so before it
-begins.
+"""Set-up: an environment is complete or absent, changes are noticed, and errors are reported before anything is
+changed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def script(load: Load) -> ModuleType:
 
 @pytest.fixture
 def environment(script: ModuleType, tmp_path: Path) -> Path:
-    """An environment that was set up from this checkout's pins; its Python is this one."""
+    """An environment set up from this checkout's pins, with the current Python."""
     folder = tmp_path / ".venv"
     (folder / "bin").mkdir(parents=True)
     script.interpreter(folder).symlink_to(sys.executable)
@@ -39,7 +39,7 @@ def environment(script: ModuleType, tmp_path: Path) -> Path:
 
 
 def forbid_changes(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Replace what makes and fills environments; the list says what would have been done."""
+    """Replace the functions that create and fill environments; returns the list of prevented changes."""
     done: list[str] = []
 
     def create(folder: Path) -> None:
@@ -52,7 +52,7 @@ def forbid_changes(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[
 
 
 def fake_pip(tmp_path: Path, body: str) -> list[str]:
-    """A command that stands for pip."""
+    """A command in place of pip."""
     program = tmp_path / "pip.py"
     program.write_text(body, "utf-8")
     return [sys.executable, str(program)]
@@ -85,7 +85,7 @@ def test_only_an_environment_that_starts_has_a_version(script: ModuleType, tmp_p
     assert script.python_version(tmp_path) is None
 
 
-def test_a_python_without_ensurepip_is_reported_what_to_install(
+def test_without_ensurepip_the_package_to_install_is_named(
     load: Load, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = load("bootstrap")
@@ -97,7 +97,7 @@ def test_a_python_without_ensurepip_is_reported_what_to_install(
     assert f"apt install python{sys.version_info.major}.{sys.version_info.minor}-venv" in capsys.readouterr().err
 
 
-def test_what_is_installed_is_pinned_and_not_compiled(
+def test_packages_are_installed_pinned_and_from_wheels_only(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     commands: list[list[str]] = []
@@ -122,7 +122,7 @@ def test_nothing_is_done_when_nothing_changed(
     assert done == []
 
 
-def test_pins_that_went_down_are_installed_whatever_the_times_of_the_files(
+def test_lowered_pins_are_installed_whatever_the_file_times(
     script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     done = forbid_changes(script, monkeypatch)
@@ -138,7 +138,7 @@ def test_pins_that_went_down_are_installed_whatever_the_times_of_the_files(
     assert script.set_up(environment, "", this_python=False, check=True) is False
 
 
-def test_an_environment_that_was_moved_is_made_again(
+def test_a_moved_environment_is_recreated(
     script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = forbid_changes(script, monkeypatch)
@@ -147,7 +147,7 @@ def test_an_environment_that_was_moved_is_made_again(
     assert done == ["create", "install"]
 
 
-def test_another_minor_version_replaces_the_environment_only_when_it_was_named(
+def test_another_minor_version_replaces_the_environment_only_if_named(
     script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = forbid_changes(script, monkeypatch)
@@ -159,7 +159,7 @@ def test_another_minor_version_replaces_the_environment_only_when_it_was_named(
 
 
 @pytest.mark.parametrize("version", [None, (3, 10), (3, 15)])
-def test_an_environment_whose_python_no_longer_exists_or_too_old_or_too_new_is_made_again(
+def test_an_environment_with_a_missing_too_old_or_too_new_python_is_recreated(
     script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch, version: tuple[int, int] | None
 ) -> None:
     done = forbid_changes(script, monkeypatch)
@@ -168,7 +168,7 @@ def test_an_environment_whose_python_no_longer_exists_or_too_old_or_too_new_is_m
     assert done == ["create", "install"]
 
 
-def test_an_unfinished_environment_is_made_again(
+def test_an_unfinished_environment_is_recreated(
     script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = forbid_changes(script, monkeypatch)
@@ -179,7 +179,7 @@ def test_an_unfinished_environment_is_made_again(
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError])
-def test_what_was_not_finished_is_removed(
+def test_an_interrupted_set_up_is_removed(
     script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch, stop: type[BaseException]
 ) -> None:
     forbid_changes(script, monkeypatch)
@@ -194,7 +194,7 @@ def test_what_was_not_finished_is_removed(
     assert not environment.exists()
 
 
-def test_a_download_that_fails_leaves_what_was_installed(
+def test_a_failed_download_leaves_the_installed_packages(
     script: ModuleType,
     environment: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -210,7 +210,7 @@ def test_a_download_that_fails_leaves_what_was_installed(
     assert "Read timed out" in capsys.readouterr().err
 
 
-def test_an_environment_is_not_ready_from_the_moment_packages_are_changed(
+def test_an_environment_is_marked_unready_before_packages_change(
     script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pip = fake_pip(tmp_path, "print('Installing collected packages: idna, six')\nraise SystemExit(1)")
@@ -266,7 +266,7 @@ def test_settings_are_read_from_pip_itself(script: ModuleType, monkeypatch: pyte
         script.check_pip_settings(Path(sys.executable))
 
 
-def test_settings_that_hide_what_pip_does_or_make_it_do_less_are_overridden(
+def test_pip_settings_that_hide_output_or_skip_work_are_overridden(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "pip.conf").write_text("[global]\nquiet = 2\n[install]\ndry-run = true\nno-deps = true\n", "utf-8")
@@ -305,7 +305,7 @@ def test_settings_that_hide_what_pip_does_or_make_it_do_less_are_overridden(
     assert "No matching distribution found for absent" in install().stderr
 
 
-def test_a_disk_without_room_is_noticed_before_anything_is_installed(
+def test_a_full_disk_is_reported_before_anything_is_installed(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     free = SimpleNamespace(free=GIB // 2)
@@ -421,8 +421,8 @@ def test_a_check_does_not_wait(script: ModuleType, tmp_path: Path) -> None:
     assert not (tmp_path / ".venv").exists()
 
 
-def test_pip_is_ended_with_the_set_up(script: ModuleType, tmp_path: Path) -> None:
-    """A SIGTERM, which a terminal does not send to pip as well."""
+def test_pip_ends_with_the_set_up(script: ModuleType, tmp_path: Path) -> None:
+    """A SIGTERM, which unlike Ctrl+C in a terminal is not sent to pip as well."""
     waiting = "import time; print('waiting', flush=True); time.sleep(60)"
     code = (
         f"import signal, sys; sys.path.insert(0, {str(ROOT / 'packaging')!r}); import bootstrap, pathlib\n"
@@ -452,7 +452,7 @@ def test_pip_is_ended_with_the_set_up(script: ModuleType, tmp_path: Path) -> Non
 
 
 def make(folder: Path, *arguments: str) -> Any:
-    """Run make as from a shell: the variables of a make that runs these tests do not count."""
+    """Run make as from a shell, without the variables of a make that runs these tests."""
     environment = {
         name: value
         for name, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""The check of the catalogues finds everything a reader would stumble over."""
+"""The check of the catalogues finds everything that would confuse a reader."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_bad_translations_are_named(
     assert found.startswith("app/atelier_desk/x.py:1: ")
 
 
-def test_words_nobody_knows_are_named_in_english_too(script: ModuleType, template: Catalog) -> None:
+def test_banned_words_in_english_messages_are_named(script: ModuleType, template: Catalog) -> None:
     template.add("It lies outside of {path}.", None, [("app/atelier_desk/x.py", 2)])
     catalogue = french()
     catalogue.add("It lies outside of {path}.", "Hors de {path}.")

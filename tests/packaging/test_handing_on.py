@@ -1,6 +1,4 @@
-"""Functions that only hand on their parameters, and protocols of one class, are found; the program has none that is not
-listed.
-"""
+"""Functions that only forward their parameters, and protocols of one class, are found; none is unlisted."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ FUNCTIONS = {
 
 
 @pytest.mark.parametrize("case", FUNCTIONS)
-def test_what_only_passes_on_is_seen(load: Load, case: str) -> None:
+def test_a_function_that_only_forwards_is_found(load: Load, case: str) -> None:
     source, to = FUNCTIONS[case]
     assert [each.to for each in load("handing_on").functions("m.py", source)] == ([to] if to else [])
 
@@ -60,7 +58,7 @@ PROTOCOLS = {
 
 
 @pytest.mark.parametrize("case", PROTOCOLS)
-def test_a_protocol_of_one_class_is_seen(load: Load, tmp_path: Path, case: str) -> None:
+def test_a_protocol_of_one_class_is_found(load: Load, tmp_path: Path, case: str) -> None:
     files, seen = PROTOCOLS[case]
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +67,7 @@ def test_a_protocol_of_one_class_is_seen(load: Load, tmp_path: Path, case: str) 
     assert [name for name, _where in module.lonely(module.classes(tmp_path))] == (["Port"] if seen else [])
 
 
-def test_what_is_new_and_what_is_listed_for_nothing_is_named(
+def test_unlisted_findings_and_unneeded_entries_are_named(
     load: Load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = load("handing_on")
@@ -89,5 +87,5 @@ def test_what_is_new_and_what_is_listed_for_nothing_is_named(
     ]  # fmt: skip
 
 
-def test_the_program_has_no_others(load: Load) -> None:
+def test_the_program_has_no_unlisted_ones(load: Load) -> None:
     assert load("handing_on").problems() == []

@@ -1,6 +1,4 @@
-"""Every dependency's marker can be evaluated on the systems people have, also by the pips that take a kernel's name for
-a version.
-"""
+"""Every dependency's marker can be evaluated on common systems, also by pips that parse a kernel's name as version."""
 
 from __future__ import annotations
 
@@ -53,8 +51,7 @@ def environment(system: str) -> dict[str, str]:
 
 
 def evaluate_strictly(marker: Marker, values: dict[str, str]) -> None:
-    """Compare as pip 24.1 to 25.3 do: where the right side makes a specifier, the value of the system has to be a
-    version.
+    """Compare as pip 24.1 to 25.3 do: if the right side is a valid specifier, the system's value must be a version.
 
     Raises:
         InvalidVersion: these pips end with a traceback.
@@ -77,7 +74,7 @@ def evaluate_strictly(marker: Marker, values: dict[str, str]) -> None:
 
 
 def requirements() -> Iterator[Requirement]:
-    """What Atelier asks for, what its constraints say, and what is asked for by what is installed here."""
+    """Requirements of Atelier, of its constraints, and of the packages installed here."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     own = [
         *project["project"]["dependencies"],

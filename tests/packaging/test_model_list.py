@@ -1,4 +1,4 @@
-"""The shipped list of hosted models, made of a checkout of the models.dev repository."""
+"""The shipped list of hosted models, created from a checkout of the models.dev repository."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_an_older_or_a_halved_list_is_refused(load: Load, checkout: Path, before
         model_list.made(checkout, before)
 
 
-def test_what_is_no_checkout_is_reported_and_the_list_stays(
+def test_a_folder_that_is_no_checkout_is_reported_and_the_list_stays(
     load: Load, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model_list = load("model_list")

@@ -1,4 +1,4 @@
-"""Nobody ships a licence that nobody looked at, and what is installed is told of with its texts."""
+"""No package with an unchecked licence is shipped, and the notices contain the licence texts of all installed ones."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_package_or_a_part_of_it_under_an_unlisted_licence_is_named(notices: M
     ]
 
 
-def test_the_databases_core_is_read_as_what_its_text_says(notices: ModuleType) -> None:
+def test_the_licence_of_the_databases_core_is_read_from_its_text(notices: ModuleType) -> None:
     text = base64.b64encode(b"Business Source License 1.1\n\nParameters").decode()
     listed = {
         "components": [
@@ -85,7 +85,7 @@ def test_the_databases_core_is_read_as_what_its_text_says(notices: ModuleType) -
     assert (part.licence, body[:15]) == ("BUSL-1.1", "Business Source")
 
 
-def test_what_is_committed_names_all_that_is_installed_and_its_licences(notices: ModuleType) -> None:
+def test_the_committed_notices_name_all_installed_packages_and_licences(notices: ModuleType) -> None:
     assert notices.main(["check"]) == 0
     text = (ROOT / "THIRD-PARTY-NOTICES").read_text("utf-8")
     assert "Business Source License 1.1" in " ".join(text.partition("PACKAGES")[0].split())
@@ -94,7 +94,7 @@ def test_what_is_committed_names_all_that_is_installed_and_its_licences(notices:
     assert {"qt-LGPL-3.0.txt", "qt-GPL-3.0.txt"} <= {path.name for path in (ROOT / "resources" / "licenses").iterdir()}
 
 
-def test_a_package_that_the_notices_lack_is_named(
+def test_a_package_missing_from_the_notices_is_named(
     notices: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = notices.NOTICES

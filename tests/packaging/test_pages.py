@@ -1,6 +1,4 @@
-"""The documentation: what it says of commands, tools, targets and labels is what the program has, and its links and
-examples work.
-"""
+"""The documentation is correct: commands, tools, targets and labels exist, links and examples work."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ LIMITS = {"README.md": 8192, "CHANGELOG.md": 10_000}
 
 
 def fenced(path: Path, language: str = "") -> list[str]:
-    """The code blocks of a page that say they are of a language, or none."""
+    """The code blocks of a page, in a given language or without one."""
     return [
         each.content
         for each in MarkdownIt().parse(path.read_text("utf-8"))
@@ -42,12 +40,12 @@ def fenced(path: Path, language: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_a_page_that_is_read_first_is_short(name: str) -> None:
+def test_the_first_pages_are_short(name: str) -> None:
     assert (ROOT / name).stat().st_size <= LIMITS[name]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=ids)
-def test_every_link_leads_somewhere(path: Path) -> None:
+def test_every_link_has_a_target(path: Path) -> None:
     inline = (token for each in MarkdownIt().parse(path.read_text("utf-8")) for token in each.children or ())
     for target in (
         str(token.attrs.get("href") or token.attrs["src"]) for token in inline if token.type in {"link_open", "image"}
@@ -64,7 +62,7 @@ def test_every_link_leads_somewhere(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [path for path in PAGES if path.name != "CHANGELOG.md"], ids=lambda path: path.name)
-def test_every_make_target_is_there(path: Path) -> None:
+def test_every_make_target_exists(path: Path) -> None:
     targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     assert (
         set(re.findall(r"(?:`|^)(?:[A-Z_]+=\S+ )*make ([a-z][a-z0-9-]*)", path.read_text("utf-8"), re.MULTILINE))
@@ -73,7 +71,7 @@ def test_every_make_target_is_there(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [ROOT / "docs/architecture.md", ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name)
-def test_every_file_and_room_that_is_cited_is_there(path: Path) -> None:
+def test_every_cited_file_and_package_exists(path: Path) -> None:
     cited = set(re.findall(r"`([a-z_.]+(?:/[a-z_0-9]+)+/?(?:\.[a-z]+)?)`", path.read_text("utf-8")))
     assert len(cited) > 20
     assert [each for each in cited if not ((ROOT / each).exists() or (ROOT / "app/atelier_desk" / each).exists())] == []
@@ -98,7 +96,7 @@ def _commands() -> Iterator[tuple[str, list[str]]]:
                         yield path.name, rest
 
 
-def test_every_command_in_an_example_is_one() -> None:
+def test_every_command_in_an_example_exists() -> None:
     parser = build_parser()
     found = list(_commands())
     assert len(found) > 60
@@ -147,12 +145,12 @@ def test_an_example_of_the_python_page_runs(
     assert len(model.requests) == len(steps)
 
 
-def test_the_agent_file_of_the_python_page_is_one() -> None:
+def test_the_agent_file_of_the_python_page_is_valid() -> None:
     (file,) = fenced(ROOT / "docs/python.md", "json")
     assert AgentConfig.model_validate_json(file).name == "Researcher"
 
 
-def test_no_docstring_cites_a_page_that_is_not_here() -> None:
+def test_no_docstring_cites_a_missing_page() -> None:
     for path in [*(ROOT / "app").rglob("*.py"), *(ROOT / "packaging").glob("*.py")]:
         text = path.read_text("utf-8")
         for page in re.findall(r"(?<!/)\bdocs/[a-z./-]+\.md", text):

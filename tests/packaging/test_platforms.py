@@ -1,6 +1,4 @@
-"""The table of the systems that have all wheels: what uv prints is understood, and a difference is a failure. Nothing
-is resolved here.
-"""
+"""The table of systems with all wheels: uv's output is parsed, differences are failures. Nothing is resolved here."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ def test_the_package_without_a_wheel_is_named(script: ModuleType, error: str, pa
     assert script.missing_package(error) == package
 
 
-def test_an_index_that_cannot_be_reached_is_no_missing_wheel(script: ModuleType) -> None:
+def test_an_unreachable_index_is_no_missing_wheel(script: ModuleType) -> None:
     with pytest.raises(RuntimeError, match="Failed to fetch"):
         script.missing_package(UNREACHABLE)
 
@@ -105,7 +103,7 @@ def test_a_difference_from_the_table_is_a_failure(
     assert script.main() == 0
 
 
-def test_an_index_that_cannot_be_reached_is_a_failure(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_index_is_a_failure(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script, "uv_environment", dict)
     monkeypatch.setattr(script.sys, "argv", ["platforms.py", str(ROOT / "no-such-uv")])
     with pytest.raises(OSError, match="no-such-uv"):

@@ -1,4 +1,4 @@
-"""There is one way to follow language and look, and a list of the rooms that still have others."""
+"""There is one way to follow language and style, and a list of the packages that still have others."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ import pytest
         ("theme().changed.emit()\nself.changed.connect(f)\nself.translate()\nbind(self._fill)", None),
     ],
 )
-def test_other_ways_are_seen(load: Callable[[str], ModuleType], source: str, what: str | None) -> None:
+def test_other_ways_are_found(load: Callable[[str], ModuleType], source: str, what: str | None) -> None:
     assert [each for _line, each in load("refreshing").places(source)] == ([what] if what else [])
 
 
-def test_a_room_has_at_most_what_is_listed(load: Callable[[str], ModuleType], tmp_path: Path) -> None:
+def test_a_package_has_at_most_the_listed_number(load: Callable[[str], ModuleType], tmp_path: Path) -> None:
     for name, count in (("widgets/basic.py", 3), ("old/page.py", 2), ("done/page.py", 0), ("panes/new.py", 1)):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text("def retranslate(): ...\n" * count)
@@ -38,5 +38,5 @@ def test_a_room_has_at_most_what_is_listed(load: Callable[[str], ModuleType], tm
     ]
 
 
-def test_the_window_keeps_to_it(load: Callable[[str], ModuleType]) -> None:
+def test_the_window_has_no_unlisted_ones(load: Callable[[str], ModuleType]) -> None:
     assert load("refreshing").problems() == []

@@ -1,4 +1,4 @@
-"""The limits of the rooms: what counts, and that more is refused without a reason."""
+"""Size limits of packages: what is counted, and that growth needs a reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).resolve().parents[2] / "packaging" / "size.py"
 
 @pytest.fixture
 def size(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
-    """The program, with a room of one module and limits of its own."""
+    """The program, with one module and a limits file."""
     spec = importlib.util.spec_from_file_location("size_program", PROGRAM)
     assert spec is not None
     assert spec.loader is not None
@@ -45,7 +45,9 @@ def test_code_counts_and_prose_layout_and_imports_do_not(size: ModuleType, sourc
     assert size.tokens_of(source) == tokens
 
 
-def test_a_room_grows_with_a_reason_alone(size: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_package_grows_only_with_a_reason(
+    size: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert size.main(["check"]) == 1
     assert "app/room: 3 tokens" in capsys.readouterr().out
     assert size.main(["raise", "app/room", " "]) == 2

@@ -1,4 +1,4 @@
-"""The check of shared libraries names what is missing, with commands, and never stops a set-up."""
+"""The check of shared libraries names missing ones, with commands, and never stops a set-up."""
 
 from __future__ import annotations
 

@@ -43,23 +43,23 @@ CONTROLS = (
 def controls(root: QWidget) -> Iterator[QWidget]:
     """All controls a person can use in a window, on every page, without parts of Qt's own controls."""
     for widget in (root, *root.findChildren(QWidget)):
-        plain = isinstance(widget, CONTROLS) and not isinstance(widget, QHeaderView | QScrollBar) and not _part(widget)
-        if plain and _there(widget, root):
+        plain = isinstance(widget, CONTROLS) and not isinstance(widget, QHeaderView | QScrollBar) and not _inner(widget)
+        if plain and _can_be_shown(widget, root):
             yield widget
 
 
-def _there(widget: QWidget, root: QWidget) -> bool:
+def _can_be_shown(widget: QWidget, root: QWidget) -> bool:
     """Whether a widget is shown, or would be on another page or pane."""
-    at: QWidget | None = widget
-    while at is not None and at is not root:
-        above = at.parentWidget()
-        if at.isHidden() and not isinstance(at, QDockWidget) and not isinstance(above, QStackedWidget):
+    current: QWidget | None = widget
+    while current is not None and current is not root:
+        above = current.parentWidget()
+        if current.isHidden() and not isinstance(current, QDockWidget) and not isinstance(above, QStackedWidget):
             return False
-        at = above
+        current = above
     return True
 
 
-def _part(widget: QWidget) -> bool:
+def _inner(widget: QWidget) -> bool:
     """Whether a widget is part of a Qt control: field and list of a combo box, field of a spin box, clear
     button."""
     parent = widget.parentWidget()
@@ -67,10 +67,10 @@ def _part(widget: QWidget) -> bool:
         if isinstance(parent, QComboBox | QAbstractSpinBox | QLineEdit | QTabBar | QHeaderView):
             return True
         parent = parent.parentWidget()
-    return widget.objectName().startswith("qt_") or isinstance(widget, QSplitterHandle) or _corner(widget)
+    return widget.objectName().startswith("qt_") or isinstance(widget, QSplitterHandle) or _is_corner_button(widget)
 
 
-def _corner(widget: QWidget) -> bool:
+def _is_corner_button(widget: QWidget) -> bool:
     parent = widget.parentWidget()
     return type(widget).__name__ == "QTableCornerButton" or (
         isinstance(parent, QAbstractItemView) and type(widget) is QAbstractButton
@@ -80,22 +80,22 @@ def _corner(widget: QWidget) -> bool:
 def name_of(widget: QWidget) -> str:
     """The name a screen reader announces."""
     face = QAccessible.queryAccessibleInterface(widget)
-    said = str(face.text(QAccessible.Text.Name)) if face is not None else ""
-    return said.strip() or widget.accessibleName().strip()
+    text = str(face.text(QAccessible.Text.Name)) if face is not None else ""
+    return text.strip() or widget.accessibleName().strip()
 
 
 def reached(widget: QWidget) -> bool:
     """Whether Tab reaches it, or a shortcut does the same."""
     if widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
         return True
-    if isinstance(widget, QTextEdit | QPlainTextEdit) and widget.isReadOnly() and _in_a_stop(widget):
+    if isinstance(widget, QTextEdit | QPlainTextEdit) and widget.isReadOnly() and _in_focusable_widget(widget):
         return True
     if isinstance(widget, QAbstractButton) and not widget.shortcut().isEmpty():
         return True
     return any(each.parent() is widget for each in widget.findChildren(QShortcut))
 
 
-def _in_a_stop(text: QWidget) -> bool:
+def _in_focusable_widget(text: QWidget) -> bool:
     """Whether it is text of a focusable widget: a message whose name contains it and whose menu copies it."""
     above = text.parentWidget()
     while above is not None:
@@ -108,10 +108,10 @@ def _in_a_stop(text: QWidget) -> bool:
 def path(widget: QWidget) -> str:
     """The widget's path, for messages of failed tests."""
     parts = []
-    at: QWidget | None = widget
-    while at is not None:
-        parts.append(f"{type(at).__name__}{'#' + at.objectName() if at.objectName() else ''}")
-        at = at.parentWidget()
+    current: QWidget | None = widget
+    while current is not None:
+        parts.append(f"{type(current).__name__}{'#' + current.objectName() if current.objectName() else ''}")
+        current = current.parentWidget()
     return " < ".join(parts[:5])
 
 
@@ -126,8 +126,10 @@ def out_of_reach(root: QWidget) -> list[str]:
 def ask_for_menu(widget: QWidget) -> None:
     """Press the menu key in a widget."""
     widget.setFocus()
-    at = widget.rect().center()
-    QApplication.sendEvent(widget, QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, at, widget.mapToGlobal(at)))
+    current = widget.rect().center()
+    QApplication.sendEvent(
+        widget, QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, current, widget.mapToGlobal(current))
+    )
 
 
 def open_menu(within: QWidget) -> QMenu:

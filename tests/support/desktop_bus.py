@@ -97,8 +97,8 @@ class FakeService:
                 new_error(message, "org.freedesktop.DBus.Error.UnknownMethod", "s", ("no such method",))
             )
             return
-        signature, given = answer(*values)
-        await self._connection.send(new_method_return(message, signature, given))
+        signature, body = answer(*values)
+        await self._connection.send(new_method_return(message, signature, body))
         if (after := getattr(self, f"after_{method}", None)) is not None:
             await after(*values)
 

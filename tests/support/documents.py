@@ -59,8 +59,8 @@ def word(text: str = "Le café est prêt") -> bytes:
     wrapper.append(inserted.add_run("inserted")._r)
     inserted._p.append(wrapper)
     deleted = OxmlElement("w:del")
-    gone = inserted.add_run("deleted")._r
-    deleted.append(gone)
+    removed = inserted.add_run("deleted")._r
+    deleted.append(removed)
     inserted._p.append(deleted)
     document.add_heading("Prix", 2)
     table = document.add_table(rows=2, cols=3)

@@ -6,8 +6,8 @@ bridge = FakeBridge(fake)
 await settle()
 assert fake.calls("workflows.rename") == [((workflow.id, "New name"), {})]
 
-The fake is made from the engine's own classes: a method that is not there, is no coroutine method or does not take the
-arguments cannot be called, nor be given an answer.
+The fake has the methods of the engine's own classes: one that does not exist, is not a coroutine or does not accept the
+arguments can neither be called nor get an answer.
 """
 
 from __future__ import annotations
@@ -203,8 +203,8 @@ class FakeAtelier:
         workflows: Any = self.workflows
         found = await workflows.list(limit=limit)
         away = tuple(each for each in found if each.archived)
-        kept = [each for each in found if not each.archived]
-        recent, filed = (tuple(each for each in kept if bool(each.collection) is on) for on in (False, True))
+        active = [each for each in found if not each.archived]
+        recent, filed = (tuple(each for each in active if bool(each.collection) is on) for on in (False, True))
         return Listing(recent, filed, away if archive else (), len(away))
 
     async def resume_pending(self) -> None:
@@ -257,7 +257,7 @@ async def settle(rounds: int = 10) -> None:
         QCoreApplication.processEvents()
 
 
-class Held:
+class DelayedResult:
     """A result that arrives only at ``release``, like that of a slow engine."""
 
     def __init__(self, value: Any = None) -> None:

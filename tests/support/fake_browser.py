@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # mypy: warn_return_any=False
 # ruff: noqa: PTH123, PTH105, PTH120, PTH118, SIM115
-"""A browser for tests, spoken to by two pipes as a Chromium is: it fetches what its first argument's file says, by the
-proxy it was given.
+"""A fake browser, controlled over two pipes like Chromium: it fetches the requests listed in a file, through its proxy.
 
-The file is JSON: ``requests`` are [url, kind, frame, asks] in turn (``asks`` false goes to the proxy unasked); ``html``
-is the page, ``final`` its address; ``mode`` is ``dies``, ``silent``, ``noise``, ``busy`` or empty. It writes what
-became of each request to the file's ``.out``, and the number of its process.
+The file is its first argument, JSON: ``requests`` are [url, kind, frame, asks] in order (with ``asks`` false they go to
+the proxy without a question); ``html`` is the page, ``final`` its address; ``mode`` is ``dies``, ``silent``, ``noise``,
+``busy`` or empty. It writes the result of each request and its process id to the file's ``.out``.
 """
 
 import json
@@ -30,7 +29,7 @@ def main() -> None:
         "profile": options["--user-data-dir"],
     }
 
-    def tell() -> None:
+    def send() -> None:
         path = os.path.join(os.path.dirname(os.path.realpath(sys.argv[0])), "out.json")
         with open(path + ".new", "w") as file:
             json.dump(out, file)
@@ -38,20 +37,20 @@ def main() -> None:
 
     if plan.get("mode") == "dies":
         sys.stderr.write("No usable sandbox!\n")
-        tell()
+        send()
         sys.exit(1)
     if plan.get("mode") in ("silent", "busy"):
         out["child"] = subprocess.Popen(
             [sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True
         ).pid
-    tell()
+    send()
     buffer = b""
     verdicts: dict[str, bool] = {}
 
-    def say(**message: object) -> None:
+    def report(**message: object) -> None:
         os.write(4, json.dumps(message).encode() + b"\0")
 
-    def hear() -> dict[str, Any]:
+    def receive() -> dict[str, Any]:
         nonlocal buffer
         while b"\0" not in buffer:
             data = os.read(3, 65536)
@@ -62,7 +61,7 @@ def main() -> None:
         return json.loads(text)
 
     def event(method: str, **params: object) -> None:
-        say(method=method, params=params, sessionId="S")
+        report(method=method, params=params, sessionId="S")
 
     def proxied(url: str) -> str:
         try:
@@ -91,10 +90,10 @@ def main() -> None:
         elif method == "DOM.getOuterHTML":
             result = {"outerHTML": plan.get("html", "") * int(plan.get("times", 1))}
         if method == "Page.navigate":
-            say(id=message["id"], result={"frameId": "T", "loaderId": "L"})
+            report(id=message["id"], result={"frameId": "T", "loaderId": "L"})
             shows()
         else:
-            say(id=message["id"], result=result)
+            report(id=message["id"], result=result)
 
     def shows() -> None:
         event("Page.frameNavigated", frame={"id": "T", "loaderId": "L"})
@@ -105,15 +104,15 @@ def main() -> None:
                     "Fetch.requestPaused", requestId=str(number), request={"url": url}, resourceType=kind, frameId=frame
                 )
                 while str(number) not in verdicts:
-                    answer(hear())
+                    answer(receive())
                 goes = verdicts[str(number)]
             out["got"].append([url, proxied(url) if goes else "stopped"])
-            tell()
+            send()
         if plan.get("mode") != "busy":
             event("Page.lifecycleEvent", name="networkIdle", loaderId="L", frameId="T")
 
     while True:
-        message = hear()
+        message = receive()
         if plan.get("mode") == "silent":
             time.sleep(600)
         if plan.get("mode") == "noise":

@@ -45,13 +45,13 @@ CONTROLS = (QLabel, QAbstractButton, QLineEdit, QComboBox, QAbstractSpinBox, QAb
 def misfits(root: QWidget) -> list[str]:
     """All layout problems of a shown window or part, one line each with the widget's path."""
     shown = (each for each in root.findChildren(QWidget) if each.isVisible() and each.window() == root.window())
-    return [f"{wrong}: {path(widget)}" for widget in (root, *shown) for wrong in _wrong(widget, root)]
+    return [f"{wrong}: {path(widget)}" for widget in (root, *shown) for wrong in _problems(widget, root)]
 
 
-def _wrong(widget: QWidget, root: QWidget) -> Iterator[str]:
-    if not widget.toolTip() and (cut := _cut(widget)):  # clipped text is available as a tool tip
+def _problems(widget: QWidget, root: QWidget) -> Iterator[str]:
+    if not widget.toolTip() and (cut := _clipped_text(widget)):  # clipped text is available as a tool tip
         yield cut
-    if widget != root and isinstance(widget, CONTROLS) and (hidden := _clipped(widget, root)):
+    if widget != root and isinstance(widget, CONTROLS) and (hidden := _clipped_part(widget, root)):
         yield hidden
     bar = widget.horizontalScrollBar() if isinstance(widget, QScrollArea | QListView) else None
     if bar is not None and bar.maximum() > 0 and (isinstance(widget, QScrollArea) or bar.isVisible()):
@@ -59,12 +59,12 @@ def _wrong(widget: QWidget, root: QWidget) -> Iterator[str]:
     yield from _overlaps(widget)
 
 
-def _cut(widget: QWidget) -> str:
+def _clipped_text(widget: QWidget) -> str:
     """The part of its text that is clipped; empty for none. Rows of lists elide by themselves."""
     if isinstance(widget, QLabel):
-        return "" if isinstance(widget, ElidedLabel) else _cut_label(widget)
+        return "" if isinstance(widget, ElidedLabel) else _clipped_label(widget)
     if isinstance(widget, QAbstractButton):
-        return _cut_button(widget)
+        return _clipped_button(widget)
     if isinstance(widget, QComboBox):
         option = QStyleOptionComboBox()
         widget.initStyleOption(option)
@@ -73,38 +73,38 @@ def _cut(widget: QWidget) -> str:
         widget.grab()  # its tool tip belongs to the last paint
         if widget.toolTip():
             return ""
-        return _lacking(widget.currentText(), widget.fontMetrics(), room.width())
+        return _missing_width(widget.currentText(), widget.fontMetrics(), room.width())
     if isinstance(widget, QLineEdit) and not widget.text():
-        return _lacking(widget.placeholderText(), widget.fontMetrics(), widget.contentsRect().width() - 4)
+        return _missing_width(widget.placeholderText(), widget.fontMetrics(), widget.contentsRect().width() - 4)
     return ""
 
 
-def _lacking(text: str, metrics: QFontMetrics, room: int) -> str:
+def _missing_width(text: str, metrics: QFontMetrics, room: int) -> str:
     wide = metrics.size(Qt.TextFlag.TextShowMnemonic, text).width()
     return f"cut: {text!r} is {wide} wide and has {room}" if wide > room + SLACK else ""
 
 
-def _cut_label(shown: QLabel) -> str:
-    text, room = shown.text(), shown.contentsRect().width() - 2 * shown.margin()
-    needed = shown.heightForWidth(shown.width()) if shown.wordWrap() else shown.fontMetrics().size(0, text).height()
+def _clipped_label(label: QLabel) -> str:
+    text, room = label.text(), label.contentsRect().width() - 2 * label.margin()
+    needed = label.heightForWidth(label.width()) if label.wordWrap() else label.fontMetrics().size(0, text).height()
     if not text or (
-        needed <= shown.height() + SLACK
-        and shown.wordWrap()
-        and shown.minimumSizeHint().width() <= shown.width() + SLACK
+        needed <= label.height() + SLACK
+        and label.wordWrap()
+        and label.minimumSizeHint().width() <= label.width() + SLACK
     ):
         return ""
-    if needed > shown.height() + SLACK or shown.wordWrap():
-        return f"cut: {text!r} is {needed} high and has {shown.height()}, in a width of {shown.width()}"
-    if shown.textFormat() == Qt.TextFormat.PlainText:
-        return _lacking(text, shown.fontMetrics(), room)
-    return f"cut: {text!r}" if shown.sizeHint().width() > shown.width() + SLACK else ""
+    if needed > label.height() + SLACK or label.wordWrap():
+        return f"cut: {text!r} is {needed} high and has {label.height()}, in a width of {label.width()}"
+    if label.textFormat() == Qt.TextFormat.PlainText:
+        return _missing_width(text, label.fontMetrics(), room)
+    return f"cut: {text!r}" if label.sizeHint().width() > label.width() + SLACK else ""
 
 
-def _cut_button(button: QAbstractButton) -> str:
+def _clipped_button(button: QAbstractButton) -> str:
     if isinstance(button, QToolButton) or type(button).paintEvent not in _PAINTS:
-        wanted = button.sizeHint().width() if button.text() and type(button).paintEvent is QToolButton.paintEvent else 0
+        needed = button.sizeHint().width() if button.text() and type(button).paintEvent is QToolButton.paintEvent else 0
         return (
-            f"cut: {button.text()!r} needs {wanted} and has {button.width()}" if wanted > button.width() + SLACK else ""
+            f"cut: {button.text()!r} needs {needed} and has {button.width()}" if needed > button.width() + SLACK else ""
         )
     option = QStyleOptionButton()
     button.initStyleOption(option)  # type: ignore[attr-defined]
@@ -116,47 +116,47 @@ def _cut_button(button: QAbstractButton) -> str:
             button.width()
             - button.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, button).width()
         )
-    return _lacking(button.text(), button.fontMetrics(), room)
+    return _missing_width(button.text(), button.fontMetrics(), room)
 
 
-def _clipped(widget: QWidget, root: QWidget) -> str:
+def _clipped_part(widget: QWidget, root: QWidget) -> str:
     """The part of a control that is neither visible nor reachable by scrolling."""
-    box, at = widget.rect(), widget
+    box, ancestor = widget.rect(), widget
     if isinstance(widget, QAbstractButton) and not widget.text():
         box = box.adjusted(EDGE, 0, -EDGE, 0)
     elif isinstance(widget, QTabBar) and isinstance(widget.parentWidget(), QMainWindow):
         return ""  # Qt moves controls of floating docks off screen
-    while at != root and not at.isWindow() and (above := at.parentWidget()) is not None:
-        box, room = QRect(at.mapToParent(box.topLeft()), box.size()), above.rect()
+    while ancestor != root and not ancestor.isWindow() and (above := ancestor.parentWidget()) is not None:
+        box, room = QRect(ancestor.mapToParent(box.topLeft()), box.size()), above.rect()
         area = above.parentWidget()
         if isinstance(area, QAbstractScrollArea) and area.viewport() == above:
             if not isinstance(area, QScrollArea):
                 return ""  # lists and texts place their own content
             box = QRect(box.x(), 0, box.width(), min(box.height(), room.height()))
         if not room.adjusted(-SLACK, -SLACK, SLACK, SLACK).contains(box):
-            words = widget.text() if isinstance(widget, QLabel | QAbstractButton) else ""
+            text = widget.text() if isinstance(widget, QLabel | QAbstractButton) else ""
             return (
-                f"out of sight: {words!r} {box.getRect()} in {type(above).__name__}#{above.objectName()} "
+                f"out of sight: {text!r} {box.getRect()} in {type(above).__name__}#{above.objectName()} "
                 f"{room.getRect()}"
             )
-        at = above
+        ancestor = above
     return ""
 
 
-def _laid_out(layout: QLayout) -> Iterator[QWidget]:
+def _widgets_in(layout: QLayout) -> Iterator[QWidget]:
     items = [item for number in range(layout.count()) if (item := layout.itemAt(number)) is not None]
     for widget, inner in [(item.widget(), item.layout()) for item in items]:
         if widget is not None and not widget.isHidden():
             yield widget
         elif inner is not None:
-            yield from _laid_out(inner)
+            yield from _widgets_in(inner)
 
 
 def _overlaps(parent: QWidget) -> Iterator[str]:
     layout = parent.layout()
     if layout is None or isinstance(parent, QMainWindow) or isinstance(layout, QStackedLayout):
         return
-    placed = [each for each in _laid_out(layout) if not each.geometry().isEmpty()]
+    placed = [each for each in _widgets_in(layout) if not each.geometry().isEmpty()]
     for number, one in enumerate(placed):
         for other in placed[number + 1 :]:
             common = one.geometry().intersected(other.geometry())

@@ -33,14 +33,14 @@ class _Reader:
                 raise ValueError(f"cannot read {body[at:]!r}")
             self._tokens.append((token.lastgroup or "", token[token.lastgroup or ""]))
             at = token.end()
-        self._at = 0
+        self._position = 0
 
     def _peek(self) -> tuple[str, str]:
-        return self._tokens[self._at] if self._at < len(self._tokens) else ("end", "")
+        return self._tokens[self._position] if self._position < len(self._tokens) else ("end", "")
 
     def _next(self) -> tuple[str, str]:
         token = self._peek()
-        self._at += 1
+        self._position += 1
         return token
 
     def alternatives(self) -> _Node:

@@ -1,4 +1,4 @@
-"""Where the controls of a window are, so that two ways to the same window can be compared."""
+"""Positions of the controls in a window, to compare two ways of opening it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tests.support.access import path
 from tests.support.fit import CONTROLS
 
 Places = dict[str, tuple[int, int, int, int]]
-"""Of each control x, y, width and height inside its parent, by its path."""
+"""By path of each control: x, y, width and height inside its parent."""
 NEAR = 2
-"""Pixels by which the digits of a time of day may move what stands beside them."""
+"""Pixels by which the digits of a time of day may move its neighbours."""
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
 def places(windows: Iterable[QWidget]) -> Places:
-    """All controls in sight that have an object name. How far something is scrolled does not count."""
+    """All visible controls with an object name, regardless of scrolling."""
     found: Places = {}
     seen: Counter[str] = Counter()
     for window in windows:
-        # other panes lie before it
+        # covered by another pane
         behind = {each for each in window.findChildren(QDockWidget) if each.visibleRegion().isEmpty()}
         found[path(window)] = (0, 0, window.width(), window.height())
         for each in window.findChildren(QWidget):
@@ -50,13 +50,17 @@ def places(windows: Iterable[QWidget]) -> Places:
     return found
 
 
-def differences(wanted: Places, got: Places) -> list[str]:
-    """A line for each control that is elsewhere, missing or too many; empty where none is."""
+def differences(expected: Places, actual: Places) -> list[str]:
+    """A line for each control that moved, is missing or is new; empty if there is none."""
 
     def same(name: str) -> bool:
-        one, other = wanted.get(name), got.get(name)
+        first, second = expected.get(name), actual.get(name)
         return (
-            one is not None and other is not None and all(abs(a - b) <= NEAR for a, b in zip(one, other, strict=True))
+            first is not None
+            and second is not None
+            and all(abs(a - b) <= NEAR for a, b in zip(first, second, strict=True))
         )
 
-    return [f"{name}: {wanted.get(name)} → {got.get(name)}" for name in sorted({*wanted, *got}) if not same(name)]
+    return [
+        f"{name}: {expected.get(name)} → {actual.get(name)}" for name in sorted({*expected, *actual}) if not same(name)
+    ]

@@ -9,13 +9,13 @@ from keyring.errors import KeyringLocked, PasswordDeleteError
 
 
 class MemoryKeyring(KeyringBackend):
-    """A keyring that encrypts, as far as anyone can tell."""
+    """A keyring that reports itself as encrypted."""
 
     priority = 5
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.kept: dict[tuple[str, str], str] = {}
+        self.passwords: dict[tuple[str, str], str] = {}
         self.asked = 0
         self.threads: set[int] = set()
         self.locked = False
@@ -25,13 +25,13 @@ class MemoryKeyring(KeyringBackend):
         self.threads.add(threading.get_ident())
         if self.locked:
             raise KeyringLocked
-        return self.kept.get((service, username))
+        return self.passwords.get((service, username))
 
     def set_password(self, service: str, username: str, password: str) -> None:
         if self.locked:
             raise KeyringLocked(f"cannot keep {password}")
-        self.kept[service, username] = password
+        self.passwords[service, username] = password
 
     def delete_password(self, service: str, username: str) -> None:
-        if self.kept.pop((service, username), None) is None:
+        if self.passwords.pop((service, username), None) is None:
             raise PasswordDeleteError

@@ -36,10 +36,10 @@ class Person:
         return None
 
     async def ask(self, spec: QuestionSpec) -> UserQuestion:
-        given = form_answer(spec.form.defaults() if spec.form is not None else {})
+        reply = form_answer(spec.form.defaults() if spec.form is not None else {})
         return UserQuestion(
             workflow_id="w", run_id="r", call_id="c", spec=spec, status=QuestionStatus.ANSWERED,
-            selected_options=given.selected_options, text_response=given.text_response,
+            selected_options=reply.selected_options, text_response=reply.text_response,
         )  # fmt: skip
 
     async def sample(self, server: str, sampling: Sampling) -> Mapping[str, Any]:
@@ -62,13 +62,13 @@ def fitting(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 class Client:
     def __init__(self, atelier: Atelier) -> None:
-        self._atelier, self._left = atelier, MOST_SIGN_INS
+        self._atelier, self._remaining = atelier, MOST_SIGN_INS
 
     async def begin(self) -> None:
         """Connect, signing in if required."""
         health = await self._atelier.mcp.test("suite")
-        while not health.ok and health.code == "sign_in" and self._left:
-            self._left -= 1
+        while not health.ok and health.code == "sign_in" and self._remaining:
+            self._remaining -= 1
             health = await self._atelier.mcp.sign_in("suite")
         if not health.ok:
             raise SystemExit(f"{health.code}: {health.message}")
@@ -99,9 +99,9 @@ class Client:
                 given, state = answers, result.request_state
 
     async def begin_again(self) -> None:
-        if not self._left:
+        if not self._remaining:
             raise SystemExit("it wants a sign-in again and again")
-        self._left -= 1
+        self._remaining -= 1
         health = await self._atelier.mcp.sign_in("suite")
         if not health.ok:
             raise SystemExit(f"{health.code}: {health.message}")

@@ -1,4 +1,4 @@
-"""The history of a small team: a root run, a sub-agent, twelve seconds of work, and a request."""
+"""The history of a small team: a root run, a sub-agent, twelve seconds of work, and a request to the model."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def span(run: str, kind: SpanKind, start: float, end: float | None, label: str =
 
 
 def timeline(*, over: bool = True) -> Timeline:
-    """The root asks its model, starts a sub-agent, waits for it; the sub-agent runs a tool that fails; then nothing for
-    an hour.
+    """The root asks its model, starts a sub-agent and waits for it; the sub-agent runs a tool that fails; then nothing
+    for an hour.
     """
     late = 3600
     root = (

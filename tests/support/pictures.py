@@ -10,7 +10,7 @@ from PIL import Image
 
 
 def png(width: int = 2, height: int = 2, *, claims: tuple[int, int] | None = None) -> bytes:
-    """A valid PNG of one colour; ``claims`` is a different size in its header."""
+    """A valid PNG of one colour; ``claims`` is another size for its header."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -16,17 +16,17 @@ def aim(area: QAbstractScrollArea, row: int = 0, *, at_once: bool = False) -> No
     """
     for gate in () if at_once else area.window().findChildren(HoverGate):
         gate._own.stop()
-    place = QPoint(8, 8)
+    position = QPoint(8, 8)
     if isinstance(area, QAbstractItemView):
-        place = area.visualRect(area.model().index(row, 0)).center()
+        position = area.visualRect(area.model().index(row, 0)).center()
     under = area.viewport()
     if not isinstance(area, QAbstractItemView):
-        under = under.childAt(place) or under
-    over, there = QPointF(place), QPointF(area.viewport().mapToGlobal(place))
-    QApplication.sendEvent(area.viewport(), QEnterEvent(over, over, there))
+        under = under.childAt(position) or under
+    over, global_position = QPointF(position), QPointF(area.viewport().mapToGlobal(position))
+    QApplication.sendEvent(area.viewport(), QEnterEvent(over, over, global_position))
     none = Qt.MouseButton.NoButton
     QApplication.sendEvent(
-        under, QMouseEvent(QEvent.Type.MouseMove, over, there, none, none, Qt.KeyboardModifier.NoModifier)
+        under, QMouseEvent(QEvent.Type.MouseMove, over, global_position, none, none, Qt.KeyboardModifier.NoModifier)
     )
 
 

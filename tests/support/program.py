@@ -12,7 +12,7 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 class Program:
-    """A shown main window with one workflow and one agent; ``start`` opens its engine."""
+    """A visible main window with one workflow and one agent; ``start`` opens its engine."""
 
     def __init__(self, qtbot: QtBot) -> None:
         self.workflow = Workflow(id="w1", name="First")

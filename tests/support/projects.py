@@ -119,7 +119,7 @@ class Projects:
     """The service's answers and their data. ``states`` are returned unchanged."""
 
     def __init__(self) -> None:
-        self.kept = [
+        self.stored = [
             Project(id="p1", name="notes", root="/home/me/notes", ingested_at=utc_now()),
             Project(id="p2", name="pages", watched=False),
         ]
@@ -131,7 +131,7 @@ class Projects:
     def answers(self) -> dict[str, Any]:
         """For ``FakeAtelier(projects=…)``."""
         return {
-            "list": lambda: list(self.kept),
+            "list": lambda: list(self.stored),
             "states": lambda: dict(self.states),
             "create": self.create,
             "change": self.change,
@@ -141,7 +141,7 @@ class Projects:
             "allow": self.allow,
             "statistics": lambda project_id: STATISTICS if project_id == "p1" else ProjectStatistics(),
             "problems": lambda project_id, **_more: [
-                each for each in PROBLEMS if each.path not in self.kept[0].readable
+                each for each in PROBLEMS if each.path not in self.stored[0].readable
             ],
             "files": lambda project_id, **_more: [
                 each for each in self.entities.values() if each.kind is EntityKind.FILE
@@ -160,21 +160,21 @@ class Projects:
         }
 
     def create(self, name: str, root: str = "", **more: Any) -> Project:
-        if any(each.name == name for each in self.kept):
+        if any(each.name == name for each in self.stored):
             raise ConflictError("There is a project {name} already.", name=name)
-        self.kept.append(Project(id="p3", name=name, root=root, **more))
-        return self.kept[-1]
+        self.stored.append(Project(id="p3", name=name, root=root, **more))
+        return self.stored[-1]
 
     def change(self, project_id: str, **fields: Any) -> Project:
-        self.kept = [each.model_copy(update=fields) if each.id == project_id else each for each in self.kept]
-        return next(each for each in self.kept if each.id == project_id)
+        self.stored = [each.model_copy(update=fields) if each.id == project_id else each for each in self.stored]
+        return next(each for each in self.stored if each.id == project_id)
 
     def allow(self, project_id: str, path: str, *, yes: bool = True) -> Project:
-        known = [each for each in self.kept[0].readable if each != path]
+        known = [each for each in self.stored[0].readable if each != path]
         return self.change(project_id, readable=(*known, path) if yes else tuple(known))
 
     def offers(self, folders: Sequence[str] = ()) -> list[ProjectOffer]:
-        roots = [each.root for each in self.kept]
+        roots = [each.root for each in self.stored]
         return [
             ProjectOffer(folder=each, name=each.rpartition("/")[2])
             for each in folders
@@ -186,7 +186,7 @@ class Projects:
         return self.create(folder.rpartition("/")[2], folder) if yes else None
 
     def delete(self, project_id: str) -> int:
-        self.kept = [each for each in self.kept if each.id != project_id]
+        self.stored = [each for each in self.stored if each.id != project_id]
         return 21
 
     def find(self, query: str, *, kinds: Sequence[EntityKind] = (), **_more: Any) -> list[ProjectHit]:

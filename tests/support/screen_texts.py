@@ -34,7 +34,7 @@ def on_screen(*parts: QWidget) -> Iterator[tuple[str, str]]:
     """
     for top in parts or QApplication.topLevelWidgets():
         for widget in (top, *top.findChildren(QWidget)):
-            yield from ((_place(widget), text) for text in _texts(widget) if text)
+            yield from ((_path_of(widget), text) for text in _texts(widget) if text)
 
 
 def _texts(widget: QWidget) -> Iterator[str]:
@@ -73,10 +73,12 @@ def _in_model(model: QAbstractItemModel, above: QModelIndex) -> Iterator[str]:
                 yield from _in_model(model, index)
 
 
-def _place(widget: QWidget) -> str:
+def _path_of(widget: QWidget) -> str:
     names: list[str] = []
-    at: QWidget | None = widget
-    while at is not None and len(names) < 4:
-        names.append(f"{type(at).__name__}#{at.objectName()}" if at.objectName() else type(at).__name__)
-        at = at.parentWidget()
+    current: QWidget | None = widget
+    while current is not None and len(names) < 4:
+        names.append(
+            f"{type(current).__name__}#{current.objectName()}" if current.objectName() else type(current).__name__
+        )
+        current = current.parentWidget()
     return " < ".join(names)

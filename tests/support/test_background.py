@@ -12,15 +12,15 @@ import pytest
 from atelier_desk.support import background
 
 
-async def test_a_failure_is_logged_with_its_cause_and_told(caplog: pytest.LogCaptureFixture) -> None:
-    told: list[tuple[str, BaseException]] = []
+async def test_a_failure_is_logged_with_its_cause_and_reported(caplog: pytest.LogCaptureFixture) -> None:
+    reported: list[tuple[str, BaseException]] = []
 
     async def fails() -> None:
         raise OSError(28, "the disk is full")
 
-    task = background.start(fails(), "cleaning", lambda name, error: told.append((name, error)))
+    task = background.start(fails(), "cleaning", lambda name, error: reported.append((name, error)))
     await asyncio.wait([task])
-    assert [(name, str(error)) for name, error in told] == [("cleaning", "[Errno 28] the disk is full")]
+    assert [(name, str(error)) for name, error in reported] == [("cleaning", "[Errno 28] the disk is full")]
     record = next(record for record in caplog.records if record.name == "atelier_desk.support.background")
     assert (record.levelno, record.getMessage()) == (logging.ERROR, "cleaning failed")
     # The program's own handler may already have formatted the traceback, to remove secrets from it.
@@ -28,18 +28,18 @@ async def test_a_failure_is_logged_with_its_cause_and_told(caplog: pytest.LogCap
 
 
 async def test_neither_an_end_nor_a_cancellation_is_a_failure(caplog: pytest.LogCaptureFixture) -> None:
-    told: list[str] = []
-    done = background.start(asyncio.sleep(0, "result"), "rest", lambda name, _error: told.append(name))
-    stopped = background.start(asyncio.sleep(3600), "long rest", lambda name, _error: told.append(name))
+    reported: list[str] = []
+    done = background.start(asyncio.sleep(0, "result"), "rest", lambda name, _error: reported.append(name))
+    stopped = background.start(asyncio.sleep(3600), "long rest", lambda name, _error: reported.append(name))
     assert await done == "result"
     stopped.cancel()
     await asyncio.wait([stopped])
     assert stopped.cancelled()
-    assert not told
+    assert not reported
     assert not caplog.records
 
 
-async def test_a_task_is_stored_while_it_runs_though_nobody_holds_it() -> None:
+async def test_a_running_task_is_not_garbage_collected() -> None:
     over: list[str] = []
     waited_for: list[weakref.ref[asyncio.Future[None]]] = []
 
@@ -60,8 +60,8 @@ async def test_a_task_is_stored_while_it_runs_though_nobody_holds_it() -> None:
 
 
 async def test_tasks_end_with_their_owner() -> None:
-    told: list[str] = []
-    tasks = background.Tasks(lambda name, _error: told.append(name))
+    reported: list[str] = []
+    tasks = background.Tasks(lambda name, _error: reported.append(name))
     rest = tasks.start("rest", asyncio.sleep(3600))
 
     async def fails() -> None:
@@ -71,4 +71,4 @@ async def test_tasks_end_with_their_owner() -> None:
     await asyncio.wait([failed])
     await tasks.aclose()
     assert rest.cancelled()
-    assert told == ["cleaning"]
+    assert reported == ["cleaning"]

@@ -9,13 +9,13 @@ import pytest
 from atelier_desk.support.display import desktop_problem, missing_library, qt_folder
 
 
-def test_no_display_is_named() -> None:
+def test_a_missing_display_is_reported() -> None:
     problem = desktop_problem({})
     assert problem is not None
     assert problem.code == "no_display"
 
 
-def test_a_display_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_display_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISPLAY", ":987")
     problem = desktop_problem({"DISPLAY": ":987"})
     assert problem is not None

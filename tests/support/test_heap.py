@@ -16,7 +16,7 @@ PIECES, BYTES = 60_000, 2_000
 @pytest.mark.skipif(
     sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="a C library that keeps nothing"
 )
-def test_small_pieces_that_were_freed_do_not_stay() -> None:
+def test_small_freed_blocks_return_to_the_system() -> None:
     libc = ctypes.CDLL(None)
     libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
     pieces = [libc.malloc(BYTES) for _ in range(PIECES)]
@@ -32,7 +32,7 @@ def test_small_pieces_that_were_freed_do_not_stay() -> None:
 
 
 @pytest.mark.parametrize("platform", ["darwin", "win32"])
-def test_elsewhere_nothing_happens(monkeypatch: pytest.MonkeyPatch, platform: str) -> None:
+def test_other_systems_need_no_call(monkeypatch: pytest.MonkeyPatch, platform: str) -> None:
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(ctypes, "CDLL", None)
     heap.trim()

@@ -23,7 +23,7 @@ def test_a_placeholder_may_have_any_name() -> None:
     assert error.localized(_) == "x and y"
 
 
-def test_a_value_hides_or_reorders_nothing() -> None:
+def test_hiding_and_reordering_characters_in_values_are_escaped() -> None:
     assert _("Renamed to “{name}”", name="report\u202etxt.sh") == "Renamed to “report⟨U+202E⟩txt.sh”"
     assert ngettext("{n} of {name}", "{n} of {name}", 2, name="a\u200bb") == "2 of a⟨U+200B⟩b"
 
@@ -43,15 +43,15 @@ def test_french_counts_zero_as_one() -> None:
     ]
 
 
-async def test_a_task_may_speak_another_language_than_the_process() -> None:
-    async def say() -> tuple[str, str]:
+async def test_a_task_may_use_another_language_than_the_process() -> None:
+    async def translate() -> tuple[str, str]:
         await asyncio.sleep(0)
         return language(), ngettext("{n} memory embedded", "{n} memories embedded", 2)
 
     set_language("en")
     with spoken("fr"):
-        task = asyncio.create_task(say())
-    assert await say() == ("en", "2 memories embedded")
+        task = asyncio.create_task(translate())
+    assert await translate() == ("en", "2 memories embedded")
     assert await task == ("fr", "2 souvenirs vectorisés")
     with spoken("xx"):
         assert language() == "en"
@@ -67,7 +67,7 @@ def test_the_system_language_is_a_supported_one(monkeypatch: pytest.MonkeyPatch)
     assert set_language("no such language") in LANGUAGES
 
 
-def test_numbers_in_errors_are_grouped_as_the_reader_groups_them() -> None:
+def test_numbers_in_errors_are_grouped_in_the_readers_format() -> None:
     error = UsageError("{low} to {high}, not {value}", low=1024, high=2_000_000, value=1000.5)
     assert error.localized(_) == "1,024 to 2,000,000, not 1,000.5"
     set_language("fr")
@@ -77,19 +77,19 @@ def test_numbers_in_errors_are_grouped_as_the_reader_groups_them() -> None:
 
 
 @pytest.mark.parametrize("code", ["en", "fr"])
-def test_a_workflow_is_called_nothing_else(code: str) -> None:
+def test_workflow_is_the_only_term_for_a_workflow(code: str) -> None:
     """One term for one thing."""
     folder = Path(__file__).parents[2] / "translations" / "fr" / "LC_MESSAGES"
     with (folder / "atelier.po").open("rb") as file:
         catalogue = read_po(file)
     texts = [(each.id if code == "en" else each.string) or "" for each in catalogue]
-    said = [
+    misnamed = [
         text for each in texts for text in ([each] if isinstance(each, str) else each) if "conversation" in text.lower()
     ]
-    assert said == []
+    assert misnamed == []
 
 
-def test_no_text_to_be_translated_hides_in_an_f_string() -> None:
+def test_no_translated_text_is_an_f_string() -> None:
     """The catalogues cannot find such a text, so it would stay English."""
     hidden = []
     for path in sorted(Path(atelier_desk.__file__).parent.rglob("*.py")):
@@ -105,7 +105,7 @@ def test_no_text_to_be_translated_hides_in_an_f_string() -> None:
     assert hidden == []
 
 
-def test_a_language_is_a_catalogue_and_nothing_else(tmp_path: Path) -> None:
+def test_a_new_language_needs_only_a_catalogue(tmp_path: Path) -> None:
     """A new language is found, named and offered by its folder."""
     for code in ("pt_BR", "de"):
         (tmp_path / code / "LC_MESSAGES").mkdir(parents=True)

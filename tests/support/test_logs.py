@@ -87,7 +87,7 @@ def test_text_that_is_not_valid_unicode_is_written(tmp_path: Path) -> None:
     record = logging.makeLogRecord(
         {"name": "atelier_desk.test", "levelno": logging.INFO, "levelname": "INFO", "msg": "half a pair \ud800"}
     )
-    # Straight to our handlers: text captured by pytest must be transferable between its processes.
+    # Directly to our handlers: text captured by pytest must be transferable between its processes.
     for handler in logging.getLogger().handlers:
         if type(handler).__module__ in ("atelier_desk.support.logs", "logging.handlers"):
             handler.handle(record)

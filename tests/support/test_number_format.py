@@ -27,7 +27,7 @@ def _english_again() -> Iterator[None]:
         ("fr", "1~234~567|0,5|2|12 ms|0,8 s|12 s|3 min 05 s|2 h 10 min|1,25 $|0,0032 $|0,00 $"),
     ],
 )
-def test_figures_are_rounded_and_in_the_reader_s_language(language: str, written: str) -> None:
+def test_figures_are_rounded_and_in_the_readers_format(language: str, written: str) -> None:
     set_language(language)
     shown = [
         number_format.number(1234567), number_format.number(0.5, 2, trim=True), number_format.number(2.0, 4, trim=True),
@@ -86,14 +86,14 @@ def test_dates_have_one_form_in_the_window_and_the_terminal(language: str, writt
     assert format.moment is number_format.moment
 
 
-def test_another_language_is_a_catalogue_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {
+def test_a_new_language_needs_only_a_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    translations = {
         "1,234.5": "1'234.5",
         "{year}-{month}-{day}": "{day}.{month}.{year}",
         "{day} {time}": "{day}, {time}",
         "${amount}": "USD {amount}",
     }
-    monkeypatch.setattr(number_format, "_", lambda text, **values: str(said.get(text, text)).format(**values))
+    monkeypatch.setattr(number_format, "_", lambda text, **values: str(translations.get(text, text)).format(**values))
     at = datetime(2026, 11, 26, 22, 33).astimezone()
     assert [number_format.number(1234567.25, 2), number_format.moment(at), number_format.cost(1234.5)] == [
         "1'234'567.25",
@@ -102,8 +102,8 @@ def test_another_language_is_a_catalogue_and_nothing_else(monkeypatch: pytest.Mo
     ]
 
 
-def test_nothing_a_person_reads_asks_whether_it_is_french() -> None:
-    """Prompts of small models have rules of their own, tested elsewhere."""
+def test_no_code_for_people_checks_for_french() -> None:
+    """Prompts of small models have separate rules, tested elsewhere."""
     root = Path(number_format.__file__).parent.parent
     read = [
         *root.glob("*.py"),

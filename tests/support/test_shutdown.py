@@ -39,29 +39,29 @@ def run(code: str) -> tuple[int, str, float]:
 @pytest.mark.parametrize(
     "held_up", ["time.sleep(50)", "threading.Thread(target=time.sleep, args=(50,)).start(); watch.returned()"]
 )
-def test_whatever_holds_it_up(held_up: str) -> None:
+def test_a_blocked_process_ends_with_the_given_status(held_up: str) -> None:
     status, _out, seconds = run(held_up)
     assert status == 7
     assert 0.3 <= seconds < 30
 
 
-def test_what_is_waited_for_one_after_the_other_fits_and_leaves_time_for_the_work() -> None:
+def test_the_waits_at_the_end_fit_into_the_time_limit_one_after_another() -> None:
     assert TOOL_ENDS_S + HAND_OVER_S + LAST_WORDS_S + RUNS_END_S + DATABASE_PAUSE_S <= PROGRAM_ENDS_S - 0.2
     # Commands killed at the end are recorded before the run is handed over.
     assert max(TOOL_ENDS_S, SHORT_COMMAND_S) < HAND_OVER_S
     assert TOOL_ENDS_S < RUNS_END_S
 
 
-def test_asked_again_it_ends_at_once() -> None:
+def test_a_second_request_ends_the_process_at_once() -> None:
     assert run("watch.start(); print('still here', flush=True)")[:2] == (7, "")
 
 
-def test_whoever_called_the_program_continues_after_it() -> None:
+def test_a_caller_continues_after_the_program_has_returned() -> None:
     status, out, _seconds = run(f"watch.returned(); time.sleep({PROGRAM_ENDS_S} + 1.5); print('still here')")
     assert (status, out) == (0, "still here\n")
 
 
-def test_under_nohup_the_end_of_the_terminal_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_under_nohup_a_hangup_does_not_end_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_DFL)
     assert signal.SIGHUP in ending_signals()
     monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_IGN)

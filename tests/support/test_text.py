@@ -12,14 +12,14 @@ from atelier_desk.support.text import shorten, visible, visible_json
 
 
 @given(st.text(max_size=300), st.integers(min_value=1, max_value=80), st.booleans())
-def test_it_never_exceeds_its_length_and_says_that_something_is_missing(text: str, most: int, at_word: bool) -> None:
+def test_a_shortened_text_never_exceeds_its_length_and_ends_in_an_ellipsis(text: str, most: int, at_word: bool) -> None:
     short = shorten(text, most, at_word=at_word)
     assert len(short) <= most
     assert short == text if len(text) <= most else short.endswith("…")
     assert text.startswith(short.removesuffix("…"))
 
 
-def test_it_ends_with_a_whole_word_when_it_is_to() -> None:
+def test_a_shortened_text_ends_with_a_complete_word_if_requested() -> None:
     assert shorten("one two three", 9) == "one two …"
     assert shorten("one two three", 9, at_word=True) == "one two…"
     assert shorten("extraordinary", 9, at_word=True) == "extraord…"
@@ -55,7 +55,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize(("text", "shown"), HOSTILE)
-def test_what_hides_or_reorders_is_written_out(text: str, shown: str) -> None:
+def test_hiding_and_reordering_characters_are_escaped(text: str, shown: str) -> None:
     assert visible(text) == shown
     assert visible(f"above\n{text}") == f"above\n{shown}"
     shown_json = visible_json({"path": text}, 2)
@@ -64,10 +64,10 @@ def test_what_hides_or_reorders_is_written_out(text: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_is_only_text_stays(text: str) -> None:
+def test_ordinary_text_is_unchanged(text: str) -> None:
     assert visible(text) == text
     assert json.loads(visible_json([text])) == [text]
 
 
-def test_a_line_end_of_two_characters_is_one() -> None:
+def test_a_line_end_of_two_characters_counts_as_one() -> None:
     assert visible("a\r\nb") == "a\nb"

@@ -30,7 +30,7 @@ KINDS: dict[Callable[..., Awaitable[Any]], int] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_work_that_hangs_holds_up_its_own_kind_alone(kind: Callable[..., Awaitable[Any]]) -> None:
+async def test_hanging_work_blocks_only_its_own_kind(kind: Callable[..., Awaitable[Any]]) -> None:
     release, hanging = threading.Event(), threading.Semaphore(0)
 
     def hang() -> str:
@@ -53,7 +53,7 @@ async def test_work_that_hangs_holds_up_its_own_kind_alone(kind: Callable[..., A
     assert await more == "its turn came"
 
 
-async def test_what_waits_for_a_thread_and_is_cancelled_never_runs() -> None:
+async def test_work_cancelled_while_it_waits_for_a_thread_never_runs() -> None:
     threads, release = DaemonThreads("test", 1), threading.Event()
     ran: list[str] = []
     loop = asyncio.get_running_loop()
@@ -67,7 +67,7 @@ async def test_what_waits_for_a_thread_and_is_cancelled_never_runs() -> None:
     assert ran == ["third"]
 
 
-async def test_errors_arrive_and_a_thread_serves_again() -> None:
+async def test_errors_are_raised_and_the_thread_is_reused() -> None:
     threads = DaemonThreads("test", 1)
     loop = asyncio.get_running_loop()
     with pytest.raises(ZeroDivisionError):
@@ -104,20 +104,20 @@ def test_a_program_ends_while_a_given_function_hangs() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "ended")
 
 
-async def test_work_in_the_background_that_fails_is_logged() -> None:
+async def test_failed_background_work_is_logged() -> None:
     loop, logged = asyncio.get_running_loop(), asyncio.Queue[str]()
 
-    class Told(logging.Handler):
+    class RecordingHandler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             # at once: other handlers hide secrets in the record itself
             loop.call_soon_threadsafe(logged.put_nowait, self.format(record))
 
-    told = Told()
-    logging.getLogger("atelier_desk.support.threads").addHandler(told)
+    handler = RecordingHandler()
+    logging.getLogger("atelier_desk.support.threads").addHandler(handler)
     try:
         in_background(int, "no number")
         text = await asyncio.wait_for(logged.get(), 20)
     finally:
-        logging.getLogger("atelier_desk.support.threads").removeHandler(told)
+        logging.getLogger("atelier_desk.support.threads").removeHandler(handler)
     assert "work in the background failed" in text
     assert "no number" in text

@@ -261,8 +261,8 @@ class Program(QObject):
         follow(self._save_first_paint, "theme", "font_scale", "language")
 
     def _follow_language(self, chosen: str) -> None:
-        wanted = self._language or chosen
-        code = wanted if wanted in LANGUAGES else system_language()
+        requested = self._language or chosen
+        code = requested if requested in LANGUAGES else system_language()
         if code != self._shown_language or code != language():  # the engine sets the stored one while opening
             self._switch_language(code)
 

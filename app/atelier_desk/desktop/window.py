@@ -235,11 +235,11 @@ class MainWindow(WindowActions):
     def _handle_dropped(self, files: list[str]) -> None:
         """Import dropped workflows and exported chats; attach other files to the message."""
 
-        async def take() -> None:
+        async def add_files() -> None:
             if others := await self.sidebar.workflow_actions.importer.import_dropped(files):
                 self.chat.composer.attach_files(others)
 
-        self.bridge.jobs.start(take())
+        self.bridge.jobs.start(add_files())
 
     async def start(self, settings: Settings) -> None:
         """The engine is open: fill all parts and show the workflow from ``first_view``."""
@@ -304,26 +304,26 @@ class MainWindow(WindowActions):
             "folder": str(start_folder()),
         }
 
-    def restore_layout(self, kept: dict[str, str]) -> None:
+    def restore_layout(self, state: dict[str, str]) -> None:
         """Restore geometry and layout; unreadable parts are left unchanged."""
-        if kept.get("geometry"):
-            self.restoreGeometry(_bytes(kept["geometry"]))
-        if kept.get("state"):
-            self.restoreState(_bytes(kept["state"]), LAYOUT_VERSION)
+        if state.get("geometry"):
+            self.restoreGeometry(_bytes(state["geometry"]))
+        if state.get("state"):
+            self.restoreState(_bytes(state["state"]), LAYOUT_VERSION)
             self.side.repair_layout()
-            rows = kept.get("rows", "")
-            shown = set(kept["panes"].split("\n")) - {""} if "panes" in kept else None
+            rows = state.get("rows", "")
+            shown = set(state["panes"].split("\n")) - {""} if "panes" in state else None
             self.rail.repair_layout(shown, int(rows) if rows.isdecimal() else 0)
-            opens = kept.get("rail", "done")  # layouts of earlier versions were set by the user
+            opens = state.get("rail", "done")  # layouts of earlier versions were set by the user
             self.rail.opens = opens if opens in OPENINGS else "done"
             if self.presenter is not None:
                 self.actions_["keep-panes-closed"].setChecked(self.rail.opens == "never")
-        self.ran_last = kept.get("commands", "")
-        self.sidebar.setVisible(kept.get("sidebar") != "hidden")
-        if "closed" in kept:
-            self.sidebar.set_closed(frozenset(kept["closed"].split("\n")) - {""})
-        if kept.get("folder"):
-            remember_folder(Path(kept["folder"]))
+        self.ran_last = state.get("commands", "")
+        self.sidebar.setVisible(state.get("sidebar") != "hidden")
+        if "closed" in state:
+            self.sidebar.set_closed(frozenset(state["closed"].split("\n")) - {""})
+        if state.get("folder"):
+            remember_folder(Path(state["folder"]))
         hide_replaced_bars(self)
 
     def _on_theme(self) -> None:
@@ -356,9 +356,9 @@ class MainWindow(WindowActions):
         """Draw a line at either side of the middle, but not at the window's own edge."""
         left, right = self.pages.x() > 0, self.pages.geometry().right() < self.width() - 1
         sides = {(True, False): "middle-left", (False, True): "middle-right", (False, False): "middle-none"}
-        wanted = sides.get((left, right), "middle")
-        if self.pages.property("variant") != wanted:
-            mark(self.pages, wanted)
+        variant = sides.get((left, right), "middle")
+        if self.pages.property("variant") != variant:
+            mark(self.pages, variant)
             self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # recomputes the lines
 
     def set_shortcuts(self, chosen: Mapping[str, str]) -> None:

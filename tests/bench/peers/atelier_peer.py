@@ -1,4 +1,4 @@
-"""Atelier through its real engine: a data folder on the disk, the journal on; every run is a workflow of its own."""
+"""Atelier with its real engine: a data folder on disk and a journal; every run is a workflow of its own."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class AtelierEngine:
         return text
 
     async def finish(self, model: str) -> str:
-        """As at a start of the program: every run that was cut off continues."""
+        """Continue every interrupted run, as at a start of the program."""
         from tests.chaos.worker import AppendLine
 
         atelier = self._atelier

@@ -1,9 +1,9 @@
-"""One framework in a process of its own: does what it is told on standard input and says what that cost.
+"""One framework in its own process: does the work read from standard input and reports its cost.
 
 A line in is JSON: ``{"model": "tools-1", "stream": true, "runs": 20, "at_once": 1}``. A line out is JSON with
-``cpu_ms`` and ``wall_ms`` a run, ``errors``, and the memory in MB before and at its highest. A framework with a durable
-store also takes ``{"finish": "lines-10"}``: the one run of the folder, begun or brought to its end; the line out is its
-``answer``.
+``cpu_ms`` and ``wall_ms`` per run, ``errors``, and the memory in MB before and at its highest. A framework with a
+durable store also accepts ``{"finish": "lines-10"}``: the folder's only run is begun, or continued to its end; the line
+out has its ``answer``.
 
 Run: ``python -m tests.bench.peers.child NAME URL [FOLDER]``; without a folder a temporary one.
 """
@@ -24,14 +24,14 @@ from tests.bench.peers.server import ANSWER
 
 
 class Framework(Protocol):
-    """What a peer's module makes with ``create(url, folder)``, or ``create(url, folder, variant)``."""
+    """What ``create(url, folder)`` or ``create(url, folder, variant)`` of a peer's module returns."""
 
     async def run(self, model: str, stream: bool) -> str:
         """Do a run and return the answer's text."""
         ...
 
     async def settle(self) -> None:
-        """Wait until nothing is left to do for the runs that have ended: work put off is work too."""
+        """Wait until no work is left for the runs that have ended: postponed work counts too."""
         ...
 
     async def aclose(self) -> None: ...
@@ -51,7 +51,7 @@ def expected(model: str) -> str:
 async def one(framework: Framework, model: str, stream: bool, failures: list[str]) -> None:
     try:
         text = await framework.run(model, stream)
-    except Exception as error:  # whatever it is, it counts as an error of the framework
+    except Exception as error:  # any error counts as an error of the framework
         failures.append(f"{type(error).__name__}: {error}")
         return
     if text.strip() != expected(model).strip():
@@ -82,8 +82,7 @@ async def measure(framework: Framework, order: dict[str, Any]) -> dict[str, Any]
 
 class DurableFramework(Framework, Protocol):
     async def finish(self, model: str) -> str:
-        """Begin the one run of the folder, or bring to its end what an earlier process left of it, by the framework's
-        own means.
+        """Begin the folder's only run, or continue what an earlier process left of it, as the framework does it.
 
         Returns the answer's text; its tool appends lines to ``effects`` in the folder.
         """

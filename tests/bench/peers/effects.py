@@ -1,4 +1,4 @@
-"""The tool of the kills: doing it twice shows, and so does not doing it."""
+"""The tool of runs that are killed: both a repeated and a missing call are visible in its file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def line_appender(folder: Path) -> Callable[[str], str]:
-    """A function to make a tool of. It appends a line to ``effects`` in the folder, on the disk before it returns."""
+    """The function of the tool: appends a line to ``effects`` in the folder, on disk before it returns."""
 
     def append_line(line: str) -> str:
         """Append a line."""

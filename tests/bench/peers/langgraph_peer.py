@@ -1,5 +1,4 @@
-"""langgraph with langchain-openai: the prebuilt agent; without a checkpointer here, langgraph_sqlite_peer.py adds
-one."""
+"""langgraph with langchain-openai: the prebuilt agent, without a checkpointer; langgraph_sqlite_peer.py adds one."""
 
 from __future__ import annotations
 
@@ -45,11 +44,11 @@ class LangGraph:
 
     async def run(self, model: str, stream: bool) -> str:
         graph = self._graph(model, stream)
-        given, config = {"messages": [("user", QUESTION)]}, self._config()
+        inputs, config = {"messages": [("user", QUESTION)]}, self._config()
         if not stream:
-            return (await graph.ainvoke(given, config, durability=self.durability))["messages"][-1].content
+            return (await graph.ainvoke(inputs, config, durability=self.durability))["messages"][-1].content
         text = ""
-        async for chunk, where in graph.astream(given, config, stream_mode="messages", durability=self.durability):
+        async for chunk, where in graph.astream(inputs, config, stream_mode="messages", durability=self.durability):
             if where["langgraph_node"] == "agent" and isinstance(chunk.content, str):
                 text += chunk.content
         return text

@@ -1,4 +1,4 @@
-"""langgraph with its SQLite checkpointer: each step is on the disk before the next one begins."""
+"""langgraph with its SQLite checkpointer: each step is on disk before the next one begins."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class LangGraphWithSqlite(LangGraph):
         return {"recursion_limit": STEPS, "configurable": {"thread_id": thread or str(uuid.uuid4())}}
 
     async def finish(self, model: str) -> str:
-        """A thread that has a checkpoint continues from it when it is given nothing new."""
+        """A thread with a checkpoint continues from it when it gets no new input."""
         config = self._config("the run")
-        given = None if await self.saver.aget_tuple(config) else {"messages": [("user", QUESTION)]}
-        result = await self._graph(model, False).ainvoke(given, config, durability=self.durability)
+        inputs = None if await self.saver.aget_tuple(config) else {"messages": [("user", QUESTION)]}
+        result = await self._graph(model, False).ainvoke(inputs, config, durability=self.durability)
         return str(result["messages"][-1].content)
 
     async def aclose(self) -> None:

@@ -1,6 +1,4 @@
-"""openai-agents: an agent with one tool, its tracing off; without a session here, openai_agents_session_peer.py adds
-one.
-"""
+"""openai-agents: an agent with one tool, without tracing or session; openai_agents_session_peer.py adds one."""
 
 from __future__ import annotations
 

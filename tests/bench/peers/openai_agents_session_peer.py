@@ -1,4 +1,4 @@
-"""openai-agents with its SQLite session: each turn is in the session before the next one begins."""
+"""openai-agents with its SQLite session: each turn is stored before the next one begins."""
 
 from __future__ import annotations
 
@@ -35,10 +35,12 @@ class OpenAIAgentsWithSession(OpenAIAgents):
             return await super().run(model, stream, session)
 
     async def finish(self, model: str) -> str:
-        """A session that holds something continues when nothing is added to it."""
+        """A session with content continues when nothing is added to it."""
         with closing(SyncedSession("the run", self._database)) as session:
-            begun = bool(await session.get_items(limit=1))
-            result = await Runner.run(self._agent(model), [] if begun else QUESTION, max_turns=TURNS, session=session)
+            continues = bool(await session.get_items(limit=1))
+            result = await Runner.run(
+                self._agent(model), [] if continues else QUESTION, max_turns=TURNS, session=session
+            )
             return str(result.final_output)
 
 

@@ -1,4 +1,4 @@
-"""The processes that the benches of other frameworks start and order about."""
+"""Processes that the comparisons with other frameworks start and send work to."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Child:
         return answer
 
     def check(self) -> None:
-        """Raises ``Ended`` when the process is gone."""
+        """Raise ``Ended`` if the process has ended."""
         if self._process.poll() is not None:
             raise Ended(f"a process of the bench ended early ({self._process.returncode})")
 
@@ -69,7 +69,7 @@ class Child:
 
 @contextmanager
 def scripted_server() -> Iterator[str]:
-    """The scripted server in a process of its own; yields its address."""
+    """The scripted server in its own process; yields its address."""
     server = Child(Path(sys.executable), "tests.bench.peers.server")
     try:
         yield f"http://127.0.0.1:{int(server.line())}/v1"

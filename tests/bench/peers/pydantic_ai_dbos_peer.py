@@ -1,7 +1,7 @@
-"""pydantic-ai with DBOS: every request and every call of a tool is a step, kept in a SQLite system database.
+"""pydantic-ai with DBOS: every request and every tool call is a step, stored in a SQLite system database.
 
-The journal of the database is DBOS's own choice; each commit is synced. A streamed run hands its events to a handler,
-since a durable run cannot be iterated from outside.
+The journal mode of the database is DBOS's own choice; each commit is synced. A streamed run passes its events to a
+handler, because a durable run cannot be iterated from outside.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class PydanticAIWithDBOS:
             )
 
         self._ask = ask
-        self._agent("lines-10", False)  # what a workflow uses is there before DBOS recovers what a kill cut off
+        self._agent("lines-10", False)  # what a workflow uses must exist before DBOS recovers killed runs
         DBOS.launch()
 
     def _agent(self, model: str, stream: bool) -> Agent:
@@ -74,7 +74,7 @@ class PydanticAIWithDBOS:
         return str(await self._ask(model, stream))
 
     async def finish(self, model: str) -> str:
-        """Launching recovers what a kill cut off; a workflow begun under a known id is that one."""
+        """Launching recovers killed runs; starting a workflow with an existing id returns that one."""
         with SetWorkflowID("the run"):
             return await self.run(model, False)
 

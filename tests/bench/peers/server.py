@@ -1,9 +1,7 @@
-"""The scripted server every framework talks to: OpenAI-compatible, in a process of its own, so that its work is
-nobody's cost.
+"""The scripted server of all frameworks: OpenAI-compatible, in its own process, so that its work counts for nobody.
 
-It keeps no script of its own: the answer follows from the request alone, so any number of runs can continue at once.
-The name of the model says what to play, and how many results of tools the request holds after its last question says
-how far the run is:
+It has no state: the answer follows from the request alone, so any number of runs can work at once. The name of the
+model selects the script, and the number of tool results after the last question is the position in it:
 
 * ``tools-N``: N turns with one call each, then the answer.
 * ``lines-N``: the same, each call appends "line 1." and so on; the answer lists in JSON the numbers of the lines that
@@ -43,9 +41,7 @@ def _sse(delta: dict[str, Any] | None, model: str, finish: str | None = None) ->
 
 
 def _call(kind: str, turn: int) -> tuple[str, str, str]:
-    """The id, the tool and the arguments of a turn's call; they differ from turn to turn, so that nobody takes them for
-    a loop.
-    """
+    """The id, the tool and the arguments of a turn's call, different each turn: no loop detection stops them."""
     if kind == "lines":
         return f"call_{turn}", "append_line", json.dumps({"line": f"line {turn + 1}."})
     return f"call_{turn}", TOOL, json.dumps({"operation": "eval", "expression": f"{turn + 2}*7"})
@@ -53,7 +49,7 @@ def _call(kind: str, turn: int) -> tuple[str, str, str]:
 
 @lru_cache(maxsize=256)
 def answer(model: str, turn: int, stream: bool, text: str) -> bytes:
-    """The body of an answer: ``turn`` results of tools are known, ``text`` is the last one."""
+    """The body of an answer, after ``turn`` tool results; ``text`` is the last one."""
     kind, _, count = model.partition("-")
     calls = kind != "words" and turn < int(count)
     if not stream:
@@ -64,7 +60,7 @@ def answer(model: str, turn: int, stream: bool, text: str) -> bytes:
                 {"id": identity, "type": "function", "function": {"name": tool, "arguments": arguments}}
             ]
         choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if calls else "stop"}
-        whole = {
+        completion = {
             "id": "chatcmpl-1",
             "object": "chat.completion",
             "created": 1,
@@ -72,7 +68,7 @@ def answer(model: str, turn: int, stream: bool, text: str) -> bytes:
             "choices": [choice],
             "usage": USAGE,
         }
-        return json.dumps(whole).encode()
+        return json.dumps(completion).encode()
     parts = [_sse({"role": "assistant", "content": None}, model)]
     if calls:
         identity, tool, arguments = _call(kind, turn)
@@ -88,7 +84,7 @@ def answer(model: str, turn: int, stream: bool, text: str) -> bytes:
 
 
 def _results(messages: list[dict[str, Any]]) -> list[str]:
-    """Results of tools after the last message of a person."""
+    """Number of tool results after the last message of a person."""
     questions = [number for number, message in enumerate(messages) if message["role"] == "user"]
     latest = messages[questions[-1] if questions else 0 :]
     return [json.dumps(message["content"]) for message in latest if message["role"] == "tool"]
@@ -105,7 +101,7 @@ def _last_text(model: str, results: list[str]) -> str:
     return ANSWER
 
 
-def _whole(writer: asyncio.StreamWriter, body: bytes) -> None:
+def _send_json(writer: asyncio.StreamWriter, body: bytes) -> None:
     writer.write(
         f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
     )
@@ -119,11 +115,11 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             length = next(
                 (line for line in head.split("\r\n") if line.startswith("content-length:")), "content-length: 0"
             )
-            given = await reader.readexactly(int(length.partition(":")[2]))
+            content = await reader.readexactly(int(length.partition(":")[2]))
             if head.startswith("get "):
-                _whole(writer, b'{"object": "list", "data": []}')
+                _send_json(writer, b'{"object": "list", "data": []}')
                 continue
-            request = json.loads(given)
+            request = json.loads(content)
             results, model = _results(request["messages"]), request["model"]
             stream = bool(request.get("stream"))
             body = answer(model, len(results), stream, _last_text(model, results))
@@ -132,10 +128,10 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
                     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n" + body
                 )
             else:
-                _whole(writer, body)
+                _send_json(writer, body)
             await writer.drain()
     except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
-        pass  # the client is gone, or the bench has ended
+        pass  # the client has disconnected, or the benchmark has ended
     finally:
         writer.close()
 

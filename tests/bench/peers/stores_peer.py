@@ -1,8 +1,7 @@
-"""What LanceDB finds: reads JSON from standard input, writes the order of each question to standard output. Runs in the
-peers' environment.
+"""Results of LanceDB: reads JSON from standard input, writes the order for each question to standard output.
 
-In: ``{"ids", "texts", "vectors", "questions", "question_vectors", "limit"}``. Out: by system the ids that each question
-finds.
+Runs in the peers' environment. In: ``{"ids", "texts", "vectors", "questions", "question_vectors", "limit"}``. Out: by
+system the ids found for each question.
 """
 
 from __future__ import annotations

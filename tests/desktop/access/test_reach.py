@@ -41,7 +41,7 @@ from atelier_desk.domain.workflow import Message, MessageRole, Report, Workflow
 from atelier_desk.support.i18n import N_
 from tests.desktop.chat.conftest import Team
 from tests.desktop.chat.test_message_commands import menu_of
-from tests.desktop.chat.test_panel import Desk
+from tests.desktop.chat.test_panel import PanelHarness
 from tests.desktop.questions.approvals import ApprovalEngine, asks
 from tests.desktop.questions.conftest import ask
 from tests.desktop.settings.conftest import Engine
@@ -126,7 +126,7 @@ PANES: dict[str, tuple[type[Any], dict[str, dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize("name", PANES)
-async def test_a_pane_with_something_in_it(name: str, qtbot: QtBot) -> None:
+async def test_a_pane_with_content(name: str, qtbot: QtBot) -> None:
     kind, services = PANES[name]
     await _shown(qtbot, kind(FakeBridge(FakeAtelier(**services))))
 
@@ -159,7 +159,7 @@ async def _shown(qtbot: QtBot, pane: Any) -> QWidget:
     return window
 
 
-async def test_the_inbox_with_all_that_can_wait(host: QWidget) -> None:
+async def test_the_inbox_with_every_kind_of_pending_item(host: QWidget) -> None:
     engine = ApprovalEngine(asks("v1", risk="high"), questions={"pending": [ask("q1")], "get": lambda _id: ask("q1")})
     bridge = FakeBridge(engine)
     presenter = QuestionPresenter(bridge, host)  # type: ignore[arg-type]
@@ -232,11 +232,11 @@ async def test_a_message(name: str, qtbot: QtBot) -> None:
     check(frame)
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["own", "answer"])
-async def test_the_menu_of_a_message(place: int, qtbot: QtBot) -> None:
-    desk = Desk(qtbot)
-    await desk.open()
-    menu = menu_of(desk, place)
+@pytest.mark.parametrize("index", [0, 1], ids=["own", "answer"])
+async def test_the_menu_of_a_message(index: int, qtbot: QtBot) -> None:
+    harness = PanelHarness(qtbot)
+    await harness.open()
+    menu = menu_of(harness, index)
     entries = [each for each in menu.actions() if not each.isSeparator()]
     assert all(each.text().strip() for each in entries)
     met = [menu.activeAction()]
@@ -247,7 +247,7 @@ async def test_the_menu_of_a_message(place: int, qtbot: QtBot) -> None:
     menu.close()
 
 
-async def test_the_menus_of_the_sidebar_and_what_is_around_the_conversation(program: Program) -> None:
+async def test_the_menus_of_the_sidebar_and_around_the_conversation(program: Program) -> None:
     listed = [Workflow(id="w1", name="First"), Workflow(id="w2", name="Second", collection="Art")]
     pinned = Message(id="m1", workflow_id="w1", run_id="r1", seq=1, role=MessageRole.USER, content="Kept", pinned=True)
     for method, answer in (("list", listed), ("get", listed[0].model_copy(update={"workspace": ("/tmp",)}))):

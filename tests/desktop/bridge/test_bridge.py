@@ -114,7 +114,7 @@ async def opened() -> AsyncIterator[tuple[Bridge, Engine]]:
     assert bridge.wait_closed(10)
 
 
-async def test_calls_run_on_the_engine_thread_and_errors_come_back(opened: tuple[Bridge, Engine]) -> None:
+async def test_calls_run_on_the_engine_thread_and_errors_are_returned(opened: tuple[Bridge, Engine]) -> None:
     bridge, _engine = opened
     workflows: Any = bridge.engine.workflows
     assert await workflows.where() != threading.get_ident()
@@ -123,7 +123,7 @@ async def test_calls_run_on_the_engine_thread_and_errors_come_back(opened: tuple
         await workflows.fail()
 
 
-async def test_work_in_the_background_of_the_engine_that_fails_is_shown(opened: tuple[Bridge, Engine]) -> None:
+async def test_failed_background_work_of_the_engine_is_shown(opened: tuple[Bridge, Engine]) -> None:
     bridge, _engine = opened
     shown: list[str] = []
     bridge.failed.connect(shown.append)
@@ -142,7 +142,7 @@ async def test_work_in_the_background_of_the_engine_that_fails_is_shown(opened: 
         ("_bus", AttributeError, "has no method '_bus'"),
     ],
 )
-async def test_only_coroutine_methods_can_be_had(
+async def test_only_coroutine_methods_are_accessible(
     opened: tuple[Bridge, Engine], name: str, error: type[Exception], words: str
 ) -> None:
     bridge, _engine = opened
@@ -150,25 +150,25 @@ async def test_only_coroutine_methods_can_be_had(
         getattr(bridge.engine.workflows, name)
 
 
-async def test_what_the_services_are_made_of_is_out_of_reach(opened: tuple[Bridge, Engine]) -> None:
+async def test_internals_of_services_are_not_accessible(opened: tuple[Bridge, Engine]) -> None:
     bridge, _engine = opened
     for name in ("bus", "repos", "store"):
         with pytest.raises((AttributeError, TypeError)):
             getattr(bridge.engine, name)
 
 
-async def test_arguments_are_those_of_the_moment_of_the_call(opened: tuple[Bridge, Engine], qtbot: QtBot) -> None:
+async def test_arguments_are_copied_at_the_call(opened: tuple[Bridge, Engine], qtbot: QtBot) -> None:
     """What the user types after a call has started does not affect it."""
     bridge, _engine = opened
     field = QPlainTextEdit("as it was")
     qtbot.addWidget(field)
     workflows: Any = bridge.engine.workflows
-    said = bridge.jobs.start(workflows.says(field.toPlainText()))
+    answer = bridge.jobs.start(workflows.says(field.toPlainText()))
     field.setPlainText("changed meanwhile")
-    assert await said == "as it was"
+    assert await answer == "as it was"
 
 
-async def test_cancelling_there_cancels_here(opened: tuple[Bridge, Engine]) -> None:
+async def test_cancellation_in_the_engine_cancels_the_caller(opened: tuple[Bridge, Engine]) -> None:
     bridge, _engine = opened
     workflows: Any = bridge.engine.workflows
     with pytest.raises(asyncio.CancelledError):
@@ -180,7 +180,7 @@ async def test_a_closed_engine_is_reported() -> None:
         await Bridge(None).engine.workflows.list()
 
 
-async def test_cancelling_here_cancels_there(opened: tuple[Bridge, Engine]) -> None:
+async def test_cancelling_the_caller_cancels_the_engines_work(opened: tuple[Bridge, Engine]) -> None:
     bridge, engine = opened
     workflows: Any = bridge.engine.workflows
     task = bridge.jobs.start(workflows.hang())
@@ -190,7 +190,7 @@ async def test_cancelling_here_cancels_there(opened: tuple[Bridge, Engine]) -> N
     await until(engine.workflows.cancelled.is_set)
 
 
-async def test_events_arrive_in_order_and_tokens_joined(opened: tuple[Bridge, Engine]) -> None:
+async def test_events_arrive_in_order_and_tokens_are_joined(opened: tuple[Bridge, Engine]) -> None:
     bridge, _engine = opened
     seen: list[tuple[str, str]] = []
     bridge.stream_event.connect(lambda e: seen.append((e.chunk_type.value, e.data.get("content", ""))))
@@ -223,9 +223,7 @@ async def test_many_events_are_delivered_in_several_turns_and_in_order(
     assert turns == [1, 2, 3, 4, 5, 6]
 
 
-async def test_what_is_left_for_the_next_turns_is_not_joined_again(
-    opened: tuple[Bridge, Engine], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_backlog_is_not_joined_again(opened: tuple[Bridge, Engine], monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine the backlog grew with each turn, because all of it was processed each time."""
     from atelier_desk.desktop.bridge import bridge as module
 
@@ -251,15 +249,15 @@ async def test_what_is_left_for_the_next_turns_is_not_joined_again(
 
 async def test_an_unhandled_error_is_reported(opened: tuple[Bridge, Engine]) -> None:
     bridge, _engine = opened
-    told: list[object] = []
-    bridge.failed.connect(told.append)
+    received: list[object] = []
+    bridge.failed.connect(received.append)
     workflows: Any = bridge.engine.workflows
     bridge.jobs.start(workflows.fail())
-    await until(lambda: bool(told))
-    assert told == ["broken thing"]
+    await until(lambda: bool(received))
+    assert received == ["broken thing"]
 
 
-async def test_closing_leaves_the_context(opened: tuple[Bridge, Engine]) -> None:
+async def test_closing_exits_the_engines_context(opened: tuple[Bridge, Engine]) -> None:
     bridge, engine = opened
     closed: list[bool] = []
     bridge.engine_closed.connect(lambda: closed.append(True))
@@ -277,11 +275,11 @@ async def test_an_engine_that_cannot_open_is_reported() -> None:
         yield
 
     bridge = Bridge(None, opener=opener)
-    told: list[Any] = []
-    bridge.engine_failed.connect(told.append)
+    received: list[Any] = []
+    bridge.engine_failed.connect(received.append)
     bridge.start_engine()
-    await until(lambda: bool(told))
-    assert told[0].code == "locked"
+    await until(lambda: bool(received))
+    assert received[0].code == "locked"
     assert bridge.wait_closed(10)
 
 
@@ -304,7 +302,7 @@ def test_coalescing_keeps_runs_messages_and_kinds_apart() -> None:
     ]
 
 
-def test_runs_that_stream_at_once_are_joined_each_for_itself() -> None:
+def test_runs_that_stream_at_once_are_joined_separately() -> None:
     names = ("one", "two", "three")
     batch = [event(ChunkType.TOKEN, str(number), run=run, message=run) for number in range(5) for run in names]
     joined = coalesce(batch)
@@ -324,8 +322,8 @@ def test_a_run_keeps_its_order_and_an_end_follows_the_last_tokens() -> None:
         end,
         event(ChunkType.TOKEN, "c", run="child"),
     ]
-    told = [(each.chunk_type.value, content(each)) for each in coalesce(batch) if isinstance(each, StreamEvent)]
-    assert told == [
+    received = [(each.chunk_type.value, content(each)) for each in coalesce(batch) if isinstance(each, StreamEvent)]
+    assert received == [
         ("reasoning", "think"),
         ("token", "ab"),
         ("run_status", None),

@@ -33,7 +33,7 @@ def calls() -> Iterator[tuple[str, str, str]]:
                 yield f"{path.relative_to(DESKTOP)}:{node.lineno}", service, method
 
 
-def test_the_window_awaits_coroutine_methods_alone() -> None:
+def test_the_window_awaits_only_coroutine_methods() -> None:
     found = list(calls())
     assert len(found) > 60
     for where, service, method in found:
@@ -66,7 +66,7 @@ def test_a_fake_has_what_the_engine_has(service: str, method: str) -> None:
         attrgetter(f"{service}.{method}")(FakeAtelier())
 
 
-async def test_a_fake_takes_what_the_engine_takes() -> None:
+async def test_a_fake_accepts_the_engines_arguments() -> None:
     with pytest.raises(TypeError):
         await FakeAtelier().workflows.rename("id")  # type: ignore[attr-defined]
     with pytest.raises(AttributeError):

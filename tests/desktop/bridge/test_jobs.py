@@ -12,28 +12,28 @@ import pytest
 import atelier_desk.desktop
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript_controller import TranscriptController
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
+from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 
 
 async def test_the_same_work_is_not_started_again_while_it_runs() -> None:
-    held, made = Held(), 0
+    delayed, made = DelayedResult(), 0
     bridge = FakeBridge()
 
     def work() -> Any:
         nonlocal made
         made += 1
-        return held()
+        return delayed()
 
     assert bridge.jobs.once("a", work) is not None
     assert bridge.jobs.once("a", work) is None
     assert bridge.jobs.once(("a", "other"), work) is not None
     assert made == 2
-    await held.release()
+    await delayed.release()
     assert bridge.jobs.once("a", work) is not None
     await settle()
 
 
-async def test_work_that_failed_can_be_started_again() -> None:
+async def test_failed_work_can_be_started_again() -> None:
     bridge = FakeBridge()
 
     async def fail() -> None:
@@ -58,28 +58,28 @@ async def test_work_that_failed_can_be_started_again() -> None:
 async def test_a_double_click_steers_once_and_other_runs_are_steered_meanwhile(
     method: str, press: Callable[[TranscriptController, str], None]
 ) -> None:
-    held = Held()
-    engine = FakeAtelier(runs={method: held})
+    delayed = DelayedResult()
+    engine = FakeAtelier(runs={method: delayed})
     steering = TranscriptController(FakeBridge(engine))  # type: ignore[arg-type]
     for run in ("r1", "r1", "r2"):
         press(steering, run)
     await settle()
     assert [args[0] for args, _ in engine.calls(f"runs.{method}")] == ["r1", "r2"]
-    await held.release()
+    await delayed.release()
     press(steering, "r1")
     await settle()
     assert len(engine.calls(f"runs.{method}")) == 3
 
 
-def test_no_button_starts_work_past_it() -> None:
+def test_every_button_starts_work_through_once() -> None:
     """A click that starts a coroutine in the slot itself uses ``once``."""
-    past = re.compile(r"(clicked|triggered)\.connect\(.*(jobs|bridge)\.start\(")
+    bypassing = re.compile(r"(clicked|triggered)\.connect\(.*(jobs|bridge)\.start\(")
     sources = Path(atelier_desk.desktop.__file__).parent.rglob("*.py")
     lines = ((path.name, line.strip()) for path in sources for line in path.read_text("utf-8").splitlines())
-    assert [each for each in lines if past.search(each[1])] == []
+    assert [each for each in lines if bypassing.search(each[1])] == []
 
 
-async def test_the_command_of_a_call_is_stopped_where_its_transcript_says() -> None:
+async def test_a_command_is_stopped_from_the_transcript_of_its_call() -> None:
     engine, host = FakeAtelier(commands={"stop_call": None}), TranscriptHost()
     steering = TranscriptController(FakeBridge(engine))  # type: ignore[arg-type]
     steering.attach(host)

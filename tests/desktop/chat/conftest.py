@@ -32,7 +32,7 @@ class Team:
             kind="queue",
             content="Check **all** types",
         )
-        said = Message(
+        message = Message(
             id="d1",
             workflow_id="w1",
             run_id="dot",
@@ -45,7 +45,7 @@ class Team:
             workflows={"get": Workflow(id="w1", name="Team"), "transcript": []},
             teams={
                 "tree": lambda *_: tree(**self.changes),
-                "transcript": [TranscriptEntry(prompt), TranscriptEntry(said)],
+                "transcript": [TranscriptEntry(prompt), TranscriptEntry(message)],
             },
             approvals={
                 "pending": lambda *_: self.approvals,
@@ -77,7 +77,7 @@ class Team:
         self._qtbot.waitUntil(lambda: not (team._reload.isActive() or team._change_timer.isActive()))
         await settle()
 
-    async def say(self, number: int, kind: str, run_id: str = "ada", /, **data: Any) -> None:
+    async def send_event(self, number: int, kind: str, run_id: str = "ada", /, **data: Any) -> None:
         await self.feed(event(number, kind, run_id, **data))
 
     def find(self, kind: type[Any], name: str) -> Any:

@@ -29,7 +29,7 @@ def texts(page: AgentPage) -> list[str]:
     return [entry.content for entry in page.view.entries]
 
 
-async def test_a_click_on_a_lane_opens_it_and_the_crumbs_lead_back(team: Team, qtbot: QtBot) -> None:
+async def test_a_click_on_a_lane_opens_the_agent_and_the_breadcrumb_leads_back(team: Team, qtbot: QtBot) -> None:
     lane = team.find(TeamCard, "team-card").lanes[0]
     qtbot.mouseClick(lane.head, Qt.MouseButton.LeftButton)
     await team.settled()
@@ -50,7 +50,7 @@ async def test_a_click_on_a_lane_opens_it_and_the_crumbs_lead_back(team: Team, q
     assert team.panel.view.isVisible()
 
 
-async def test_prompt_messages_and_words_under_way(team: Team) -> None:
+async def test_prompt_messages_and_streaming_text_are_shown(team: Team) -> None:
     await team.feed(event(14, "token", "dot", content="So ", message_id="d2"))
     page = await opened(team)
     assert texts(page) == ["Check **all** types", "Looking.", "So "]
@@ -64,7 +64,7 @@ async def test_prompt_messages_and_words_under_way(team: Team) -> None:
     assert team.engine.calls("teams.transcript") == [(("dot",), {})]
 
 
-async def test_the_conversation_stays_where_it_was(team: Team) -> None:
+async def test_the_conversations_scroll_position_is_unchanged(team: Team) -> None:
     bar = team.panel.view.verticalScrollBar()
     before = (bar.value(), team.panel.view.following)
     page = await opened(team)
@@ -89,7 +89,7 @@ async def test_a_message_goes_to_this_agent(team: Team, qtbot: QtBot) -> None:
     assert team.engine.calls("runs.steering.pause") == [(("dot",), {})]
 
 
-async def test_a_pause_is_seen_at_once_although_the_agent_stops_later(team: Team) -> None:
+async def test_a_pause_is_shown_at_once_although_the_agent_stops_later(team: Team) -> None:
     page = await opened(team)
     page.pause.click()
     assert page._pill.text() == "pausing…"
@@ -99,7 +99,7 @@ async def test_a_pause_is_seen_at_once_although_the_agent_stops_later(team: Team
     assert page.pause.isEnabled()
 
 
-async def test_one_that_asks_its_parent_is_answered_in_the_parents_place(team: Team) -> None:
+async def test_a_question_to_the_parent_can_be_answered_by_the_person(team: Team) -> None:
     page = await opened(team)
     await team.feed(
         event(20, "run_status", "dot", status="awaiting_parent"),
@@ -114,7 +114,7 @@ async def test_one_that_asks_its_parent_is_answered_in_the_parents_place(team: T
     assert texts(page)[-1] == "Yes"
 
 
-async def test_its_report_comes_at_the_end_and_the_line_to_it_goes(team: Team) -> None:
+async def test_the_report_appears_at_the_end_and_the_message_field_disappears(team: Team) -> None:
     page = await opened(team)
     team.changes["dot"] = {"status": "completed", "report": "Two are untyped"}
     await team.feed(
@@ -129,13 +129,13 @@ async def test_its_report_comes_at_the_end_and_the_line_to_it_goes(team: Team) -
     assert texts(page) == ["Check **all** types", "Looking.", "Two are untyped"]
 
 
-async def test_when_it_ends_the_keyboard_stays_off_the_way_back_and_unsent_words_stay(team: Team, qtbot: QtBot) -> None:
+async def test_when_it_ends_the_back_button_gets_no_focus_and_unsent_text_stays(team: Team, qtbot: QtBot) -> None:
     page = await opened(team)
     page.activateWindow()
     qtbot.waitUntil(lambda: QApplication.focusWidget() is page.composer.field)
     page.composer.field.setPlainText("Half a sent")
     team.changes["dot"] = {"status": "completed", "report": "All well."}
-    await team.say(20, "sub_agent_complete", "dot", status="completed", report="All well.")
+    await team.send_event(20, "sub_agent_complete", "dot", status="completed", report="All well.")
     assert page.member.over
     assert page.composer.field.isVisible()
     assert not page.composer.send.isEnabled()
@@ -145,7 +145,7 @@ async def test_when_it_ends_the_keyboard_stays_off_the_way_back_and_unsent_words
     assert QApplication.focusWidget() is page.view
 
 
-async def test_remarks_on_the_workflows_model_are_hidden_on_a_sub_agents_page(team: Team) -> None:
+async def test_notes_on_the_workflows_model_are_hidden_on_a_sub_agents_page(team: Team) -> None:
     team.panel._show_starter("local", STARTER)
     notice = team.panel.findChild(StarterNotice)
     assert notice.isVisible()
@@ -168,7 +168,7 @@ async def test_a_last_answer_that_is_the_report_is_shown_once(team: Team) -> Non
     }
 
 
-async def test_nothing_can_be_edited_or_answered_again(team: Team) -> None:
+async def test_messages_cannot_be_edited_or_regenerated(team: Team) -> None:
     page = await opened(team)
     assert team.all(QPushButton, "edit-message") == []
     widget = page.view.widget_of(page.view.entries[1])
@@ -197,7 +197,7 @@ async def test_a_found_message_is_shown_in_its_transcript(team: Team) -> None:
     assert page.view.widget_of(page.view.entries[1]) is not None
 
 
-async def test_what_happened_while_it_was_covered_is_shown(team: Team) -> None:
+async def test_events_during_another_view_are_shown(team: Team) -> None:
     page = await opened(team)
     assert page._pill.text() == "running"
     team.panel.hide()

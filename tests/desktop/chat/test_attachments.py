@@ -153,7 +153,7 @@ async def test_files_are_dropped_saved_in_the_draft_sent_and_enlarged(
         await again.bridge.jobs.settled()
 
 
-async def test_with_a_document_that_is_refused_nothing_is_sent_until_it_is_taken_away(
+async def test_nothing_is_sent_until_a_refused_document_is_removed(
     qtbot: QtBot, open_atelier: Opener, tmp_path: Path
 ) -> None:
     (tmp_path / "letter.docx").write_bytes(word("A letter of Ada"))
@@ -184,7 +184,7 @@ async def test_with_a_document_that_is_refused_nothing_is_sent_until_it_is_taken
         await room.bridge.jobs.settled()
 
 
-async def test_a_picture_in_ones_own_message_has_the_menu_of_a_picture(
+async def test_a_picture_in_a_user_message_has_the_menu_of_a_picture(
     qtbot: QtBot, engine: Atelier, tmp_path: Path
 ) -> None:
     workflow = await engine.workflows.create()
@@ -199,8 +199,10 @@ async def test_a_picture_in_ones_own_message_has_the_menu_of_a_picture(
     await room.until(lambda: len(room.chips()) == 2 and not room.panel.view.entries[0].pending)
 
     def right_click(chip: QWidget) -> QMenu:
-        at = chip.rect().center()
-        QApplication.sendEvent(chip, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, chip.mapToGlobal(at)))
+        center = chip.rect().center()
+        QApplication.sendEvent(
+            chip, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, center, chip.mapToGlobal(center))
+        )
         (menu,) = (each for each in room.panel.window().findChildren(QMenu) if each.isVisible())
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
         menu.close()
@@ -222,12 +224,14 @@ async def test_a_picture_in_ones_own_message_has_the_menu_of_a_picture(
     asked.fileSelected.emit(str(tmp_path / "saved.png"))
     asked.close()
     saved, dot = tmp_path / "saved.png", (tmp_path / "dot.png").read_bytes()
-    await room.until(lambda: saved.is_file() and saved.read_bytes() == dot, "it is saved whole")
+    await room.until(lambda: saved.is_file() and saved.read_bytes() == dot, "it is saved completely")
     assert right_click(text).objectName() == "message-menu"
     await room.bridge.jobs.settled()
 
 
-async def test_what_is_taken_away_leaves_the_draft_and_the_disk(qtbot: QtBot, engine: Atelier, tmp_path: Path) -> None:
+async def test_a_removed_attachment_is_deleted_from_draft_and_disk(
+    qtbot: QtBot, engine: Atelier, tmp_path: Path
+) -> None:
     (tmp_path / "notes.txt").write_text("The sea is blue.", "utf-8")
     workflow = await engine.workflows.create()
     room = Room(qtbot, engine)
@@ -243,9 +247,7 @@ async def test_what_is_taken_away_leaves_the_draft_and_the_disk(qtbot: QtBot, en
     assert (await engine.data.attachments())[0] == 0
 
 
-async def test_the_keyboard_finds_a_chip_where_it_stands_and_takes_it_away(
-    qtbot: QtBot, engine: Atelier, tmp_path: Path
-) -> None:
+async def test_a_chip_is_reached_and_removed_by_keyboard(qtbot: QtBot, engine: Atelier, tmp_path: Path) -> None:
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text(name, "utf-8")
     workflow = await engine.workflows.create()
@@ -272,7 +274,7 @@ async def test_the_keyboard_finds_a_chip_where_it_stands_and_takes_it_away(
     await room.bridge.jobs.settled()
 
 
-async def test_pictures_and_long_texts_of_the_clipboard_go_along(qtbot: QtBot, engine: Atelier) -> None:
+async def test_pictures_and_long_texts_of_the_clipboard_are_attached(qtbot: QtBot, engine: Atelier) -> None:
     workflow = await engine.workflows.create()
     room = Room(qtbot, engine)
     await room.open(workflow.id)
@@ -302,7 +304,7 @@ async def test_pictures_and_long_texts_of_the_clipboard_go_along(qtbot: QtBot, e
     await room.bridge.jobs.settled()
 
 
-async def test_what_is_mentioned_is_found_by_its_name_and_goes_along(
+async def test_a_mentioned_file_is_found_by_name_and_attached(
     qtbot: QtBot, open_atelier: Opener, tmp_path: Path
 ) -> None:
     folder = tmp_path / "project"
@@ -347,9 +349,7 @@ async def test_what_is_mentioned_is_found_by_its_name_and_goes_along(
         await room.bridge.jobs.settled()
 
 
-async def test_a_folder_goes_along_by_its_button_and_by_its_name(
-    qtbot: QtBot, open_atelier: Opener, tmp_path: Path
-) -> None:
+async def test_a_folder_is_attached_by_button_and_by_name(qtbot: QtBot, open_atelier: Opener, tmp_path: Path) -> None:
     folder = tmp_path / "project"
     (folder / "poems" / "keys").mkdir(parents=True)
     (folder / "poems" / "sea.md").write_text("Blue waves.", "utf-8")
@@ -393,7 +393,7 @@ async def test_a_folder_goes_along_by_its_button_and_by_its_name(
         await room.bridge.jobs.settled()
 
 
-async def test_escape_leaves_the_list_and_the_message_is_as_it_was(qtbot: QtBot, engine: Atelier) -> None:
+async def test_escape_closes_the_list_and_leaves_the_message_unchanged(qtbot: QtBot, engine: Atelier) -> None:
     workflow = await engine.workflows.create()
     room = Room(qtbot, engine)
     await room.open(workflow.id)
@@ -410,7 +410,7 @@ async def test_escape_leaves_the_list_and_the_message_is_as_it_was(qtbot: QtBot,
     await room.bridge.jobs.settled()
 
 
-async def test_secrets_long_texts_and_unsupported_images_are_warned_of_before_sending(
+async def test_warnings_about_secrets_long_texts_and_unsupported_images_come_before_sending(
     qtbot: QtBot, engine: Atelier, tmp_path: Path
 ) -> None:
     (tmp_path / ".env").write_text("KEY=1", "utf-8")
@@ -439,7 +439,7 @@ async def test_secrets_long_texts_and_unsupported_images_are_warned_of_before_se
     assert "excerpts of about 10" in room.note
     choices.models = [ModelInfo(provider=provider, name=name, label="Mole")]
     room.panel.composer.attachments.chips[0].remove.click()
-    assert "excerpts of about 41,943" in room.note, "a window that nobody knows is taken to be a small one"
+    assert "excerpts of about 41,943" in room.note, "an unknown context window is assumed to be small"
     choices.models = []
     room.drop(tmp_path / "dot.png")
     await room.attached("long.txt", "dot.png")
@@ -447,7 +447,7 @@ async def test_secrets_long_texts_and_unsupported_images_are_warned_of_before_se
     await room.bridge.jobs.settled()
 
 
-async def test_a_refused_message_has_its_attachments_back(qtbot: QtBot, engine: Atelier, tmp_path: Path) -> None:
+async def test_a_refused_message_gets_its_attachments_back(qtbot: QtBot, engine: Atelier, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("blue", "utf-8")
     workflow = await engine.workflows.create()
     room = Room(qtbot, engine)
@@ -456,8 +456,8 @@ async def test_a_refused_message_has_its_attachments_back(qtbot: QtBot, engine: 
     await room.attached("notes.txt")
     room.panel.save_draft()
     await room.bridge.jobs.settled()
-    [kept] = (await engine.workflows.get(workflow.id)).draft_attachments
-    await engine.repos.artefacts.remove(workflow.id, [kept.sha256])
+    [attachment] = (await engine.workflows.get(workflow.id)).draft_attachments
+    await engine.repos.artefacts.remove(workflow.id, [attachment.sha256])
     qtbot.mouseClick(room.panel.composer.send, Qt.MouseButton.LeftButton)
     await room.until(
         lambda: any("notes.txt cannot be opened" in error for error in room.bridge.errors), "it is refused"
@@ -467,7 +467,7 @@ async def test_a_refused_message_has_its_attachments_back(qtbot: QtBot, engine: 
     await room.bridge.jobs.settled()
 
 
-def test_a_chip_of_every_kind_has_its_words(qtbot: QtBot) -> None:
+def test_chips_of_every_kind_have_a_text(qtbot: QtBot) -> None:
     from atelier_desk.desktop.chat.transcript.attachments import AttachedChips
     from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 

@@ -16,7 +16,7 @@ def crumbs(line: Breadcrumb) -> list[str]:
     return [button.text() for button in line.findChildren(QPushButton, "agent-crumb") if button.isVisible()]
 
 
-def test_names_are_full_or_omitted_from_the_root_on(qtbot: QtBot) -> None:
+def test_names_are_complete_or_omitted_from_the_root_on(qtbot: QtBot) -> None:
     page = QWidget()
     qtbot.addWidget(page)
     line = Breadcrumb(page)

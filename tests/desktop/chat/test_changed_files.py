@@ -98,7 +98,7 @@ async def test_the_last_reply_of_the_turn_names_the_files(panel: Panel) -> None:
     assert shown == [("2", "1")]
 
 
-async def test_to_undo_and_to_leave_it_are_two_different_words_in_every_language(panel: Panel) -> None:
+async def test_undo_and_cancel_have_different_labels_in_every_language(panel: Panel) -> None:
     """In French both verbs are « Annuler », so the sheet had two buttons with the same label."""
     for language in LANGUAGES:
         switch_language(language)
@@ -112,7 +112,7 @@ async def test_to_undo_and_to_leave_it_are_two_different_words_in_every_language
     assert panel.engine.calls("files.undo") == []
 
 
-async def test_two_changes_of_one_file_are_one_file(panel: Panel) -> None:
+async def test_two_changes_of_one_file_count_as_one_file(panel: Panel) -> None:
     panel.cards()[0].show_changes([change("2", "a.py"), change("1", "a.py", action="created")])
     panel.press("changed-files-undo")
     box = next(each for each in panel.chat.findChildren(QMessageBox) if each.isVisible())
@@ -133,7 +133,7 @@ async def test_the_complete_turn_is_undone_after_confirmation_and_the_card_shows
     assert card.undo.isHidden()
 
 
-async def test_undoing_a_command_warns_of_what_stays(panel: Panel) -> None:
+async def test_undoing_a_command_warns_of_effects_that_stay(panel: Panel) -> None:
     panel.press("changed-files-undo")
     assert "Commands" not in confirmation(panel).informativeText()
     confirmation(panel).reject()
@@ -149,7 +149,7 @@ def confirmation(panel: Panel) -> QMessageBox:
     return box
 
 
-async def test_conflicting_changes_are_named_and_both_ways_are_offered(panel: Panel) -> None:
+async def test_conflicting_changes_are_named_and_both_choices_offered(panel: Panel) -> None:
     problem = ConflictError("{path} was changed by somebody else since.", path="a.py")
     panel.engine.set(
         "files", "undo", lambda _id, ids, force=False: [UndoneChange(panel.changes[1], None if force else problem)]
@@ -165,7 +165,7 @@ async def test_conflicting_changes_are_named_and_both_ways_are_offered(panel: Pa
     assert panel.engine.calls("files.undo")[-1] == (("w", ("1",)), {"force": True})
 
 
-async def test_the_menu_of_a_message_undoes_everything_since(panel: Panel) -> None:
+async def test_the_menu_of_a_message_undoes_all_later_changes(panel: Panel) -> None:
     entry = panel.chat.view.entries[0]
     menu = panel.chat.commands.popup(
         entry, panel.chat.host, panel.chat, panel.chat.mapToGlobal(panel.chat.rect().center())
@@ -179,9 +179,7 @@ async def test_the_menu_of_a_message_undoes_everything_since(panel: Panel) -> No
     assert panel.engine.calls("files.undo") == [(("w", ("2", "1")), {"force": False})]
 
 
-async def test_a_long_undo_shows_how_far_it_is_and_can_be_stopped(
-    panel: Panel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_long_undo_shows_progress_and_can_be_stopped(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(undoing, "SHOWN_AFTER_MS", 0)
     monkeypatch.setattr("atelier_desk.domain.change.UNDONE_AT_ONCE", 2)
     panel.changes = [change(str(number), f"f{number}") for number in range(5, 0, -1)]
@@ -196,8 +194,8 @@ async def test_a_long_undo_shows_how_far_it_is_and_can_be_stopped(
         return [UndoneChange(each) for each in panel.changes if each.id in ids]
 
     panel.engine.set("files", "undo", undo)
-    told: list[str] = []
-    panel.chat.host.status_changed.connect(told.append)
+    messages: list[str] = []
+    panel.chat.host.status_changed.connect(messages.append)
     panel.chat.bridge.changed.emit("file", "w")
     await settle()
     panel.press("changed-files-undo")
@@ -207,5 +205,5 @@ async def test_a_long_undo_shows_how_far_it_is_and_can_be_stopped(
         "the newest first; the oldest stays"
     )
     assert seen[1] == (2, 5, True)
-    assert told == ["4 changes undone"]
+    assert messages == ["4 changes undone"]
     assert panel.chat.window().findChild(QProgressDialog, "undo-progress") is None

@@ -26,14 +26,14 @@ def test_the_title_is_full_if_it_fits_and_keeps_some_words_otherwise(qtbot: QtBo
     header.set_title("Build the shelf")
     for scale in (100, 150):
         theme().set_scale(scale)
-        wanted = header.title.fontMetrics().horizontalAdvance
-        qtbot.waitUntil(lambda wanted=wanted: header.title.width() >= wanted("Build the shelf"))
+        text_width = header.title.fontMetrics().horizontalAdvance
+        qtbot.waitUntil(lambda text_width=text_width: header.title.width() >= text_width("Build the shelf"))
     header.set_title("Can you isolate the execution of tools and add a test?")
     header.resize(600, 60)
     qtbot.waitUntil(lambda: header.title.width() >= theme().px(100) - 1)
 
 
-def test_the_usage_folds_before_title_and_names_are_cut(qtbot: QtBot) -> None:
+def test_the_usage_is_hidden_before_title_and_names_are_elided(qtbot: QtBot) -> None:
     header = ChatHeader()
     qtbot.addWidget(header)
     header.set_agents([PickerItem("a", "Assistant")], "a")
@@ -44,7 +44,7 @@ def test_the_usage_folds_before_title_and_names_are_cut(qtbot: QtBot) -> None:
     qtbot.waitExposed(header)
     header.show_usage(Usage(tokens_input=5_000, tokens_output=500, cost=0.008), 2_800, 4_000)
 
-    def whole() -> bool:
+    def complete() -> bool:
         cut = header.title.width() < header.title.fontMetrics().horizontalAdvance(header.title.text())
         return not cut and all(box.text().rstrip(" ▾·") == box.full_text for box in (header.agents, header.models))
 
@@ -53,14 +53,14 @@ def test_the_usage_folds_before_title_and_names_are_cut(qtbot: QtBot) -> None:
         if seen[-1:] == [False] and width < 1200:
             continue  # from here on names are elided
         header.resize(width, 46)
-        qtbot.waitUntil(whole)
+        qtbot.waitUntil(complete)
         assert header.meter.isVisible()
         if (state := "$" in header.usage.text()) not in seen[-1:]:
             seen.append(state)
     assert seen == [True, False, True]
 
 
-def test_a_wide_header_does_not_keep_its_window_from_being_narrow(qtbot: QtBot) -> None:
+def test_a_wide_header_does_not_prevent_a_narrow_window(qtbot: QtBot) -> None:
     """As when it is tiled beside another window, in one step."""
     window = QWidget()
     qtbot.addWidget(window)
@@ -127,7 +127,7 @@ def test_nothing_overlaps_and_the_usage_is_full_or_hidden(qtbot: QtBot, scale: i
     qtbot.waitUntil(settled)
 
 
-def test_the_usage_comes_back_with_the_room(qtbot: QtBot) -> None:
+def test_the_usage_is_shown_again_when_there_is_space(qtbot: QtBot) -> None:
     header = ChatHeader()
     qtbot.addWidget(header)
     header.setMinimumWidth(100)
@@ -163,7 +163,7 @@ def test_names_of_agent_and_model_take_precedence_over_title_and_usage(qtbot: Qt
     qtbot.waitUntil(settled)
 
 
-def test_everything_else_is_in_one_menu(qtbot: QtBot) -> None:
+def test_the_headers_other_actions_are_in_one_menu(qtbot: QtBot) -> None:
     header = ChatHeader()
     qtbot.addWidget(header)
     header.show()
@@ -187,11 +187,11 @@ def test_agent_and_model_are_chosen_in_one_menu(qtbot: QtBot) -> None:
     header.show()
     header.set_agents([PickerItem("ada", "Ada"), PickerItem("bea", "Bea", starred=False)], "ada")
     header.set_models([PickerItem("p/m", "m", "p"), PickerItem("p/n", "n", "p", starred=False)], "p/m", "m")
-    told: list[tuple[object, ...]] = []
-    header.agent_chosen.connect(lambda *key: told.append(("agent", *key)))
-    header.model_chosen.connect(lambda *key: told.append(("model", *key)))
-    header.agents.starred.connect(lambda *key: told.append(("agent star", *key)))
-    header.models.starred.connect(lambda *key: told.append(("model star", *key)))
+    emitted: list[tuple[object, ...]] = []
+    header.agent_chosen.connect(lambda *key: emitted.append(("agent", *key)))
+    header.model_chosen.connect(lambda *key: emitted.append(("model", *key)))
+    header.agents.starred.connect(lambda *key: emitted.append(("agent star", *key)))
+    header.models.starred.connect(lambda *key: emitted.append(("model star", *key)))
     menus = set()
     for part, at in ((header.agents, "ada"), (header.models, "p/m")):
         qtbot.mouseClick(part, Qt.MouseButton.LeftButton)
@@ -207,4 +207,4 @@ def test_agent_and_model_are_chosen_in_one_menu(qtbot: QtBot) -> None:
         qtbot.keyClick(menu, Qt.Key.Key_Return)
         assert part.menu_open is None
     assert len(menus) == 1
-    assert told == [("agent star", "bea", True), ("agent", "bea"), ("model star", "p/n", True), ("model", "p/n")]
+    assert emitted == [("agent star", "bea", True), ("agent", "bea"), ("model star", "p/n", True), ("model", "p/n")]

@@ -85,15 +85,14 @@ class Room:
         lead = agent(**{"name": "Lead", "tools": TEAM_TOOLS, "approval": "auto", **config})
         current = self.live.pages.current
         assert current is not None
-        # The bubble is shown before the engine knows of it.
         self.live._on_changes([current.add_own(f"own-{text}", text, [])])
         self.run = await self.engine.runs.send(self.workflow, text, agent=lead)
         await self.until(lambda: any(entry.run_id == self.run for entry in current.entries), "the run begins")
 
-    async def status(self, *wanted: str) -> None:
+    async def status(self, *expected: str) -> None:
         """Wait until the turn has one of these states."""
         async with asyncio.timeout(20):
-            while (await self.engine.repos.runs.get(self.run)).status.value not in wanted:
+            while (await self.engine.repos.runs.get(self.run)).status.value not in expected:
                 QCoreApplication.processEvents()
                 await asyncio.sleep(0.002)
 
@@ -121,7 +120,7 @@ class Room:
         )
         fresh.hide()
         fresh.deleteLater()
-        assert live == read, f"{moment}:\nlive\n{told(live)}\nread\n{told(read)}"
+        assert live == read, f"{moment}:\nlive\n{texts_without_times(live)}\nread\n{texts_without_times(read)}"
 
     async def decide(self, *, edited: dict[str, Any] | None = None, note: str | None = None) -> None:
         """Decide the oldest request as its card does."""
@@ -164,7 +163,7 @@ def figures(panel: ChatPanel) -> tuple[float, ...]:
     return (*(sums.get(name, 0) for name in ("in", "out", "cost")), total.tokens_input, total.tokens_output, total.cost)
 
 
-def told(cards: Cards) -> str:
+def texts_without_times(cards: Cards) -> str:
     return "\n".join(f"  {kind}: {' | '.join(text)}" for kind, text in cards)
 
 
@@ -268,8 +267,8 @@ async def approvals(opened: Open) -> None:
     await room.decide(edited={"operation": "spawn", "name": "Deft", "prompt": "Do it."})
     await room.status("completed")
     await room.compare("after a changed call")
-    assert "Deft" in told(room.cards(room.live))
-    assert "Clumsy" not in told(room.cards(room.live))
+    assert "Deft" in texts_without_times(room.cards(room.live))
+    assert "Clumsy" not in texts_without_times(room.cards(room.live))
 
 
 async def questions(opened: Open) -> None:
@@ -280,15 +279,15 @@ async def questions(opened: Open) -> None:
     asked = await room.question()
     await room.compare("while the first waits")
     await room.engine.questions.answer_with(asked, text="Green")
-    await room.until(lambda: "Which colours?" in told(room.cards(room.live)))
+    await room.until(lambda: "Which colours?" in texts_without_times(room.cards(room.live)))
     asked = await room.question()
     await room.compare("while the second waits")
     await room.engine.questions.answer_with(asked, options=("r",), text="and a bit of grey")
-    await room.until(lambda: "Shall I go on?" in told(room.cards(room.live)))
+    await room.until(lambda: "Shall I go on?" in texts_without_times(room.cards(room.live)))
     assert (await room.engine.questions.skip(await room.question())).status is QuestionStatus.SKIPPED
     await room.status("completed")
     await room.compare("at the end")
-    text = told(room.cards(room.live))
+    text = texts_without_times(room.cards(room.live))
     assert [text.count(each) for each in ("Which colour?", "Which colours?", "Shall I go on?")] == [1, 1, 1]
     assert "failed" not in text
 
@@ -302,8 +301,8 @@ async def agents(opened: Open) -> None:
     await room.send()
     await room.status("completed")
     await room.compare("at the end")
-    spent = figures(room.live)
-    assert spent[:3] == spent[3:], "one turn: the header says what its agents used together"
+    used = figures(room.live)
+    assert used[:3] == used[3:], "one turn: the header shows the total usage of its agents"
 
 
 async def limit(opened: Open) -> None:
@@ -316,7 +315,7 @@ async def limit(opened: Open) -> None:
     await room.compare("while it waits")
     await room.engine.runs.steering.resume(room.run, raise_limits={"tool_calls": 1})
     await room.status("paused")
-    await room.until(lambda: told(room.cards(room.live)).count("Tool-call limit reached") == 2)
+    await room.until(lambda: texts_without_times(room.cards(room.live)).count("Tool-call limit reached") == 2)
     await room.compare("at the second limit")
     await room.engine.runs.steering.resume(room.run, finish=True)
     await room.status("completed")
@@ -326,12 +325,12 @@ async def limit(opened: Open) -> None:
 async def stopped(opened: Open) -> None:
     """Stopped during a reply, a question, and a request."""
     gate = asyncio.Event()
-    held = ScriptedModel(
+    waiting_model = ScriptedModel(
         ["A long answer that is never told to its end.", [ask_user("q")], [spawn("s", "Helper")]], gate=gate
     )
-    room = await opened(Lead=held)
+    room = await opened(Lead=waiting_model)
     await room.send()
-    await room.until(lambda: "A long answer" in told(room.cards(room.live)))
+    await room.until(lambda: "A long answer" in texts_without_times(room.cards(room.live)))
     room.live.stop()
     await room.status("cancelled")
     await room.compare("in the middle of a reply")
@@ -358,13 +357,13 @@ async def failure(opened: Open) -> None:
     await room.send()
     await room.status("error")
     await room.compare("after the error")
-    text = told(room.cards(room.live))
+    text = texts_without_times(room.cards(room.live))
     assert "It refused the API key. Set it." in text
     assert not any(each in text for each in ("401", "invalid_api_key", "auth"))
     fold = room.live.findChild(QPushButton, "notice-details")
     assert fold is not None
     fold.click()
-    await room.until(lambda: f"auth\n{said}" in told(room.cards(room.live)))
+    await room.until(lambda: f"auth\n{said}" in texts_without_times(room.cards(room.live)))
     fold.click()
     await room.engine.runs.steering.resume(room.run)
     await room.status("completed")
@@ -379,7 +378,7 @@ async def nudge(opened: Open) -> None:
     await room.compare("at the end")
     shown = room.cards(room.live)
     assert [kind for kind, _words in shown[-3:]] == ["assistant-message", "notice-card", "assistant-message"]
-    assert "2 tasks" in told(shown[-2:-1])
+    assert "2 tasks" in texts_without_times(shown[-2:-1])
 
 
 async def window(opened: Open) -> None:
@@ -389,7 +388,8 @@ async def window(opened: Open) -> None:
     await room.send("word " * 1500, tools=("CalculatorTool",))
     await room.status("completed")
     await room.compare("at the end")
-    assert "smaller than expected | Requests to this model are now limited to 4,096" in told(room.cards(room.live))
+    shown = texts_without_times(room.cards(room.live))
+    assert "smaller than expected | Requests to this model are now limited to 4,096" in shown
 
 
 async def unfinished(opened: Open) -> None:
@@ -438,8 +438,8 @@ async def form(opened: Open) -> None:
         "assistant-message",
         "notice-card",
     ]
-    assert "json" in told(shown[-2:-1]), "shown as code"
-    assert "'total' is a required property" in told(shown[-1:])
+    assert "json" in texts_without_times(shown[-2:-1]), "shown as code"
+    assert "'total' is a required property" in texts_without_times(shown[-1:])
 
 
 KINDS = [
@@ -461,13 +461,13 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-async def test_what_is_shown_live_is_what_is_shown_after_a_reload(
+async def test_the_live_view_equals_the_view_after_a_reload(
     opened: Open, kind: Callable[[Open], Awaitable[None]]
 ) -> None:
     await kind(opened)
 
 
-async def test_a_called_skill_and_one_that_was_taken_up(
+async def test_skills_called_by_person_and_agent_look_the_same_after_a_reload(
     opened: Open, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path_factory.mktemp("ann")

@@ -33,7 +33,7 @@ def html(blocks: list[Block]) -> str:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES, max_size=40).map("".join), st.lists(st.integers(1, 9), min_size=1, max_size=30))
-def test_every_chunking_gives_the_blocks_of_the_complete_text(text: str, cuts: list[int]) -> None:
+def test_every_chunking_gives_the_same_blocks_as_the_complete_text(text: str, cuts: list[int]) -> None:
     stream, frozen, position, turn = MarkdownStream(), [], 0, 0
     while position < len(text):
         step = cuts[turn % len(cuts)]
@@ -45,7 +45,7 @@ def test_every_chunking_gives_the_blocks_of_the_complete_text(text: str, cuts: l
     assert html(frozen) == html(parse(text))
 
 
-def test_finished_blocks_leave_the_tail() -> None:
+def test_finished_blocks_are_removed_from_the_tail() -> None:
     stream = MarkdownStream()
     stream.feed("First.\n\nSecond.\n\nThi")
     assert [block.kind for block in stream.advance()] == ["prose"]
@@ -92,7 +92,7 @@ def test_raw_html_stays_text() -> None:
         ("", ""),
     ],
 )
-def test_one_line_has_the_words_without_the_marks(text: str, words: str) -> None:
+def test_a_one_line_text_has_no_markdown_syntax(text: str, words: str) -> None:
     assert one_line(text) == words
 
 
@@ -105,5 +105,5 @@ def test_one_line_has_the_words_without_the_marks(text: str, words: str) -> None
         ("whole and #tag", "whole and #tag"),
     ],
 )
-def test_an_excerpt_has_no_halves_of_marks(cut: str, words: str) -> None:
+def test_an_excerpt_has_no_partial_markdown_syntax(cut: str, words: str) -> None:
     assert excerpt_line(cut) == words

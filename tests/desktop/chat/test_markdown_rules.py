@@ -35,12 +35,12 @@ def formulas(text: str) -> list[str]:
         "\\$x^2\\$ escaped",
     ],
 )
-def test_no_formula(text: str) -> None:
+def test_prices_and_other_dollars_are_no_formulas(text: str) -> None:
     assert formulas(text) == []
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("so $x$ and $n-1$ and $f(x)$", ["$x$", "$n-1$", "$f(x)$"]),
         ("from $0$ to $3.14$, $a, b$", ["$0$", "$3.14$", "$a, b$"]),
@@ -53,20 +53,20 @@ def test_no_formula(text: str) -> None:
         ("- item\n\n  $$y$$", ["$$y$$"]),
     ],
 )
-def test_formulas(text: str, wanted: list[str]) -> None:
-    assert formulas(text) == wanted
+def test_formulas_are_recognized(text: str, expected: list[str]) -> None:
+    assert formulas(text) == expected
 
 
-def test_a_block_never_swallows_the_rest() -> None:
+def test_an_unclosed_block_does_not_include_the_rest() -> None:
     assert formulas("$$\nnever closed\n\nand more\n\n$$") == []
 
 
-def test_marks_are_taken_off() -> None:
+def test_math_delimiters_are_removed() -> None:
     found = [body_of(each) for each in ("$x$", "$$ x $$", "\\(x\\)", "\\[\nx\n\\]")]
     assert found == [("x", False), ("x", True), ("x", False), ("x", True)]
 
 
-def test_boxes_go_from_the_text_into_the_item() -> None:
+def test_task_boxes_are_moved_from_the_text_to_the_item() -> None:
     (block,) = parse("- [x] done\n- [ ] to **do**\n- [ ](link) no\n- [y] no\n")
     items = [token.meta.get("checked") for token in block.tokens if token.type == "list_item_open"]
     assert items == [True, False, None, None]
@@ -84,11 +84,11 @@ def test_plain_and_spoken_text() -> None:
     assert "a = 1" not in spoken_text(text)
 
 
-def test_a_word_without_end_between_dollars_is_read_once() -> None:
+def test_a_very_long_word_is_parsed_only_once() -> None:
     assert not is_math("é" * 300_000)
 
 
-def test_formulas_that_begin_and_never_end_are_not_looked_for_to_the_end_of_the_text() -> None:
+def test_unclosed_formulas_are_not_searched_to_the_end_of_the_text() -> None:
     assert len(parse("\\[ a\n" * 5_000)) == 1
     assert len(parse("\\(" * 100_000)) == 1
     assert parse("\\[ a\n" + "+ b\n" * 50 + "\\]")[0].tokens[0].type == "math_block"

@@ -17,32 +17,34 @@ from atelier_desk.desktop.chat.transcript.message import MessageWidget
 from atelier_desk.desktop.main_window.action_registry import ActionRegistry
 from atelier_desk.desktop.widgets.picker import PickerMenu
 from atelier_desk.domain.workflow import Message, MessageRole
-from tests.desktop.chat.test_panel import Desk
+from tests.desktop.chat.test_panel import PanelHarness
 from tests.support.fake_bridge import settle
 
 ANSWER = "It is **bold**.\n\n- one\n- [link](https://example.org)"
 
 
 @pytest.fixture
-async def desk(qtbot: QtBot) -> Desk:
-    made = Desk(qtbot)
+async def harness(qtbot: QtBot) -> PanelHarness:
+    made = PanelHarness(qtbot)
     made.rows[1] = made.rows[1].model_copy(update={"content": ANSWER})
     await made.open()
     return made
 
 
-def widget(desk: Desk, index: int) -> MessageWidget:
-    found = desk.panel.view.widget_of(desk.panel.view.entries[index])
+def widget(harness: PanelHarness, index: int) -> MessageWidget:
+    found = harness.panel.view.widget_of(harness.panel.view.entries[index])
     assert isinstance(found, MessageWidget)
     return found
 
 
-def menu_of(desk: Desk, index: int) -> QMenu:
+def menu_of(harness: PanelHarness, index: int) -> QMenu:
     """The menu as opened by the Menu key."""
-    target = widget(desk, index)
+    target = widget(harness, index)
     target.setFocus()
-    at = target.rect().center()
-    QApplication.sendEvent(target, QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, at, target.mapToGlobal(at)))
+    center = target.rect().center()
+    QApplication.sendEvent(
+        target, QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, center, target.mapToGlobal(center))
+    )
     found = [menu for menu in target.findChildren(QMenu, "message-menu") if menu.isVisible()]
     assert len(found) == 1
     return found[0]
@@ -61,10 +63,10 @@ def names(menu: QMenu) -> list[str]:
     ]
 
 
-async def test_the_menu_offers_what_fits_the_message(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk.panel.commands, "_spoken", False)
-    menu = menu_of(desk, 1)
-    wanted = [
+async def test_the_menu_offers_actions_for_the_message(harness: PanelHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness.panel.commands, "_spoken", False)
+    menu = menu_of(harness, 1)
+    expected = [
         "copy",
         "copy-text",
         "quote",
@@ -77,10 +79,10 @@ async def test_the_menu_offers_what_fits_the_message(desk: Desk, monkeypatch: py
         "pin",
         "delete-branch",
     ]
-    assert names(menu) == wanted
-    assert menu.activeAction() is menu.actions()[0], "the keyboard goes on in it"
+    assert names(menu) == expected
+    assert menu.activeAction() is menu.actions()[0], "the keyboard works in it"
     menu.close()
-    assert names(menu_of(desk, 0)) == [
+    assert names(menu_of(harness, 0)) == [
         "copy",
         "copy-text",
         "quote",
@@ -92,43 +94,46 @@ async def test_the_menu_offers_what_fits_the_message(desk: Desk, monkeypatch: py
     ]
 
 
-async def test_the_row_has_the_same_menu(qtbot: QtBot, desk: Desk) -> None:
-    more = widget(desk, 1).findChild(QToolButton, "message-more")
+async def test_the_row_has_the_same_menu(qtbot: QtBot, harness: PanelHarness) -> None:
+    more = widget(harness, 1).findChild(QToolButton, "message-more")
     assert more is not None
     assert more.accessibleName() == "More"
     qtbot.mouseClick(more, Qt.MouseButton.LeftButton)
-    menu = widget(desk, 1).findChild(QMenu, "message-menu")
+    menu = widget(harness, 1).findChild(QMenu, "message-menu")
     assert menu is not None
     assert "copy-text" in names(menu)
 
 
-async def test_copy_with_its_form_and_as_plain_text_and_quote(qtbot: QtBot, desk: Desk) -> None:
-    choose(menu_of(desk, 1), "copy-text")
+async def test_copy_formatted_copy_as_plain_text_and_quote(qtbot: QtBot, harness: PanelHarness) -> None:
+    choose(menu_of(harness, 1), "copy-text")
     assert QGuiApplication.clipboard().text() == "It is bold.\n\n- one\n- link"
     assert not QGuiApplication.clipboard().mimeData().hasHtml()
-    button = widget(desk, 1).findChild(QToolButton, "copy-message")
-    for copy in (lambda: choose(menu_of(desk, 1), "copy"), lambda: qtbot.mouseClick(button, Qt.MouseButton.LeftButton)):
+    button = widget(harness, 1).findChild(QToolButton, "copy-message")
+    for copy in (
+        lambda: choose(menu_of(harness, 1), "copy"),
+        lambda: qtbot.mouseClick(button, Qt.MouseButton.LeftButton),
+    ):
         QGuiApplication.clipboard().clear()
         copy()
         data = QGuiApplication.clipboard().mimeData()
         assert data.text() == ANSWER
         assert "<strong>bold</strong>" in data.html()
         assert bytes(data.data("text/markdown").data()).decode() == ANSWER
-    desk.panel.composer.set_draft("")
-    choose(menu_of(desk, 1), "quote")
-    assert desk.panel.composer.field.toPlainText().startswith("> It is **bold**.")
+    harness.panel.composer.set_draft("")
+    choose(menu_of(harness, 1), "quote")
+    assert harness.panel.composer.field.toPlainText().startswith("> It is **bold**.")
 
 
-async def test_edit_opens_the_field(desk: Desk) -> None:
-    choose(menu_of(desk, 0), "edit")
-    editor = widget(desk, 0).findChild(BubbleEditor)
+async def test_edit_opens_the_field(harness: PanelHarness) -> None:
+    choose(menu_of(harness, 0), "edit")
+    editor = widget(harness, 0).findChild(BubbleEditor)
     assert editor is not None
     assert editor.field.toPlainText() == "Question"
 
 
-async def test_another_model_answers_without_changing_what_is_chosen(qtbot: QtBot, desk: Desk) -> None:
-    choose(menu_of(desk, 1), "regenerate-with")
-    picker = desk.panel.view.findChild(PickerMenu, "picker-menu")
+async def test_another_model_answers_without_changing_the_chosen_model(qtbot: QtBot, harness: PanelHarness) -> None:
+    choose(menu_of(harness, 1), "regenerate-with")
+    picker = harness.panel.view.findChild(PickerMenu, "picker-menu")
     assert picker is not None
     assert picker.isVisible()
     assert picker.current == "p/m", "the one that answered"
@@ -136,88 +141,90 @@ async def test_another_model_answers_without_changing_what_is_chosen(qtbot: QtBo
     qtbot.keyClick(picker, Qt.Key.Key_Down)
     qtbot.keyClick(picker, Qt.Key.Key_Return)
     await settle()
-    assert desk.engine.calls("settings.update") == [((), {"favourite_models": ("p/big",)})]
-    assert desk.engine.calls("runs.regenerate") == [(("w1", "r1", "a1"), {"provider": "p", "model": "big"})]
-    assert desk.panel.choices.model == ("p", "m")
+    assert harness.engine.calls("settings.update") == [((), {"favourite_models": ("p/big",)})]
+    assert harness.engine.calls("runs.regenerate") == [(("w1", "r1", "a1"), {"provider": "p", "model": "big"})]
+    assert harness.panel.choices.model == ("p", "m")
 
 
-async def test_a_pin_is_stored_shown_and_listed(qtbot: QtBot, desk: Desk) -> None:
-    assert desk.panel.pinned.pins == []
-    choose(menu_of(desk, 1), "pin")
+async def test_a_pin_is_stored_shown_and_listed(qtbot: QtBot, harness: PanelHarness) -> None:
+    assert harness.panel.pinned.pins == []
+    choose(menu_of(harness, 1), "pin")
     await settle()
-    assert desk.engine.calls("messages.set_pinned") == [(("a1", True), {})]
+    assert harness.engine.calls("messages.set_pinned") == [(("a1", True), {})]
     pinned = Message(
         id="a1", workflow_id="w1", run_id="r1", seq=2, role=MessageRole.ASSISTANT, content=ANSWER, pinned=True
     )
-    desk.engine.set("messages", "pinned", [pinned])
-    desk.event("context_changed", run_id="r1", reason="pinned", origin="r1:2", message_id="a1")
-    assert desk.panel.view.entries[1].pinned
-    button = widget(desk, 1).findChild(QToolButton, "pin-message")
+    harness.engine.set("messages", "pinned", [pinned])
+    harness.event("context_changed", run_id="r1", reason="pinned", origin="r1:2", message_id="a1")
+    assert harness.panel.view.entries[1].pinned
+    button = widget(harness, 1).findChild(QToolButton, "pin-message")
     assert button is not None
     assert button.accessibleName() == "Unpin"
     await settle()
     more = QMenu()
-    desk.panel.pinned.add_to(more)
+    harness.panel.pinned.add_to(more)
     assert [each.text() for each in more.actions()] == ["1 pinned message"]
-    menu = desk.panel.pinned.open()
+    menu = harness.panel.pinned.open()
     assert [each.text() for each in menu.actions()] == ["The agent: It is bold. - one - link"]
     menu.close()
 
 
-async def test_a_deleted_branch_can_be_undone(desk: Desk) -> None:
+async def test_a_deleted_branch_can_be_undone(harness: PanelHarness) -> None:
     deleted: list[tuple[str, Any]] = []
-    desk.panel.commands.deleted.connect(lambda *said: deleted.append(said))
-    choose(menu_of(desk, 1), "delete-branch")
+    harness.panel.commands.deleted.connect(lambda *arguments: deleted.append(arguments))
+    choose(menu_of(harness, 1), "delete-branch")
     await settle()
-    assert desk.engine.calls("workflows.delete_branch") == [(("w1", "r1"), {})]
+    assert harness.engine.calls("workflows.delete_branch") == [(("w1", "r1"), {})]
     ((_text, undo),) = deleted
     undo()
     await settle()
-    assert desk.engine.calls("workflows.undo_delete_branch") == [(("w1", "r1"), {})]
+    assert harness.engine.calls("workflows.undo_delete_branch") == [(("w1", "r1"), {})]
 
 
-async def test_every_command_is_an_action_of_the_palette(qtbot: QtBot, desk: Desk) -> None:
+async def test_every_command_is_an_action_of_the_palette(qtbot: QtBot, harness: PanelHarness) -> None:
     window = QMainWindow()
     qtbot.addWidget(window)
     registry = ActionRegistry(window)
-    desk.panel.commands.register(registry)
+    harness.panel.commands.register(registry)
     registry["message-copy"].trigger()
     assert QGuiApplication.clipboard().text() == ANSWER, "the newest answer"
-    widget(desk, 0).setFocus()
+    widget(harness, 0).setFocus()
     registry["message-edit"].trigger()
-    assert widget(desk, 0).findChild(BubbleEditor) is not None
+    assert widget(harness, 0).findChild(BubbleEditor) is not None
     registry["message-regenerate-with"].trigger()
-    menu = desk.panel.view.findChild(PickerMenu, "picker-menu")
+    menu = harness.panel.view.findChild(PickerMenu, "picker-menu")
     assert menu is not None
     assert menu.isVisible()
     menu.close()
 
 
-async def test_messages_of_a_sub_agent_are_only_copied_quoted_and_read(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+async def test_messages_of_a_sub_agent_can_only_be_copied_quoted_and_read_aloud(
+    harness: PanelHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(desk.panel.commands, "_spoken", True)
-    desk.panel.host.versions = False
-    menu = QMenu(desk.panel)
-    desk.panel.commands.fill(menu, desk.panel.view.entries[1], desk.panel.host)
+    monkeypatch.setattr(harness.panel.commands, "_spoken", True)
+    harness.panel.host.versions = False
+    menu = QMenu(harness.panel)
+    harness.panel.commands.fill(menu, harness.panel.view.entries[1], harness.panel.host)
     assert names(menu) == ["copy", "copy-text", "quote", "read-aloud", "export", "print"]
 
 
-async def test_without_a_voice_it_explains_why_it_cannot_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk.panel.commands, "_spoken", False)
+async def test_without_a_voice_reading_aloud_explains_why_it_is_unavailable(
+    harness: PanelHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(harness.panel.commands, "_spoken", False)
     monkeypatch.setattr("sys.platform", "linux")
-    told: list[str] = []
-    desk.panel.commands.status_changed.connect(told.append)
-    entry = menu_of(desk, 1).findChild(QAction, "message-read-aloud")
+    errors: list[str] = []
+    harness.panel.commands.status_changed.connect(errors.append)
+    entry = menu_of(harness, 1).findChild(QAction, "message-read-aloud")
     assert not entry.isEnabled()
     assert entry.text() == "Read aloud: no voice is installed"
     why = "No voice is installed. Install speech-dispatcher or espeak-ng to have messages read aloud."
     assert entry.toolTip() == why
-    desk.panel.commands.read_aloud(desk.panel.view.entries[1])
-    assert told == [why]
+    harness.panel.commands.read_aloud(harness.panel.view.entries[1])
+    assert errors == [why]
 
 
-def test_the_voice_is_what_the_machine_has() -> None:
+def test_the_voice_is_one_of_the_machines_voices() -> None:
     assert speech.voice("linux", lambda name: None) is None
     assert speech.voice("linux", lambda name: name if name == "espeak" else None) == Voice(
         "espeak", ("-v", "en", "--stdin")
@@ -225,27 +232,27 @@ def test_the_voice_is_what_the_machine_has() -> None:
     assert speech.voice("darwin", lambda name: name) == Voice("say", ("-f", "-"))
 
 
-async def test_reading_aloud_gets_the_words_and_can_be_stopped(
-    qtbot: QtBot, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+async def test_reading_aloud_gets_the_plain_text_and_can_be_stopped(
+    qtbot: QtBot, harness: PanelHarness, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    heard = tmp_path / "heard.txt"
-    script = f"cat > {heard}.part && mv {heard}.part {heard}; exec tail -f /dev/null"
+    spoken = tmp_path / "heard.txt"
+    script = f"cat > {spoken}.part && mv {spoken}.part {spoken}; exec tail -f /dev/null"
     monkeypatch.setattr(speech, "voice", lambda: Voice("sh", ("-c", script)))
-    monkeypatch.setattr(desk.panel.commands, "_spoken", True)
-    speaker: Speaker = desk.panel.commands.speaker
-    choose(menu_of(desk, 1), "read-aloud")
-    qtbot.waitUntil(heard.exists, timeout=20_000)
-    assert heard.read_text() == "It is bold.\n\n- one\n- link"
+    monkeypatch.setattr(harness.panel.commands, "_spoken", True)
+    speaker: Speaker = harness.panel.commands.speaker
+    choose(menu_of(harness, 1), "read-aloud")
+    qtbot.waitUntil(spoken.exists, timeout=20_000)
+    assert spoken.read_text() == "It is bold.\n\n- one\n- link"
     assert speaker.key == "a1"
-    menu = menu_of(desk, 1)
+    menu = menu_of(harness, 1)
     assert "Stop reading" in [each.text() for each in menu.actions()]
     choose(menu, "read-aloud")
     assert speaker.key == ""
     assert speaker._process is None
 
 
-async def test_the_menu_opens_where_the_pointer_is(desk: Desk) -> None:
-    target = widget(desk, 1)
+async def test_the_menu_opens_at_the_pointer(harness: PanelHarness) -> None:
+    target = widget(harness, 1)
     QApplication.sendEvent(
         target, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, QPoint(5, 5), target.mapToGlobal(QPoint(5, 5)))
     )

@@ -16,7 +16,7 @@ from tests.desktop.team.scenario import event
 BUDGET = Budget(max_cost=2.0, max_tokens=1_000, max_seconds=60, max_tool_calls=10)
 
 
-def test_the_fullest_cap_comes_first() -> None:
+def test_the_most_used_limit_comes_first() -> None:
     found = shares(AgentUsage(100, 50, 1.8, tool_calls=1, elapsed_ms=30_000), BUDGET)
     assert [(share.name, round(share.part, 2)) for share in found] == [
         ("Cost", 0.9),
@@ -28,7 +28,7 @@ def test_the_fullest_cap_comes_first() -> None:
     assert shares(AgentUsage(), Budget(max_tool_calls=0))[0].part == 1.0
 
 
-def test_totals_are_the_teams_and_the_context_its_first_agents() -> None:
+def test_totals_are_the_teams_and_the_context_is_the_root_agents() -> None:
     meter = UsageMeter()
     meter.show_usage(Usage(tokens_input=900, tokens_output=100, cost=0.5), 500, 1_000)
     assert meter.text.text() == "1.0\u202fk tokens · 50 % · $0.50"
@@ -47,7 +47,7 @@ def test_totals_are_the_teams_and_the_context_its_first_agents() -> None:
     assert "Cost: $0" in meter.toolTip()
 
 
-def test_a_cost_that_nobody_knows_is_not_shown_as_nothing() -> None:
+def test_an_unknown_cost_is_not_shown_as_zero() -> None:
     meter = UsageMeter()
     meter.show_usage(Usage(tokens_input=900, tokens_unpriced=900))
     assert "Cost: unknown" in meter.toolTip()
@@ -57,7 +57,7 @@ def test_a_cost_that_nobody_knows_is_not_shown_as_nothing() -> None:
     assert "Cost: unknown" in meter.toolTip()
 
 
-def test_a_budget_is_shown_as_a_share_with_all_caps_in_the_tip() -> None:
+def test_a_budget_is_shown_as_a_share_with_all_limits_in_the_tool_tip() -> None:
     meter = UsageMeter()
     assert meter.bar.isHidden()
     meter.show_budget(AgentUsage(100, 50, 1.8, 1, 30_000), BUDGET)
@@ -76,9 +76,9 @@ def test_usage_of_a_turn_and_of_the_workflow_are_distinguished() -> None:
     meter.show_budget(AgentUsage(40, 14), None)
     tip = meter.toolTip().splitlines()
     assert (tip[0], tip[-1]) == ("Whole workflow: 418 tokens", "Latest turn: 54 tokens")
-    assert meter.bar.isHidden(), "without caps there is no share of them"
+    assert meter.bar.isHidden(), "without limits there is no share of them"
     meter.show_budget(AgentUsage(400, 18), None)
-    assert "Whole workflow" not in meter.toolTip(), "of one turn alone nothing is told twice"
+    assert "Whole workflow" not in meter.toolTip(), "with only one turn nothing is shown twice"
 
 
 async def test_the_header_follows_every_agent_of_the_team(team: Team) -> None:
@@ -91,7 +91,7 @@ async def test_the_header_follows_every_agent_of_the_team(team: Team) -> None:
     assert "Tokens: 1.0\u202fk of 1.0\u202fk (100 %)" in meter.toolTip()
 
 
-def test_the_share_of_the_window_comes_when_the_model_is_known_later(qtbot: QtBot) -> None:
+def test_the_share_of_the_context_window_appears_once_the_model_is_known(qtbot: QtBot) -> None:
     meter = UsageMeter()
     qtbot.addWidget(meter)
     meter.show_usage(Usage(tokens_input=2_000, tokens_output=800), 2_048, 0)

@@ -42,7 +42,7 @@ async def quick(program: Program, qtbot: QtBot) -> QuickAsk:
     return found
 
 
-async def say(program: Program, kind: ChunkType, **data: Any) -> None:
+async def reply_event(program: Program, kind: ChunkType, **data: Any) -> None:
     program.bridge.stream_event.emit(StreamEvent(workflow_id="w9", run_id="r9", chunk_type=kind, data=data))
     await settle()
 
@@ -60,9 +60,9 @@ async def test_enter_starts_a_workflow_in_the_background_and_the_answer_is_shown
     assert program.window.chat.workflow_id == "w1", "the window stays where it was"
     assert quick.field.text() == ""
     assert quick.stop.isVisible()
-    await say(program, ChunkType.TOKEN, content="330 ")
-    await say(program, ChunkType.MESSAGE, role="assistant", content="**330** metres")
-    await say(program, ChunkType.WORKFLOW_COMPLETE, status="completed")
+    await reply_event(program, ChunkType.TOKEN, content="330 ")
+    await reply_event(program, ChunkType.MESSAGE, role="assistant", content="**330** metres")
+    await reply_event(program, ChunkType.WORKFLOW_COMPLETE, status="completed")
     qtbot.waitUntil(lambda: quick.answer.toPlainText() == "330 metres")
     assert not quick.stop.isVisible()
     quick.open.click()
@@ -71,7 +71,9 @@ async def test_enter_starts_a_workflow_in_the_background_and_the_answer_is_shown
     assert program.window.chat.workflow_id == "w9"
 
 
-async def test_what_cannot_be_sent_stays_in_the_field(program: Program, quick: QuickAsk, qtbot: QtBot) -> None:
+async def test_a_message_that_cannot_be_sent_stays_in_the_field(
+    program: Program, quick: QuickAsk, qtbot: QtBot
+) -> None:
     program.engine.set("runs", "send", ConflictError("Too many runs."))
     quick.field.setText("Hello")
     qtbot.keyClick(quick.field, Qt.Key.Key_Return)
@@ -81,13 +83,13 @@ async def test_what_cannot_be_sent_stays_in_the_field(program: Program, quick: Q
     assert not quick.stop.isVisible()
 
 
-async def test_an_agent_that_asks_is_answered_in_its_workflow_and_one_that_works_is_stopped(
+async def test_a_question_opens_its_workflow_and_a_running_agent_can_be_stopped(
     program: Program, quick: QuickAsk, qtbot: QtBot
 ) -> None:
     quick.field.setText("Hello")
     qtbot.keyClick(quick.field, Qt.Key.Key_Return)
     await settle()
-    await say(
+    await reply_event(
         program, ChunkType.USER_QUESTION_START, user_question={"question_id": "q", "question": "Which?"}, pending=1
     )
     assert "waiting for you" in quick.status.text()
@@ -98,20 +100,18 @@ async def test_an_agent_that_asks_is_answered_in_its_workflow_and_one_that_works
     assert not quick.isVisible()
 
 
-async def test_it_is_named_and_reached(quick: QuickAsk) -> None:
+async def test_quick_ask_is_accessible(quick: QuickAsk) -> None:
     assert nameless(quick) == []
     assert out_of_reach(quick) == []
 
 
-async def test_there_is_no_icon_where_the_desktop_has_no_place_for_it(
-    program: Program, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_a_system_tray_there_is_no_icon(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tray, "there_is_a_tray", lambda: False)
     program.window.show_tray(True)
     assert program.window._tray is None
 
 
-async def test_the_icon_offers_quick_ask_and_carries_the_notifications(
+async def test_the_tray_icon_offers_quick_ask_and_shows_notifications(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tray, "there_is_a_tray", lambda: True)

@@ -111,7 +111,7 @@ async def test_one_agent_is_chosen_by_its_card(panel: Panel) -> None:
     assert (first.isChecked(), second.isChecked()) == (False, True)
 
 
-async def test_ready_agents_stand_beside_ones_own_and_a_click_adds_one_that_answers(qtbot: QtBot) -> None:
+async def test_ready_made_agents_are_next_to_ones_own_and_a_click_adds_one(qtbot: QtBot) -> None:
     made = Panel(qtbot, AGENTS)
     await made.chat.load_choices()
     await settle(20)
@@ -139,7 +139,7 @@ async def test_ready_agents_stand_beside_ones_own_and_a_click_adds_one_that_answ
     assert made.chat.choices.agent == AGENTS[0]
 
 
-async def test_all_ready_agents_are_in_the_gallery(panel: Panel) -> None:
+async def test_all_ready_made_agents_are_in_the_gallery(panel: Panel) -> None:
     panel.page.more.click()
     menu = panel.page.gallery
     assert menu is not None
@@ -153,7 +153,7 @@ async def test_all_ready_agents_are_in_the_gallery(panel: Panel) -> None:
     assert chosen == ["test-fixer"]
 
 
-async def test_the_page_speaks_the_language_of_the_moment(panel: Panel) -> None:
+async def test_the_page_follows_the_language(panel: Panel) -> None:
     switch_language("fr")
     await settle(20)
     example = panel.cards("example")[0]
@@ -165,7 +165,7 @@ async def test_the_page_speaks_the_language_of_the_moment(panel: Panel) -> None:
 
 
 @pytest.mark.parametrize(("width", "scale", "columns"), [(800, 100, 3), (500, 100, 2), (500, 200, 1)])
-async def test_the_cards_have_room_at_every_width_and_size(
+async def test_the_cards_fit_at_every_width_and_size(
     qtbot: QtBot, panel: Panel, width: int, scale: int, columns: int
 ) -> None:
     theme().set_scale(scale)
@@ -182,7 +182,7 @@ async def test_the_cards_have_room_at_every_width_and_size(
 
 
 @pytest.mark.parametrize("width", [640, 1000])
-async def test_it_stands_over_the_composer_also_beside_a_scroll_bar(panel: Panel, width: int) -> None:
+async def test_it_is_centred_over_the_composer_also_beside_a_scroll_bar(panel: Panel, width: int) -> None:
     places = {}
     for height in (1000, 420):
         panel.chat.resize(width, height)
@@ -210,7 +210,7 @@ async def test_hints_are_suppressed_while_a_guide_is_shown(panel: Panel) -> None
     assert panel.cards("example")
 
 
-def test_nothing_is_made_before_the_engine_is_open(qtbot: QtBot) -> None:
+def test_nothing_is_created_before_the_engine_is_open(qtbot: QtBot) -> None:
     bridge = FakeBridge(FakeAtelier())
     page = StartPage(bridge, FolderController(bridge, None), None)  # type: ignore[arg-type]
     qtbot.addWidget(page)
@@ -234,7 +234,7 @@ async def test_an_agents_card_shows_its_models_label_also_in_french(panel: Panel
     assert panel.cards("agent-card")[0].accessibleName() == "Assistant\u00a0: 1 outil · Little model"
 
 
-async def test_the_agents_stand_under_the_examples(panel: Panel) -> None:
+async def test_the_agents_align_with_the_examples(panel: Panel) -> None:
     """Two agents had wider columns than three examples, so their edges were not aligned."""
     examples, agents = panel.cards("example"), panel.cards("agent-card")
     assert (len(examples), len(agents)) == (3, 2)

@@ -24,7 +24,7 @@ from tests.support.runs import agent
 SUM = ToolCall(id="c1", name="CalculatorTool", arguments={"operation": "eval", "expression": "6*7"})
 
 
-class Desk:
+class StepBarHarness:
     """A bar in the same loop as an engine."""
 
     def __init__(self, engine: Atelier, model: ScriptedModel) -> None:
@@ -54,108 +54,108 @@ class Desk:
         button.click()
 
     @property
-    def says(self) -> str:
+    def text(self) -> str:
         return self.bar.accessibleName() if not self.bar.isHidden() else ""
 
 
 @pytest.fixture
-async def desk(qtbot: QtBot, tmp_path: Path) -> AsyncIterator[Desk]:
+async def harness(qtbot: QtBot, tmp_path: Path) -> AsyncIterator[StepBarHarness]:
     model = ScriptedModel([[SUM], "It is 42."])
     async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
-        made = Desk(engine, model)
+        made = StepBarHarness(engine, model)
         qtbot.addWidget(made.bar)
         yield made
         made.bar.bridge.ready = False  # a timer that fires now finds no engine
 
 
-async def test_it_shows_the_next_step_and_runs_it(desk: Desk) -> None:
-    run_id = await desk.send()
-    await desk.until(lambda: desk.says == "Next: Tester calls its model.")
-    assert desk.model.requests == []
-    desk.press("step-next")
-    await desk.until(lambda: desk.says == "Next: Tester runs Calculator.")
-    assert len(desk.model.requests) == 1
-    desk.press("step-next")
-    await desk.until(lambda: desk.says == "Next: Tester calls its model." and not desk.bar._busy)
-    desk.press("step-next")
-    await desk.until(lambda: desk.bar.isHidden())
-    assert (await desk.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
-    assert desk.bridge.errors == []
+async def test_it_shows_the_next_step_and_runs_it(harness: StepBarHarness) -> None:
+    run_id = await harness.send()
+    await harness.until(lambda: harness.text == "Next: Tester calls its model.")
+    assert harness.model.requests == []
+    harness.press("step-next")
+    await harness.until(lambda: harness.text == "Next: Tester runs Calculator.")
+    assert len(harness.model.requests) == 1
+    harness.press("step-next")
+    await harness.until(lambda: harness.text == "Next: Tester calls its model." and not harness.bar._busy)
+    harness.press("step-next")
+    await harness.until(lambda: harness.bar.isHidden())
+    assert (await harness.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert harness.bridge.errors == []
 
 
-async def test_every_double_click_is_one_step(desk: Desk) -> None:
+async def test_every_double_click_is_one_step(harness: StepBarHarness) -> None:
     """Also if the click comes between the engine's answer and the next query."""
-    run_id = await desk.send()
+    run_id = await harness.send()
     for words in ("Next: Tester calls its model.", "Next: Tester runs Calculator.", "Next: Tester calls its model."):
-        await desk.until(lambda words=words: desk.says == words and not desk.bar._busy)  # type: ignore[misc]
-        before = len(desk.model.requests)
+        await harness.until(lambda words=words: harness.text == words and not harness.bar._busy)  # type: ignore[misc]
+        before = len(harness.model.requests)
         for _ in range(2):
-            desk.bar.take_step()
-        while desk.bar._busy:
-            desk.bar.take_step()
+            harness.bar.take_step()
+        while harness.bar._busy:
+            harness.bar.take_step()
             await asyncio.sleep(0)
-        assert len(desk.model.requests) <= before + 1
-    await desk.until(lambda: desk.bar.isHidden())
-    assert (await desk.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
-    assert desk.bridge.errors == []
+        assert len(harness.model.requests) <= before + 1
+    await harness.until(lambda: harness.bar.isHidden())
+    assert (await harness.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert harness.bridge.errors == []
 
 
-async def test_run_on_lets_it_finish_by_itself(desk: Desk) -> None:
-    run_id = await desk.send()
-    await desk.until(lambda: bool(desk.says))
-    desk.press("step-run-on")
-    await desk.until(lambda: desk.bar.isHidden())
-    assert (await desk.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
-    assert len(desk.model.requests) == 2
+async def test_continue_lets_the_run_finish_by_itself(harness: StepBarHarness) -> None:
+    run_id = await harness.send()
+    await harness.until(lambda: bool(harness.text))
+    harness.press("step-run-on")
+    await harness.until(lambda: harness.bar.isHidden())
+    assert (await harness.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
+    assert len(harness.model.requests) == 2
 
 
-async def test_step_mode_catches_a_run_at_work_and_lets_it_go_again(desk: Desk) -> None:
-    desk.model.gate = asyncio.Event()
-    run_id = await desk.send(RunMode.AUTO)
-    await desk.until(lambda: len(desk.model.requests) == 1)
-    desk.bar.set_stepping(True)
+async def test_step_mode_pauses_a_running_run_and_releases_it(harness: StepBarHarness) -> None:
+    harness.model.gate = asyncio.Event()
+    run_id = await harness.send(RunMode.AUTO)
+    await harness.until(lambda: len(harness.model.requests) == 1)
+    harness.bar.set_stepping(True)
     await asyncio.sleep(0)
-    desk.model.gate.set()
-    await desk.until(lambda: desk.says == "Next: Tester runs Calculator.")
-    desk.bar.set_stepping(False)
-    await desk.until(lambda: desk.bar.isHidden())
-    assert (await desk.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
+    harness.model.gate.set()
+    await harness.until(lambda: harness.text == "Next: Tester runs Calculator.")
+    harness.bar.set_stepping(False)
+    await harness.until(lambda: harness.bar.isHidden())
+    assert (await harness.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
-async def test_a_paused_run_continues_from_here(desk: Desk) -> None:
-    run_id = await desk.send()
-    await desk.until(lambda: bool(desk.bar.waiting))
-    handle = desk.engine.runs.state_of(run_id)
+async def test_a_paused_run_continues_from_here(harness: StepBarHarness) -> None:
+    run_id = await harness.send()
+    await harness.until(lambda: bool(harness.bar.waiting))
+    handle = harness.engine.runs.state_of(run_id)
     assert handle is not None
-    await desk.engine.journal.append(
+    await harness.engine.journal.append(
         handle, RunResumed(mode=RunMode.STEPPING, steps=0), RunPaused(reason=PauseReason.USER)
     )
-    await desk.until(lambda: "paused" in desk.says)
-    assert desk.bar.next.isHidden()
-    desk.press("step-run-on")
-    await desk.until(lambda: handle.current.status.final)
-    await desk.until(lambda: not desk.says)
+    await harness.until(lambda: "paused" in harness.text)
+    assert harness.bar.next.isHidden()
+    harness.press("step-run-on")
+    await harness.until(lambda: handle.current.status.final)
+    await harness.until(lambda: not harness.text)
 
 
-async def test_an_interrupted_run_is_taken_up_in_the_transcript_alone(desk: Desk) -> None:
-    desk.model.gate = asyncio.Event()
-    run_id = await desk.send(RunMode.AUTO)
-    await desk.until(lambda: len(desk.model.requests) == 1)
-    await desk.engine.runs.live.interrupt(run_id)
-    assert (await desk.engine.runs.wait(run_id)).status is RunStatus.INTERRUPTED
-    assert await desk.engine.stepping.held(desk.workflow) is None
-    await desk.bar._ask(desk.workflow)
-    assert desk.bar.isHidden()
+async def test_an_interrupted_run_is_resumed_only_in_the_transcript(harness: StepBarHarness) -> None:
+    harness.model.gate = asyncio.Event()
+    run_id = await harness.send(RunMode.AUTO)
+    await harness.until(lambda: len(harness.model.requests) == 1)
+    await harness.engine.runs.live.interrupt(run_id)
+    assert (await harness.engine.runs.wait(run_id)).status is RunStatus.INTERRUPTED
+    assert await harness.engine.stepping.held(harness.workflow) is None
+    await harness.bar._ask(harness.workflow)
+    assert harness.bar.isHidden()
 
 
-async def test_another_workflows_run_is_not_its_business(desk: Desk) -> None:
-    await desk.send()
-    await desk.until(lambda: bool(desk.says))
-    other = await desk.engine.workflows.create("Other")
-    desk.bar.set_workflow(other.id)
-    assert desk.bar.isHidden()
-    desk.bar.set_workflow(desk.workflow)
-    await desk.until(lambda: bool(desk.says))
+async def test_runs_of_other_workflows_are_ignored(harness: StepBarHarness) -> None:
+    await harness.send()
+    await harness.until(lambda: bool(harness.text))
+    other = await harness.engine.workflows.create("Other")
+    harness.bar.set_workflow(other.id)
+    assert harness.bar.isHidden()
+    harness.bar.set_workflow(harness.workflow)
+    await harness.until(lambda: bool(harness.text))
 
 
 def test_pressing_next_while_nothing_waits_does_nothing(qtbot: QtBot) -> None:

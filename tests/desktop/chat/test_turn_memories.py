@@ -22,16 +22,16 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 WORKFLOW = Workflow(id="w", name="W")
 
 
-def said(id: str, run_id: str, role: MessageRole, text: str, seq: int) -> TranscriptEntry:
+def entry(id: str, run_id: str, role: MessageRole, text: str, seq: int) -> TranscriptEntry:
     kind = "queue" if role is MessageRole.USER else "reply"
     return TranscriptEntry(Message(id=id, workflow_id="w", run_id=run_id, seq=seq, role=role, kind=kind, content=text))
 
 
 SAID = [
-    said("u1", "r1", MessageRole.USER, "I like it short.", 1),
-    said("a1", "r1", MessageRole.ASSISTANT, "Noted", 2),
-    said("u2", "r2", MessageRole.USER, "And?", 3),
-    said("a2", "r2", MessageRole.ASSISTANT, "Nothing", 4),
+    entry("u1", "r1", MessageRole.USER, "I like it short.", 1),
+    entry("a1", "r1", MessageRole.ASSISTANT, "Noted", 2),
+    entry("u2", "r2", MessageRole.USER, "And?", 3),
+    entry("a2", "r2", MessageRole.ASSISTANT, "Nothing", 4),
 ]
 
 
@@ -45,7 +45,7 @@ class Panel:
     """A chat with memories stored by a fake engine."""
 
     def __init__(self, qtbot: QtBot) -> None:
-        self.kept = {
+        self.stored = {
             each.id: each
             for each in (
                 memory("m1", "Likes short answers.", proposed=True),
@@ -53,13 +53,13 @@ class Panel:
             )
         }
         self.asked: list[tuple[str, bool]] = []
-        self.gone: dict[str, Memory] = {}
+        self.deleted: dict[str, Memory] = {}
         self.looking: list[ExtractionReply] = []
         self.engine = FakeAtelier(
             workflows={"get": WORKFLOW, "opened": OpenedWorkflow(WORKFLOW, tuple(SAID), None)},
             runs={"remembering.pending_turns": lambda _turns: list(self.looking), "remembering.stop": self._stop},
             memories={
-                "of_turns": lambda _turns: list(self.kept.values()),
+                "of_turns": lambda _turns: list(self.stored.values()),
                 "accept": self._keep,
                 "propose_again": lambda id, home: self._put(id, workflow_id=home, proposed=True),
                 "delete": self._delete,
@@ -74,28 +74,28 @@ class Panel:
         self.chat.show()
 
     def _put(self, id: str, **changes: Any) -> Memory:
-        self.kept[id] = (self.kept.get(id) or self.gone[id]).model_copy(update=changes)
+        self.stored[id] = (self.stored.get(id) or self.deleted[id]).model_copy(update=changes)
         self.bridge.changed.emit("memory", id)
-        return self.kept[id]
+        return self.stored[id]
 
     def _keep(self, id: str, *, everywhere: bool = True, content: str | None = None) -> Memory:
-        assert content == self.kept[id].content, "what was read is what the yes is for"
+        assert content == self.stored[id].content, "what was read is what the yes is for"
         self.asked.append((id, everywhere))
         return self._put(id, workflow_id=None if everywhere else "w", proposed=False)
 
     def _stop(self, turn_id: str) -> None:
         assert [each.turn_id for each in self.looking] == [turn_id]
-        self.look()
+        self.extract()
 
-    def look(self, *looking: ExtractionReply) -> None:
+    def extract(self, *replies: ExtractionReply) -> None:
         """The model is being asked about these turns."""
-        self.looking = list(looking)
+        self.looking = list(replies)
         self.bridge.changed.emit("memory", "r1")
 
     def _delete(self, id: str) -> Memory:
-        self.gone[id] = self.kept.pop(id)
+        self.deleted[id] = self.stored.pop(id)
         self.bridge.changed.emit("memory", id)
-        return self.gone[id]
+        return self.deleted[id]
 
     def cards(self) -> list[RememberedCard]:
         return [card for card in self.chat.findChildren(RememberedCard, "remembered") if not card.isHidden()]
@@ -121,7 +121,7 @@ async def panel(qtbot: QtBot) -> Panel:
     return made
 
 
-async def test_the_last_reply_of_the_turn_asks_what_is_to_be_remembered(panel: Panel) -> None:
+async def test_the_last_reply_of_the_turn_asks_which_memories_to_keep(panel: Panel) -> None:
     (card,) = panel.cards()
     assert card.title.text() == "1 thing to remember?"
     assert [row.accessibleName() for row in card.rows] == ["Likes short answers.", "Is at work."]
@@ -130,39 +130,39 @@ async def test_the_last_reply_of_the_turn_asks_what_is_to_be_remembered(panel: P
 
 
 @pytest.mark.parametrize(("button", "everywhere"), [("memory-keep", True), ("memory-keep-here", False)])
-async def test_a_yes_and_its_undo(panel: Panel, button: str, everywhere: bool) -> None:
+async def test_a_memory_is_accepted_and_undone(panel: Panel, button: str, everywhere: bool) -> None:
     await panel.press(button)
     assert panel.asked == [("m1", everywhere)]
     assert panel.cards()[0].title.text() == "2 things remembered"
     await panel.undo()
-    assert panel.kept["m1"].proposed
+    assert panel.stored["m1"].proposed
     assert panel.cards()[0].title.text() == "1 thing to remember?"
 
 
-async def test_a_no_and_its_undo(panel: Panel) -> None:
+async def test_a_memory_is_rejected_and_undone(panel: Panel) -> None:
     await panel.press("memory-forget")
-    assert list(panel.kept) == ["m2"]
+    assert list(panel.stored) == ["m2"]
     await panel.press("memory-forget")
     assert panel.cards() == []
     await panel.undo()
-    assert list(panel.kept) == ["m2"]
+    assert list(panel.stored) == ["m2"]
     assert len(panel.cards()) == 1
 
 
-async def test_other_words_for_it(panel: Panel, qtbot: QtBot) -> None:
+async def test_a_memory_is_edited_before_it_is_accepted(panel: Panel, qtbot: QtBot) -> None:
     await panel.press("memory-edit")
     dialog = panel.chat.findChild(MemoryDialog)
     assert dialog is not None
     dialog.findChild(QPlainTextEdit, "memory-content").setPlainText("Likes answers of one line.")
     dialog.submit()
     await settle()
-    assert panel.kept["m1"].content == "Likes answers of one line."
+    assert panel.stored["m1"].content == "Likes answers of one line."
     assert panel.cards()[0].rows[0].accessibleName() == "Likes answers of one line."
 
 
 async def test_asking_the_model_is_shown_and_can_be_stopped(panel: Panel) -> None:
-    panel.kept.clear()
-    panel.look(ExtractionReply(turn_id="r1"))
+    panel.stored.clear()
+    panel.extract(ExtractionReply(turn_id="r1"))
     await settle()
     (card,) = panel.cards()
     assert (card.title.text(), card.text.text(), card.rows) == ("What to remember", "Asking the model…", [])
@@ -172,13 +172,13 @@ async def test_asking_the_model_is_shown_and_can_be_stopped(panel: Panel) -> Non
     assert panel.cards() == []
 
 
-async def test_what_it_found_stands_on_the_same_card(panel: Panel) -> None:
-    panel.look(ExtractionReply(turn_id="r1"))
+async def test_extracted_memories_are_on_the_same_card(panel: Panel) -> None:
+    panel.extract(ExtractionReply(turn_id="r1"))
     await settle()
     (card,) = panel.cards()
     assert card.text.text() == "For now it applies to this workflow only. Asking the model…"
-    panel.kept["m3"] = memory("m3", "Lives in Lyon.", proposed=True)
-    panel.look()
+    panel.stored["m3"] = memory("m3", "Lives in Lyon.", proposed=True)
+    panel.extract()
     await settle()
     (card,) = panel.cards()
     assert [row.accessibleName() for row in card.rows] == ["Likes short answers.", "Is at work.", "Lives in Lyon."]
@@ -187,8 +187,8 @@ async def test_what_it_found_stands_on_the_same_card(panel: Panel) -> None:
 
 
 async def test_a_failure_is_shown_in_muted_text(panel: Panel) -> None:
-    panel.kept.clear()
-    panel.look(ExtractionReply(turn_id="r1", error="The server is away."))
+    panel.stored.clear()
+    panel.extract(ExtractionReply(turn_id="r1", error="The server is away."))
     await settle()
     (card,) = panel.cards()
     assert card.text.text() == "The model could not be asked: The server is away."

@@ -16,15 +16,15 @@ from atelier_desk.desktop.main_window.action_registry import ActionRegistry, Act
 class Window(QMainWindow):
     def __init__(self) -> None:
         super().__init__()
-        self.ran: list[str] = []
+        self.triggered: list[str] = []
 
     @action("first", "Show tasks", group="view", shortcut="Ctrl+1")
     def first(self) -> None:
-        self.ran.append("first")
+        self.triggered.append("first")
 
     @action("second", "Search everywhere", group="workflow", keywords="find")
     def second(self) -> None:
-        self.ran.append("second")
+        self.triggered.append("second")
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def command(text: str, keywords: str = "") -> Command:
         ("xyz", "Show tasks", False),
     ],
 )
-def test_what_fits(needle: str, text: str, fits: bool) -> None:
+def test_matching(needle: str, text: str, fits: bool) -> None:
     assert (score(needle, command(text)) is not None) is fits
 
 
@@ -68,7 +68,7 @@ def test_keyboard_runs_the_chosen_command(qtbot: QtBot, window: Window) -> None:
     palette = CommandPalette(
         ActionRegistry(window),
         window,
-        lambda: [Command("Workflow A", lambda: window.ran.append("A"), group="Workflows")],
+        lambda: [Command("Workflow A", lambda: window.triggered.append("A"), group="Workflows")],
     )
     palette.popup()
     assert lines(palette) == ["Commands", "Show tasks", "Search everywhere", "Workflows", "Workflow A"]
@@ -79,7 +79,7 @@ def test_keyboard_runs_the_chosen_command(qtbot: QtBot, window: Window) -> None:
     palette.popup()
     qtbot.keyClick(palette.field, Qt.Key.Key_Up)
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    assert window.ran == ["second", "A"]
+    assert window.triggered == ["second", "A"]
 
 
 def test_disabled_actions_are_not_offered(window: Window) -> None:
@@ -90,20 +90,20 @@ def test_disabled_actions_are_not_offered(window: Window) -> None:
     assert lines(palette) == ["Search everywhere"]
 
 
-def test_a_name_is_registered_once(window: Window) -> None:
+def test_a_name_cannot_be_registered_twice(window: Window) -> None:
     registry = ActionRegistry(window)
     with pytest.raises(ValueError, match="first"):
         registry.add(ActionSpec("first", "x", "view"), lambda: None)
 
 
-def test_what_was_run_last_stands_first_and_breaks_ties(qtbot: QtBot, window: Window) -> None:
+def test_recent_commands_come_first_and_break_ties(qtbot: QtBot, window: Window) -> None:
     agents = [
-        Command(f"Agent {name}", partial(window.ran.append, name), key=f"agent:{name}", group="Agents")
+        Command(f"Agent {name}", partial(window.triggered.append, name), key=f"agent:{name}", group="Agents")
         for name in "abc"
     ]
     palette = CommandPalette(ActionRegistry(window), window, lambda: agents)
-    kept: list[str] = []
-    palette.ran.connect(kept.append)
+    stored: list[str] = []
+    palette.ran.connect(stored.append)
     palette.popup()
     assert lines(palette) == ["Commands", "Show tasks", "Search everywhere", "Agents", "Agent a", "Agent b", "Agent c"]
     assert palette.list.currentIndex().data() == "Show tasks"
@@ -112,7 +112,7 @@ def test_what_was_run_last_stands_first_and_breaks_ties(qtbot: QtBot, window: Wi
     qtbot.keyClick(palette.field, Qt.Key.Key_Down)
     qtbot.keyClick(palette.field, Qt.Key.Key_Down)
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    assert (window.ran, kept, palette.recent) == (["c"], ["agent:c"], ["agent:c"])
+    assert (window.triggered, stored, palette.recent) == (["c"], ["agent:c"], ["agent:c"])
     palette.popup()
     assert lines(palette)[:3] == ["Recent", "Agent c", "Commands"]
     qtbot.keyClicks(palette.field, "agent")
@@ -144,7 +144,7 @@ def test_its_corners_are_round_without_a_compositor(window: Window) -> None:
     assert palette.mask().contains(palette.rect().center())
 
 
-def test_it_is_as_high_as_what_is_found(qtbot: QtBot, window: Window) -> None:
+def test_its_height_fits_the_results(qtbot: QtBot, window: Window) -> None:
     palette = CommandPalette(
         ActionRegistry(window), window, lambda: [Command(f"Workflow {number}", bool) for number in range(30)]
     )
@@ -155,7 +155,7 @@ def test_it_is_as_high_as_what_is_found(qtbot: QtBot, window: Window) -> None:
     assert palette.list.rows.rowCount() == 1
     qtbot.waitUntil(lambda: palette.height() < full / 2)
     row = palette.list.visualRect(palette.list.rows.index(0, 0))
-    assert palette.list.viewport().rect().contains(row), "the one line is seen whole"
+    assert palette.list.viewport().rect().contains(row), "the only line is completely visible"
     palette.field.setText("nothing of this name")
     qtbot.waitUntil(lambda: palette.list.nothing.isVisible() and palette.height() < full / 2)
     palette.field.clear()

@@ -31,14 +31,14 @@ SEARCHED = {
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-async def test_everything_is_found_in_both_languages(qtbot: QtBot, language: str) -> None:
+async def test_every_command_is_found_in_both_languages(qtbot: QtBot, language: str) -> None:
     program = Program(qtbot)
     await program.start(workflow="w1")
     i18n.set_language(language)
     window = program.window
     palette = CommandPalette(window.actions_, window, lambda: commands(window, sections(), lambda _name: None))
     offered = {each.key: each for each in palette._collect()}
-    assert {wanted: found for wanted, found in SEARCHED.items() if score(wanted, offered[found]) is None} == {}
+    assert {searched: found for searched, found in SEARCHED.items() if score(searched, offered[found]) is None} == {}
     assert {name for name in WORDS if not name.startswith("page:")} == {
         spec.name for spec, _made in window.actions_
     } - {"command-palette"}
@@ -47,7 +47,7 @@ async def test_everything_is_found_in_both_languages(qtbot: QtBot, language: str
     }
 
 
-async def test_workflows_carry_their_date_and_found_words_are_in_bold(qtbot: QtBot) -> None:
+async def test_workflows_show_their_date_and_matches_are_bold(qtbot: QtBot) -> None:
     program = Program(qtbot)
     await program.start(workflow="w1")
     window = program.window

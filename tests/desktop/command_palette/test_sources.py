@@ -27,7 +27,7 @@ async def wait_for(done: Callable[[], bool]) -> None:
     await settle()
 
 
-async def test_the_palette_opened_before_the_models_are_read_finds_them_once_they_are(
+async def test_a_palette_opened_before_the_models_are_loaded_finds_them_afterwards(
     program: Program, qtbot: QtBot
 ) -> None:
     window = program.window
@@ -86,7 +86,7 @@ async def test_the_palette_reaches_workflows_agents_models_and_settings(program:
     window._settings_window.close()
 
 
-async def test_the_palette_finds_workflows_that_were_put_away(program: Program, qtbot: QtBot) -> None:
+async def test_the_palette_finds_archived_workflows(program: Program, qtbot: QtBot) -> None:
     await program.start(workflow="w1")
     away = Workflow(id="old", name="Harbour plans", archived=True)
     program.engine.set("workflows", "list", lambda *_, archived=None, **__: [away] if archived else [])
@@ -104,7 +104,7 @@ async def test_the_palette_finds_workflows_that_were_put_away(program: Program, 
     assert window.chat.workflow_id == "old"
 
 
-async def test_the_palette_puts_a_prompt_into_the_message(program: Program, qtbot: QtBot) -> None:
+async def test_the_palette_inserts_a_prompt_into_the_message(program: Program, qtbot: QtBot) -> None:
     await program.start(workflow="w1")
     prompts = [
         Prompt(name="weekly", description="Sums the week up", content="Sum up."),
@@ -131,9 +131,7 @@ async def test_the_palette_puts_a_prompt_into_the_message(program: Program, qtbo
     assert field.toPlainText() == "Please: Sum up.Greet Ann."
 
 
-async def test_a_palette_opened_while_the_program_opens_offers_what_can_be_done_then(
-    program: Program, qtbot: QtBot
-) -> None:
+async def test_a_palette_opened_during_start_offers_only_possible_actions(program: Program, qtbot: QtBot) -> None:
     window = program.window
     window.actions_["command-palette"].trigger()
     palette = window._palette

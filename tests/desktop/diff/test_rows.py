@@ -51,7 +51,7 @@ def test_a_file_is_named_where_there_are_several() -> None:
     st.lists(st.sampled_from(["a", "b", "-- x", "++ y", "", "@@ -1 +1 @@"]), max_size=12),
     st.lists(st.sampled_from("abc"), max_size=12),
 )
-def test_both_sides_are_the_two_texts(before: list[str], after: list[str]) -> None:
+def test_the_two_sides_are_the_old_and_the_new_text(before: list[str], after: list[str]) -> None:
     diff = "\n".join(difflib.unified_diff(before, after, "a/f", "b/f", lineterm="", n=100))
     found = rows(diff)
     if diff:

@@ -58,7 +58,7 @@ def colours(text: DiffText, line: int) -> dict[str, str]:
     }
 
 
-def test_in_line_changed_words_are_marked_and_the_syntax_is_coloured(view: DiffView) -> None:
+def test_the_one_column_view_marks_changed_words_and_colours_syntax(view: DiffView) -> None:
     assert view.inline.isVisible()
     lines = view.text.split("\n")
     assert lines[:4] == ["Line 1", "import os", "timeout = 10  # seconds", "timeout = 30  # seconds"]
@@ -70,7 +70,7 @@ def test_in_line_changed_words_are_marked_and_the_syntax_is_coloured(view: DiffV
     assert colours(view.inline, 4)["two"] == tokens.ok_text
 
 
-def test_side_by_side_what_belongs_together_stands_beside_each_other(view: DiffView, qtbot: QtBot) -> None:
+def test_side_by_side_matching_lines_are_level(view: DiffView, qtbot: QtBot) -> None:
     view.set_mode("side")
     assert (view.side_by_side, view.inline.isVisible(), view.left.isVisible()) == (True, False, True)
     assert view.left.toPlainText().split("\n")[1:5] == ["import os", "timeout = 10  # seconds", "", "print(timeout)"]
@@ -83,7 +83,7 @@ def test_side_by_side_what_belongs_together_stands_beside_each_other(view: DiffV
     assert grounds(view.right, 2) == [("30", theme().tokens.ok_strong)]
     view.resize(360, 400)
     qtbot.waitUntil(lambda: not view.side_by_side)
-    assert view.mode == "side", "the choice is kept for a wider one"
+    assert view.mode == "side", "the choice is remembered for a wider one"
 
 
 def test_f7_goes_from_change_to_change(view: DiffView, qtbot: QtBot) -> None:
@@ -101,7 +101,7 @@ def test_f7_goes_from_change_to_change(view: DiffView, qtbot: QtBot) -> None:
     assert view.inline.focusPolicy() & Qt.FocusPolicy.TabFocus
 
 
-def test_in_a_card_it_is_as_high_as_its_text(qtbot: QtBot) -> None:
+def test_in_a_card_its_height_fits_its_text(qtbot: QtBot) -> None:
     view = DiffView(scrolls=False)
     qtbot.addWidget(view)
     view.show_diff(DIFF, "a.py")

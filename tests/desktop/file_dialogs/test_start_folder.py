@@ -19,7 +19,7 @@ def _forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_folder, "_last", None)
 
 
-def test_a_dialog_begins_in_the_documents_and_then_where_the_last_one_ended(
+def test_a_dialog_starts_in_the_documents_and_later_in_the_last_used_folder(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents, other = tmp_path / "Documents", tmp_path / "other"
@@ -38,7 +38,9 @@ def test_a_dialog_begins_in_the_documents_and_then_where_the_last_one_ended(
     assert Path(ask_open(window, "Open", "JSON (*.json)", saved.append).directory().absolutePath()) == other
 
 
-def test_without_documents_it_is_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_documents_folder_it_starts_in_the_home_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(QStandardPaths, "writableLocation", lambda _kind: str(tmp_path / "none"))
     assert start_folder.start_folder() == Path.home()
 
@@ -53,5 +55,5 @@ def test_without_documents_it_is_the_home(tmp_path: Path, monkeypatch: pytest.Mo
         ("word " * 40, " ".join(["word"] * 15)),
     ],
 )
-def test_a_file_name_is_good_everywhere(name: str, file: str) -> None:
+def test_a_suggested_file_name_is_valid_on_every_system(name: str, file: str) -> None:
     assert file_name(name) == file

@@ -1,3 +1,5 @@
+"""File dialogs are translated."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -25,7 +27,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("kind", ASKED)
-def test_in_french_nothing_of_it_is_english(qtbot: QtBot, kind: str, tmp_path: Path) -> None:
+def test_the_french_dialog_has_no_english_text(qtbot: QtBot, kind: str, tmp_path: Path) -> None:
     window = QWidget()
     window.resize(800, 500)
     qtbot.addWidget(window)
@@ -42,7 +44,7 @@ def test_in_french_nothing_of_it_is_english(qtbot: QtBot, kind: str, tmp_path: P
     switch_language("en")
 
 
-def test_a_name_without_an_ending_gets_that_of_the_kind(qtbot: QtBot, tmp_path: Path) -> None:
+def test_a_name_without_an_extension_gets_that_of_the_file_type(qtbot: QtBot, tmp_path: Path) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     saved: list[Path] = []

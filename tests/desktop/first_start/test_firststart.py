@@ -29,7 +29,7 @@ from atelier_desk.engine.services.connection_test import try_model
 from atelier_desk.engine.services.keys import KeyStore
 from atelier_desk.llm.errors import TEMPLATES
 from atelier_desk.llm.local.models import STARTER
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
+from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 from tests.support.wheel import changed_by_wheel, inputs
 
 Find = Callable[[str], Any]
@@ -43,10 +43,10 @@ class Server:
 
     def __init__(self, text: str = "Hello!", error: ProviderError | None = None) -> None:
         self.text, self.error = text, error
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
-        self.asked.append(request.model)
+        self.requests.append(request.model)
         if self.error is not None:
             raise self.error
         if self.text:
@@ -114,7 +114,7 @@ async def test_language_and_theme_apply_at_once_and_are_stored(
     assert guide.step is guide.welcome
 
 
-async def test_what_is_chosen_elsewhere_meanwhile_is_shown(guide: FirstStart, atelier: FakeAtelier) -> None:
+async def test_choices_made_elsewhere_meanwhile_are_shown(guide: FirstStart, atelier: FakeAtelier) -> None:
     """And stored by Next; a choice made here and not stored yet stays."""
     boxes = guide.welcome.boxes
     boxes["language"].setCurrentIndex(boxes["language"].findData("fr"))
@@ -142,7 +142,7 @@ async def test_the_starter_is_ready_without_a_test(guide: FirstStart, find: Find
     assert atelier.calls("agents.use_model") == [(("local", STARTER), {})]
 
 
-async def test_a_found_server_must_answer_before_it_is_taken(
+async def test_a_found_server_must_answer_before_it_is_used(
     guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
 ) -> None:
     await forward(find)
@@ -151,11 +151,11 @@ async def test_a_found_server_must_answer_before_it_is_taken(
     find("ollama-model").setCurrentIndex(1)
     find("model-test").click()
     await settle()
-    assert server.asked == ["llama3.2"]
+    assert server.requests == ["llama3.2"]
     assert "“Hello!”" in guide.model.busy.text.text()
     find("ollama-model").setCurrentIndex(0)
     await forward(find)
-    assert server.asked == ["llama3.2", "qwen3:4b"], "Next tries what has not answered"
+    assert server.requests == ["llama3.2", "qwen3:4b"], "Next tries what has not answered"
     assert guide.step is guide.model
     assert atelier.calls("providers.save") == []
     await forward(find)
@@ -164,7 +164,7 @@ async def test_a_found_server_must_answer_before_it_is_taken(
     assert atelier.calls("agents.use_model") == [(("Ollama", "qwen3:4b"), {})]
 
 
-async def test_a_refused_key_is_reported_in_the_users_language_at_its_field(
+async def test_a_refused_key_is_reported_at_its_field_in_the_users_language(
     guide: FirstStart, find: Find, server: Server
 ) -> None:
     """Neither the server's English text nor a link to settings that are not open."""
@@ -202,13 +202,13 @@ async def test_a_failed_test_shows_why_and_stays(
     assert guide.step is guide.model
     server.error = None
     await forward(find)
-    assert guide.step is guide.model, "the answer is read before it goes on"
+    assert guide.step is guide.model, "the answer can be read before the next step"
     assert atelier.calls("providers.set_key") == []
     await forward(find)
     assert atelier.calls("providers.set_key") == [(("Mistral", "bad-key-123"), {})]
 
 
-async def test_a_wrong_address_is_answered_with_the_right_one(
+async def test_for_a_wrong_address_the_right_one_is_suggested(
     guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
 ) -> None:
     await forward(find)
@@ -216,16 +216,16 @@ async def test_a_wrong_address_is_answered_with_the_right_one(
     find("other-url").setText("http://host/api")
     find("other-url").textEdited.emit("http://host/api")
     atelier.set("providers", "draft_models", ProviderError("No such page.", code="not_found"))
-    said = "No such page. A model server answers at http://host/v1: use that address."
-    atelier.set("providers", "test_draft", ProviderHealth(ok=False, message=said))
+    message = "No such page. A model server answers at http://host/v1: use that address."
+    atelier.set("providers", "test_draft", ProviderHealth(ok=False, message=message))
     find("model-test").click()
     await settle()
-    assert guide.model.busy.text.text() == said
+    assert guide.model.busy.text.text() == message
     atelier.set("providers", "draft_models", [])
     find("model-test").click()
     await settle()
     assert guide.model.busy.text.text() == "This server does not list its models; enter the model name."
-    assert server.asked == []
+    assert server.requests == []
 
 
 async def other(find: Find, url: str) -> None:
@@ -243,7 +243,7 @@ OFFERED = [
 ]
 
 
-async def test_another_server_takes_the_first_model_it_lists_and_lets_choose(
+async def test_another_server_uses_its_first_model_and_offers_the_others(
     guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
 ) -> None:
     atelier.set("providers", "draft_models", OFFERED)
@@ -251,17 +251,17 @@ async def test_another_server_takes_the_first_model_it_lists_and_lets_choose(
     box = find("other-model")
     box.showPopup()
     await settle()
-    assert server.asked == ["zeta-1"], "opening the list before it is known asks the server"
+    assert server.requests == ["zeta-1"], "opening the list before it is known asks the server"
     assert [box.itemText(row) for row in range(box.count())] == ["zeta-1", "alpha-1"]
     box.setCurrentIndex(1)
     await forward(find)
-    assert server.asked == ["zeta-1", "alpha-1"]
+    assert server.requests == ["zeta-1", "alpha-1"]
     await forward(find)
     assert atelier.calls("agents.use_model")[0][0][1] == "alpha-1"
 
 
 @pytest.mark.parametrize(
-    ("url", "taken", "name"),
+    ("url", "existing", "name"),
     [
         ("http://127.0.0.1:9000/v1", (), "127.0.0.1"),
         ("http://127.0.0.1:9000/v1", ("127.0.0.1",), "127.0.0.1 2"),
@@ -269,12 +269,12 @@ async def test_another_server_takes_the_first_model_it_lists_and_lets_choose(
         ("https://llm.example.org/v1", (), "llm.example.org"),
     ],
 )
-async def test_a_server_is_stored_under_a_name_of_its_own_once_it_answered_and_is_taken(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, url: str, taken: tuple[str, ...], name: str
+async def test_a_server_is_stored_under_a_unique_name_once_it_has_answered(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, url: str, existing: tuple[str, ...], name: str
 ) -> None:
     atelier.set("providers", "draft_models", OFFERED)
     atelier.set(
-        "providers", "list", [ProviderConfig(name=each, kind="openai", base_url="http://else/v1") for each in taken]
+        "providers", "list", [ProviderConfig(name=each, kind="openai", base_url="http://else/v1") for each in existing]
     )
     await other(find, url)
     find("model-test").click()
@@ -316,7 +316,7 @@ async def test_a_service_is_found_by_its_name(
     assert guide.model.current().name == "mistral"
 
 
-async def test_the_boxes_fit_their_words_after_a_switch_of_language(guide: FirstStart, find: Find) -> None:
+async def test_the_boxes_fit_their_text_after_a_change_of_language(guide: FirstStart, find: Find) -> None:
     switch_language("fr")
     await settle()
     for name in ("language-select", "theme-select"):
@@ -325,9 +325,9 @@ async def test_the_boxes_fit_their_words_after_a_switch_of_language(guide: First
     await settle()
 
 
-@pytest.mark.parametrize("way", ["card", "field"])
-async def test_a_test_is_given_up_when_another_choice_is_made(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, way: str
+@pytest.mark.parametrize("method", ["card", "field"])
+async def test_a_test_is_cancelled_when_another_choice_is_made(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, method: str
 ) -> None:
     ended: list[str] = []
 
@@ -344,7 +344,7 @@ async def test_a_test_is_given_up_when_another_choice_is_made(
     find("model-test").click()
     await settle()
     assert guide.model.busy.isVisible()
-    if way == "card":
+    if method == "card":
         find("choice-starter").click()
     else:
         find("other-url").textEdited.emit("http://127.0.0.1:9001/v1")
@@ -357,15 +357,15 @@ async def test_a_test_is_given_up_when_another_choice_is_made(
 async def test_the_focus_stays_on_the_button_while_it_is_tried(
     guide: FirstStart, find: Find, atelier: FakeAtelier
 ) -> None:
-    held = Held(OFFERED)
-    atelier.set("providers", "draft_models", held)
+    delayed = DelayedResult(OFFERED)
+    atelier.set("providers", "draft_models", delayed)
     await other(find, "http://127.0.0.1:9000/v1")
     guide.activateWindow()
     find("model-test").setFocus()
     find("model-test").click()
     await settle()
     assert guide.focusWidget() is find("model-test")
-    await held.release()
+    await delayed.release()
     assert guide.focusWidget() is find("model-test")
 
 
@@ -395,11 +395,11 @@ async def test_a_failing_example_is_reported_and_the_guide_stays(
     assert find("goal-2").isEnabled()
 
 
-@pytest.mark.parametrize("way", ["button", "escape"])
-async def test_it_can_be_skipped_and_does_not_come_again(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot, way: str
+@pytest.mark.parametrize("method", ["button", "escape"])
+async def test_it_can_be_skipped_and_does_not_return(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot, method: str
 ) -> None:
-    if way == "button":
+    if method == "button":
         find("first-start-skip").click()
     else:
         qtbot.keyClick(guide, Qt.Key.Key_Escape)
@@ -408,7 +408,7 @@ async def test_it_can_be_skipped_and_does_not_come_again(
     assert atelier.calls("settings.update") == [((), {"first_start_done": True})]
 
 
-def test_models_that_can_talk_keep_the_servers_order() -> None:
+def test_chat_models_keep_the_servers_order() -> None:
     models = [("z", True, False), ("a", None, False), ("v", None, True)]
     infos = [
         ModelInfo(provider="p", name=name, supports_tools=tools, embedding=embeds) for name, tools, embeds in models
@@ -416,7 +416,7 @@ def test_models_that_can_talk_keep_the_servers_order() -> None:
     assert [info.name for info in chat_models(infos)] == ["z", "a"]
 
 
-def test_the_starter_notice_shows_for_the_starter_alone(qtbot: QtBot) -> None:
+def test_the_starter_notice_is_shown_only_for_the_starter(qtbot: QtBot) -> None:
     notice = StarterNotice()
     qtbot.addWidget(notice)
     notice.set_model("local", STARTER)
@@ -455,7 +455,7 @@ async def test_tab_leads_from_the_chosen_tile_to_its_fields_and_arrows_to_the_ne
 
 @pytest.mark.parametrize("scale", [100, 150])
 @pytest.mark.parametrize("code", ["en", "fr"])
-async def test_all_services_and_what_the_chosen_one_needs_are_in_sight(
+async def test_all_services_and_the_fields_of_the_chosen_one_are_visible(
     guide: FirstStart, find: Find, atelier: FakeAtelier, code: str, scale: int
 ) -> None:
     """On a screen of 1024 x 700, of which a dialog may use 95 %, with the longest note on keys."""
@@ -496,7 +496,7 @@ async def test_all_services_and_what_the_chosen_one_needs_are_in_sight(
         theme().set_scale(100)
 
 
-async def test_choosing_a_service_puts_the_keyboard_into_its_key(guide: FirstStart, find: Find) -> None:
+async def test_choosing_a_service_focuses_its_key_field(guide: FirstStart, find: Find) -> None:
     await forward(find)
     for name in SERVICES:
         find(f"choice-{name}").click()
@@ -508,18 +508,18 @@ async def test_choosing_a_service_puts_the_keyboard_into_its_key(guide: FirstSta
     assert not find("first-key-note").isVisible()
 
 
-@pytest.mark.parametrize("way", ["escape", "test", "skip"])
-async def test_what_was_entered_stays_as_a_draft(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot, way: str
+@pytest.mark.parametrize("method", ["escape", "test", "skip"])
+async def test_entered_values_stay_as_a_draft(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot, method: str
 ) -> None:
     await forward(find)
     find("choice-openrouter").click()
     qtbot.keyClicks(find("openrouter-key"), "sk-or-1")
-    if way == "test":
+    if method == "test":
         server.error = ProviderError("No.", code="auth")
         find("model-test").click()
         await settle()
-    elif way == "escape":
+    elif method == "escape":
         qtbot.keyClick(guide, Qt.Key.Key_Escape)
     else:
         find("first-start-skip").click()
@@ -530,7 +530,7 @@ async def test_what_was_entered_stays_as_a_draft(
     assert atelier.calls("providers.save") == []
 
 
-async def test_a_key_is_saved_without_a_network(
+async def test_a_key_is_saved_without_a_network_connection(
     guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot
 ) -> None:
     await forward(find)
@@ -552,17 +552,19 @@ async def test_a_key_is_saved_without_a_network(
     assert find("anthropic-key").text() == "", "it is stored now, and shown no more"
 
 
-async def test_enter_after_a_key_tries_it(guide: FirstStart, find: Find, server: Server, qtbot: QtBot) -> None:
+async def test_enter_in_the_key_field_tests_the_key(
+    guide: FirstStart, find: Find, server: Server, qtbot: QtBot
+) -> None:
     await forward(find)
     find("choice-anthropic").click()
     qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
     await settle()
-    assert server.asked == []
+    assert server.requests == []
     qtbot.keyClicks(find("anthropic-key"), "sk-ant-x")
     qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
     await settle()
-    assert len(server.asked) == 1
-    assert guide.step is guide.model, "the answer is read before it goes on"
+    assert len(server.requests) == 1
+    assert guide.step is guide.model, "the answer can be read before the next step"
     assert find("first-start-next").isEnabled()
 
 

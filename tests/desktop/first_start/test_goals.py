@@ -13,7 +13,7 @@ from atelier_desk.support import i18n
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-async def test_the_starter_model_does_each_goal_with_its_tool(tmp_path: Path, language: str) -> None:
+async def test_the_starter_model_reaches_each_goal_with_its_tool(tmp_path: Path, language: str) -> None:
     i18n.set_language(language)
     used: list[str] = []
     ends: list[str] = []

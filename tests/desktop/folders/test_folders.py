@@ -31,7 +31,7 @@ class Panel:
 
     def __init__(self, qtbot: QtBot) -> None:
         self.decided: dict[str, bool] = {}
-        self.gone: set[str] = set()
+        self.removed: set[str] = set()
         self.workflow = Workflow(id="w", name="W")
         self.engine = FakeAtelier(
             agents={"list": [ADA], "default": ADA},
@@ -61,7 +61,7 @@ class Panel:
         return {folder: self.decided.get(folder) for folder in folders}
 
     def _missing(self, folders: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(folder for folder in folders if folder in self.gone)
+        return tuple(folder for folder in folders if folder in self.removed)
 
     def _trust(self, folder: str, trusted: bool) -> None:
         self.decided[folder] = trusted
@@ -98,7 +98,7 @@ def dropped(*paths: Path) -> QMimeData:
     return mime
 
 
-async def test_a_folder_of_the_new_page_goes_with_the_first_message(panel: Panel) -> None:
+async def test_a_folder_chosen_on_the_start_page_is_granted_with_the_first_message(panel: Panel) -> None:
     panel.chat.close_workflow()
     await settle()
     assert panel.chat.empty.folders.isVisibleTo(panel.chat)
@@ -135,7 +135,7 @@ async def test_the_question_names_the_files_and_can_be_left_open(panel: Panel) -
     assert panel.question() is None
 
 
-async def test_nothing_is_asked_or_said_of_trust_for_a_folder_without_such_files(panel: Panel) -> None:
+async def test_trust_is_not_mentioned_for_a_folder_without_instruction_files(panel: Panel) -> None:
     panel.engine.set("files", "instruction_files", [])
     panel.chat.open_workflow("w")
     await settle()
@@ -217,7 +217,7 @@ def picture() -> QImage:
 
 
 @pytest.mark.parametrize("kind", ["text", "link", "picture", "picture with its address"])
-async def test_what_is_dropped_on_the_conversation_goes_where_the_message_is_written(
+async def test_files_dropped_on_the_conversation_are_attached_to_the_message(
     panel: Panel, qtbot: QtBot, kind: str
 ) -> None:
     window, page, field = QWidget(), QWidget(), MessageField()
@@ -240,19 +240,19 @@ async def test_what_is_dropped_on_the_conversation_goes_where_the_message_is_wri
     if kind == "text":
         mime.setText("some words")
     copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    for place, taken in ((150, False), (50, True)):
-        entering = QDragEnterEvent(QPoint(place, 50), copy, mime, left, none)
+    for position, accepted in ((150, False), (50, True)):
+        entering = QDragEnterEvent(QPoint(position, 50), copy, mime, left, none)
         entering.ignore()
         QApplication.sendEvent(window, entering)
-        assert entering.isAccepted() is taken
-        QApplication.sendEvent(window, QDropEvent(QPointF(place, 50), copy, mime, left, none))
+        assert entering.isAccepted() is accepted
+        QApplication.sendEvent(window, QDropEvent(QPointF(position, 50), copy, mime, left, none))
     assert (len(pictures), field.toPlainText()) == (
         (1, "") if "picture" in kind else (0, "some words" if kind == "text" else "https://example.com/a.png")
     )
 
 
 @pytest.mark.parametrize("host", ["", "localhost", "LOCALHOST", QSysInfo.machineHostName()])
-def test_a_file_of_this_machine_is_found_however_its_address_names_it(tmp_path: Path, host: str) -> None:
+def test_local_file_addresses_of_every_form_are_resolved(tmp_path: Path, host: str) -> None:
     file = tmp_path / "a b%.txt"
     file.touch()
     mime = QMimeData()
@@ -263,7 +263,7 @@ def test_a_file_of_this_machine_is_found_however_its_address_names_it(tmp_path: 
     assert files_of(mime) == [str(file)]
 
 
-def test_a_file_of_another_machine_is_not_taken_for_one_of_this(tmp_path: Path) -> None:
+def test_a_file_on_another_machine_is_not_treated_as_local(tmp_path: Path) -> None:
     mime = QMimeData()
     mime.setData("text/uri-list", f"file://elsewhere{tmp_path}\r\n".encode())
     assert [path for path in files_of(mime) if Path(path) == tmp_path] == []
@@ -288,7 +288,7 @@ async def test_the_button_shows_a_readable_name_or_its_icon_alone(panel: Panel, 
     assert str(folder) in button.toolTip()
 
 
-async def test_the_words_follow_the_language(panel: Panel) -> None:
+async def test_the_texts_follow_the_language(panel: Panel) -> None:
     panel.workflow = Workflow(id="w", name="W", workspace=("/p",))
     panel.chat.open_workflow("w")
     await settle()
@@ -300,7 +300,9 @@ async def test_the_words_follow_the_language(panel: Panel) -> None:
         switch_language("en")
 
 
-async def test_a_folder_that_goes_is_shown_missing_with_what_to_do(panel: Panel, qtbot: QtBot, tmp_path: Path) -> None:
+async def test_a_removed_folder_is_shown_as_missing_with_a_next_step(
+    panel: Panel, qtbot: QtBot, tmp_path: Path
+) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     panel.workflow = panel.workflow.model_copy(update={"workspace": (str(folder),)})
@@ -310,7 +312,7 @@ async def test_a_folder_that_goes_is_shown_missing_with_what_to_do(panel: Panel,
     watcher = panel.chat.folders._watcher
     assert watcher is not None
     assert watcher.directories() == [str(tmp_path)]
-    panel.gone = {str(folder)}
+    panel.removed = {str(folder)}
     watcher.directoryChanged.emit(str(tmp_path))
     panel.chat.folders._debouncer.timeout.emit()
     await settle()
@@ -324,7 +326,7 @@ async def test_a_folder_that_goes_is_shown_missing_with_what_to_do(panel: Panel,
     words = [each.text() for each in menu.actions()]
     assert "Choose another folder…" in words
     assert "Revoke access to project" in words
-    assert not any("rust" in each for each in words), "nobody is asked to trust what is not there"
+    assert not any("rust" in each for each in words), "no question about trust for a missing folder"
     menu.close()
     await panel.chat.folders._replace("w", str(folder), str(tmp_path))
     await settle()
@@ -332,23 +334,23 @@ async def test_a_folder_that_goes_is_shown_missing_with_what_to_do(panel: Panel,
 
 
 @pytest.mark.parametrize("kind", [ChunkType.WORKFLOW_START, ChunkType.WORKFLOW_COMPLETE])
-async def test_a_turn_looks_whether_the_folder_is_there(panel: Panel, kind: ChunkType) -> None:
+async def test_each_turn_checks_that_the_folder_exists(panel: Panel, kind: ChunkType) -> None:
     panel.workflow = panel.workflow.model_copy(update={"workspace": ("/p",)})
     panel.chat.open_workflow("w")
     await settle()
-    panel.gone = {"/p"}
+    panel.removed = {"/p"}
     panel.bridge.stream_event.emit(
         StreamEvent(workflow_id="w", run_id="r", chunk_type=kind, data={"status": "completed"})
     )
     await settle()
     assert panel.button.full_text == "p: missing"
-    panel.gone = set()
+    panel.removed = set()
     panel.chat.folders.refresh()
     await settle()
     assert panel.button.full_text == "p"
 
 
-async def test_the_safe_answer_about_trust_is_the_one_that_enter_gives(panel: Panel) -> None:
+async def test_enter_gives_the_safe_answer_about_trust(panel: Panel) -> None:
     panel.chat.open_workflow("w")
     await settle()
     panel.chat.folders.grant(["/p"])
@@ -360,7 +362,7 @@ async def test_the_safe_answer_about_trust_is_the_one_that_enter_gives(panel: Pa
     assert (no.property("variant"), yes.property("variant")) == ("primary", None)
 
 
-async def test_folders_of_earlier_workflows_are_offered_where_folders_are_granted(panel: Panel) -> None:
+async def test_recent_folders_are_offered_where_folders_are_granted(panel: Panel) -> None:
     """Existing folders not granted here, most recently used first; one click grants one."""
     used = (("/a/old", "/a/here"), ("/a/gone", "/a/new & fine"))
     listed = [
@@ -368,7 +370,7 @@ async def test_folders_of_earlier_workflows_are_offered_where_folders_are_grante
         for n, each in enumerate(used, 1)
     ]
     panel.engine.set("workflows", "list", listed)
-    panel.gone.add("/a/gone")
+    panel.removed.add("/a/gone")
     await panel.chat.load_choices()
     panel.chat.close_workflow()
     await settle(20)

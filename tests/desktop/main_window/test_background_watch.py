@@ -22,7 +22,7 @@ async def away(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Program:
     return program
 
 
-async def test_the_end_is_shown_in_the_window_until_somebody_comes_back(
+async def test_the_end_of_a_run_is_shown_in_the_window_until_the_user_returns(
     away: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alerted: list[object] = []
@@ -61,7 +61,7 @@ async def test_an_answer_visible_in_quick_ask_is_not_announced(away: Program, mo
     assert not await away.unread("w2")
 
 
-async def test_with_notifications_off_it_waits_in_the_window_too(away: Program) -> None:
+async def test_with_notifications_off_it_is_shown_in_the_window_too(away: Program) -> None:
     away.window.presenter.attention.enabled = False
     away.end("w2", "error")
     await settle()
@@ -71,7 +71,7 @@ async def test_with_notifications_off_it_waits_in_the_window_too(away: Program) 
     assert not toast.timer.isActive()
 
 
-async def test_opening_or_deleting_the_workflow_takes_the_message_back(away: Program) -> None:
+async def test_opening_or_deleting_the_workflow_removes_the_message(away: Program) -> None:
     away.end("w2")
     away.end("w3")
     away.end("w3", "error")
@@ -90,9 +90,11 @@ async def test_the_end_of_the_workflow_in_view_is_announced_to_screen_readers(
 ) -> None:
     program = await Program(qtbot).start()
     monkeypatch.setattr(program.window, "isActiveWindow", lambda: True)
-    said: list[str] = []
-    monkeypatch.setattr(QAccessible, "updateAccessibility", staticmethod(lambda event: said.append(event.message())))
+    announced: list[str] = []
+    monkeypatch.setattr(
+        QAccessible, "updateAccessibility", staticmethod(lambda event: announced.append(event.message()))
+    )
     program.end(program.window.chat.workflow_id)
     await settle()
-    assert said == ["“First” is done"]
+    assert announced == ["“First” is done"]
     assert program.toast() == "", "who sees it needs no message"

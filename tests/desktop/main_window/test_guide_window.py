@@ -115,7 +115,7 @@ def test_a_missing_page_is_reported(guide: GuideWindow, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("code", ["en", "fr"])
-def test_its_pictures_are_there_and_fit_the_view(guide: GuideWindow, code: str) -> None:
+def test_its_pictures_exist_and_fit_the_view(guide: GuideWindow, code: str) -> None:
     speak(code)
     found = pictures(guide)
     assert len(found) >= 7
@@ -125,7 +125,7 @@ def test_its_pictures_are_there_and_fit_the_view(guide: GuideWindow, code: str) 
     speak("en")
 
 
-def test_its_pictures_follow_the_width_of_the_window_and_the_place_stays(guide: GuideWindow, qtbot: QtBot) -> None:
+def test_its_pictures_follow_the_windows_width_and_the_scroll_position_stays(guide: GuideWindow, qtbot: QtBot) -> None:
     guide.resize(700, 640)
     qtbot.waitUntil(lambda: not guide.view._refit.isActive())
     narrow = pictures(guide)

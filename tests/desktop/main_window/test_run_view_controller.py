@@ -79,7 +79,7 @@ async def program(qtbot: QtBot) -> Program:
     return await Program(qtbot).start()
 
 
-async def test_timeline_and_context_wait_below_until_they_are_wanted(program: Program) -> None:
+async def test_timeline_and_context_are_created_on_demand(program: Program) -> None:
     docks = program.window.rail.docks
     assert docks["timeline"].isHidden()
     assert docks["context"].isHidden()
@@ -98,7 +98,7 @@ async def test_timeline_and_context_wait_below_until_they_are_wanted(program: Pr
     assert docks["timeline"].isHidden()
 
 
-async def test_what_was_sent_opens_in_the_context_pane(program: Program) -> None:
+async def test_a_sent_request_opens_in_the_context_pane(program: Program) -> None:
     program.window.rail.show_pane("timeline")
     pane = program.window.rail.panes["timeline"]
     assert isinstance(pane, TimelinePane)
@@ -110,7 +110,7 @@ async def test_what_was_sent_opens_in_the_context_pane(program: Program) -> None
     assert context._run_id == "child"
 
 
-async def test_a_replay_takes_the_conversations_place_and_gives_it_back(program: Program) -> None:
+async def test_a_replay_replaces_the_conversation_until_it_is_closed(program: Program) -> None:
     window = program.window
     program.conductor.show_replay("w1", "root", 3)
     await settle(20)
@@ -131,7 +131,7 @@ async def test_another_workflow_ends_the_replay(program: Program) -> None:
     assert program.window.middle.currentWidget() is program.window.chat
 
 
-async def test_a_workflow_where_nothing_ran_has_nothing_to_replay(program: Program) -> None:
+async def test_a_workflow_without_runs_has_nothing_to_replay(program: Program) -> None:
     program.window.chat.open_workflow("w2")
     await settle(20)
     program.window.actions_["replay-run"].trigger()
@@ -140,7 +140,7 @@ async def test_a_workflow_where_nothing_ran_has_nothing_to_replay(program: Progr
     assert program.window.middle.currentWidget() is program.window.chat
 
 
-async def test_a_fork_is_made_and_shown(program: Program) -> None:
+async def test_a_fork_is_created_and_shown(program: Program) -> None:
     program.conductor.show_replay("w1", "root", 3)
     await settle(20)
     program.conductor.replay.fork.click()
@@ -152,7 +152,7 @@ async def test_a_fork_is_made_and_shown(program: Program) -> None:
     assert program.window.findChild(QPushButton, "toast-action") is None
 
 
-async def test_step_mode_is_a_switch_and_shows(program: Program) -> None:
+async def test_step_mode_is_a_toggle_with_visible_state(program: Program) -> None:
     switch = program.window.actions_["step-mode"]
     toggle = program.window.findChild(QToolButton, "step-toggle")
     assert toggle is not None
@@ -167,7 +167,7 @@ async def test_step_mode_is_a_switch_and_shows(program: Program) -> None:
     assert not program.window.actions_["next-step"].isEnabled()
 
 
-async def test_an_end_out_of_sight_leaves_a_dot_until_it_is_opened(program: Program) -> None:
+async def test_an_unseen_end_leaves_a_dot_until_the_workflow_is_opened(program: Program) -> None:
     program.end("w2")
     await settle()
     assert await program.unread("w2")
@@ -186,7 +186,7 @@ async def test_an_end_out_of_sight_leaves_a_dot_until_it_is_opened(program: Prog
         ("w2", "completed", {"depth": 1, "parent_run_id": "root"}),
     ],
 )
-async def test_what_is_in_view_or_no_end_leaves_none(
+async def test_a_visible_end_and_other_events_leave_no_dot(
     program: Program, workflow: str, status: str, more: dict[str, Any]
 ) -> None:
     program.end(workflow, status, **more)
@@ -197,13 +197,13 @@ async def test_what_is_in_view_or_no_end_leaves_none(
 async def test_notifications_are_shown_while_the_window_is_behind_and_never_when_off(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[str] = []
+    notified: list[str] = []
     attention = program.window.presenter.attention
     monkeypatch.setattr(Attention, "seen_outside", True)
-    monkeypatch.setattr(attention, "notify", lambda title, text, then=None: told.append(text) or True)
+    monkeypatch.setattr(attention, "notify", lambda title, text, then=None: notified.append(text) or True)
     program.end("w2", "error")
     await settle()
-    assert told == ["“Second” failed"]
+    assert notified == ["“Second” failed"]
     assert program.toast() == ""
     monkeypatch.undo()
     attention.enabled = False

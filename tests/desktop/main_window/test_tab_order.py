@@ -16,7 +16,7 @@ from tests.support.fake_bridge import settle
 
 async def with_messages(qtbot: QtBot) -> MainWindow:
     """Eight messages, of which the first were created last, because they were scrolled into view."""
-    said = [
+    messages = [
         TranscriptEntry(
             Message(
                 id=f"e{n}", workflow_id="w1", run_id=f"r{n // 2}", seq=n, role=role, kind=kind, content=f"{n}\n\n" * 12
@@ -24,7 +24,7 @@ async def with_messages(qtbot: QtBot) -> MainWindow:
         )
         for n, (role, kind) in enumerate([(MessageRole.USER, "queue"), (MessageRole.ASSISTANT, "reply")] * 4)
     ]
-    window = await started(qtbot, transcript=said)
+    window = await started(qtbot, transcript=messages)
     view = window.chat.view
     assert len(view.entries) == 8
     view.verticalScrollBar().setValue(0)
@@ -43,7 +43,7 @@ def tab(qtbot: QtBot, window: MainWindow, back: bool = False) -> QWidget:
     return after
 
 
-async def test_tab_meets_the_messages_as_they_stand_and_nothing_behind_a_tab(qtbot: QtBot) -> None:
+async def test_tab_visits_messages_in_their_order_and_nothing_on_hidden_tabs(qtbot: QtBot) -> None:
     window = await with_messages(qtbot)
     view = window.chat.view
     view.setFocus()
@@ -67,7 +67,7 @@ async def test_tab_meets_the_messages_as_they_stand_and_nothing_behind_a_tab(qtb
     assert view.widget_of(view.entries[7]).isAncestorOf(focused), "backwards, the newest message comes first"  # type: ignore[union-attr]
 
 
-async def test_tab_goes_along_the_header_and_down_the_start_page_to_the_composer(qtbot: QtBot) -> None:
+async def test_tab_visits_header_start_page_and_composer_in_order(qtbot: QtBot) -> None:
     """Both edge buttons came between the pickers and their right neighbours, the start page after the panes."""
     window = await started(qtbot, transcript=[])
     window.chat.close_workflow()
@@ -89,10 +89,10 @@ async def test_tab_goes_along_the_header_and_down_the_start_page_to_the_composer
     assert {"start-grant", "example-1"} <= {each.objectName() for each in page}
     heights = [each.mapTo(chat.empty, QPoint()).y() for each in page]
     assert heights == sorted(heights)
-    assert met == [*header, *page], "nothing else stands between header and composer"
+    assert met == [*header, *page], "nothing else is between header and composer"
 
 
-async def test_f6_goes_from_part_to_part_and_round(qtbot: QtBot) -> None:
+async def test_f6_cycles_through_the_parts_of_the_window(qtbot: QtBot) -> None:
     window = await with_messages(qtbot)
     window.chat.composer.field.setFocus()
     met: list[QWidget] = []
@@ -127,7 +127,7 @@ async def test_a_replay_puts_its_own_messages_in_order(qtbot: QtBot) -> None:
     assert ordered == ["past"]
 
 
-async def test_the_frame_of_a_message_is_beside_its_words(qtbot: QtBot) -> None:
+async def test_the_focus_frame_of_a_message_is_beside_its_text(qtbot: QtBot) -> None:
     window = await with_messages(qtbot)
     view, accent = window.chat.view, theme().colour("accent")
     message = view._widgets[view.entries[1]]
@@ -145,7 +145,7 @@ async def test_the_frame_of_a_message_is_beside_its_words(qtbot: QtBot) -> None:
     assert [x for x in range(-14, 4) if reddest(x)] in ([-11], [-10], [-11, -10], [-10, -9])
 
 
-async def test_the_key_of_a_pane_leads_to_what_can_be_done_in_it(qtbot: QtBot) -> None:
+async def test_the_shortcut_of_a_pane_moves_the_focus_into_it(qtbot: QtBot) -> None:
     window = await started(qtbot)
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)

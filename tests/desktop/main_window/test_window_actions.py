@@ -46,7 +46,7 @@ async def test_an_entry_of_the_audit_trail_opens_its_workflow_at_the_call(progra
     window._settings_window.close()
 
 
-async def test_chosen_shortcuts_are_in_force_in_the_window(program: Program) -> None:
+async def test_custom_shortcuts_work_in_the_window(program: Program) -> None:
     await program.start(workflow="w1")
     program.window.sidebar.foot.resize(400, 60)
     program.window.set_shortcuts({"command-palette": "Ctrl+P", "new-workflow": ""})
@@ -55,7 +55,7 @@ async def test_chosen_shortcuts_are_in_force_in_the_window(program: Program) -> 
     assert program.window.sidebar.foot.palette_button.text() == "Ctrl+P"
 
 
-async def test_tool_tips_that_name_keys_follow_them(program: Program) -> None:
+async def test_tool_tips_with_shortcuts_follow_their_changes(program: Program) -> None:
     await program.start(workflow="w1")
     window = program.window
     assert window.sidebar.new.toolTip() == "New workflow (Ctrl+N)"
@@ -71,9 +71,7 @@ async def test_tool_tips_that_name_keys_follow_them(program: Program) -> None:
     assert window.sidebar.empty._hint.text().endswith("Search everywhere with Ctrl+Shift+F.")
 
 
-async def test_what_is_asked_for_while_it_opens_waits_or_is_left_and_never_fails(
-    program: Program, qtbot: QtBot
-) -> None:
+async def test_actions_during_start_wait_or_are_ignored_and_never_fail(program: Program, qtbot: QtBot) -> None:
     window, ran = program.window, []
     program.engine.set("memories", "list", RuntimeError("the engine is not open"))
     window.toasts.show = ran.append  # type: ignore[method-assign]
@@ -85,7 +83,7 @@ async def test_what_is_asked_for_while_it_opens_waits_or_is_left_and_never_fails
     assert ran == []
     program.engine.set("memories", "list", [])
     await program.start(workflow="w1")
-    assert window.chat.workflow_id == "", "the new workflow that was asked for, not the last one"
+    assert window.chat.workflow_id == "", "the requested new workflow, not the last one"
     assert program.engine.calls("settings.update") == []
     assert program.engine.calls("workflows.delete") == []
     assert program.bridge.errors == []
@@ -108,9 +106,7 @@ async def test_selected_text_is_quoted_in_the_message(program: Program, qtbot: Q
     assert window.chat.composer.field.toPlainText() == "> first\n> second\n\n"
 
 
-async def test_a_workflow_in_view_that_the_list_does_not_show_is_acted_on_all_the_same(
-    program: Program, qtbot: QtBot
-) -> None:
+async def test_actions_work_on_an_open_workflow_that_the_list_does_not_show(program: Program, qtbot: QtBot) -> None:
     await program.start(workflow="w1")
     window = program.window
     program.engine.set("workflows", "list", [])

@@ -12,7 +12,7 @@ from tests.support.fake_bridge import settle
 
 
 @pytest.mark.parametrize(
-    ("frame", "room", "wanted"),
+    ("frame", "room", "expected"),
     [
         ((0, 0, 1600, 1000), (0, 0, 1280, 720), (0, 0, 1280, 720)),
         ((100, 50, 800, 600), (0, 0, 1280, 720), (100, 50, 800, 600)),
@@ -21,10 +21,10 @@ from tests.support.fake_bridge import settle
         ((100, 100, 800, 600), (1920, 0, 1280, 720), (1920, 100, 800, 600)),
     ],
 )
-def test_a_frame_is_moved_and_shrunk_no_more_than_it_must(
-    frame: tuple[int, ...], room: tuple[int, ...], wanted: tuple[int, ...]
+def test_a_window_is_moved_and_shrunk_only_as_needed(
+    frame: tuple[int, ...], room: tuple[int, ...], expected: tuple[int, ...]
 ) -> None:
-    assert fitted(QRect(*frame), QRect(*room)) == QRect(*wanted)
+    assert fitted(QRect(*frame), QRect(*room)) == QRect(*expected)
 
 
 async def test_the_window_shrinks_with_its_screen(qtbot: object, monkeypatch: pytest.MonkeyPatch) -> None:

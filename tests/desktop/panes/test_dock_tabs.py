@@ -24,7 +24,7 @@ def rail_tabs(window: MainWindow) -> list[QTabBar]:
 
 
 @pytest.mark.parametrize(("language", "scale"), [("en", 100), ("fr", 100), ("fr", 150)])
-async def test_every_tab_is_in_sight_in_a_small_window(qtbot: QtBot, language: str, scale: int) -> None:
+async def test_every_tab_is_visible_in_a_small_window(qtbot: QtBot, language: str, scale: int) -> None:
     i18n.set_language(language)
     theme().set_scale(scale)
     window = await started(qtbot)
@@ -43,7 +43,7 @@ async def test_every_tab_is_in_sight_in_a_small_window(qtbot: QtBot, language: s
     qtbot.waitUntil(fits)
 
 
-async def test_the_wheel_turns_no_tab_without_the_focus(qtbot: QtBot) -> None:
+async def test_the_wheel_switches_no_tab_without_focus(qtbot: QtBot) -> None:
     window = await started(qtbot)
     window.resize(1024, 700)
     window.toggle_panes()

@@ -16,7 +16,7 @@ from atelier_desk.desktop.panes.tasks.dialog import TaskDialog
 from atelier_desk.desktop.panes.tasks.pane import TaskPane
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Report
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
+from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 
 Show = Callable[[Any], Any]
 TASK = Task(id="a", workflow_id="w", name="One")
@@ -33,7 +33,7 @@ TASK = Task(id="a", workflow_id="w", name="One")
         (ActivityPane, "runs.steering.message", None, lambda pane: pane._send_message("r1", "hello")),
     ],
 )
-async def test_it_is_done_once(
+async def test_a_double_press_acts_once(
     bridge: FakeBridge, atelier: FakeAtelier, shown: Show, made: Any, key: str, result: Any, press: Any
 ) -> None:
     atelier.set("tasks", "list", [TASK])
@@ -42,24 +42,24 @@ async def test_it_is_done_once(
     pane = shown(made(bridge))
     pane.set_workflow("w")
     await settle()
-    held = Held(result)
+    delayed = DelayedResult(result)
     service, _dot, method = key.rpartition(".")
-    atelier.set(service, method, held)
+    atelier.set(service, method, delayed)
     press(pane)
     press(pane)
     await settle()
     assert len(atelier.calls(key)) == 1
-    await held.release()
+    await delayed.release()
 
 
-async def test_a_form_is_sent_once_by_its_key_too(
+async def test_a_form_is_submitted_once_by_its_key_too(
     bridge: FakeBridge, atelier: FakeAtelier, shown: Show, qtbot: QtBot
 ) -> None:
     pane = shown(TaskPane(bridge))  # type: ignore[arg-type]
     pane.set_workflow("w")
     await settle()
-    held = Held(TASK)
-    atelier.set("tasks", "create", held)
+    delayed = DelayedResult(TASK)
+    atelier.set("tasks", "create", delayed)
     pane.add()
     dialog: Any = pane.window().findChild(TaskDialog)
     dialog.name.setText("One")
@@ -67,4 +67,4 @@ async def test_a_form_is_sent_once_by_its_key_too(
         qtbot.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     await settle()
     assert len(atelier.calls("tasks.create")) == 1
-    await held.release()
+    await delayed.release()

@@ -38,8 +38,8 @@ def test_the_buttons_are_in_view(qtbot: QtBot, fields: int) -> None:
     form._press()
     assert form.height() <= form.screen().availableSize().height()
     for widget in (form._ok, form._cancel, form._error):
-        place = QRect(widget.mapTo(form, widget.rect().topLeft()), widget.size())
-        assert form.rect().contains(place), widget.objectName()
+        box = QRect(widget.mapTo(form, widget.rect().topLeft()), widget.size())
+        assert form.rect().contains(box), widget.objectName()
     scrolls = form.area.verticalScrollBar().maximum() > 0
     assert scrolls == (fields > 2)
 
@@ -76,10 +76,10 @@ def test_enter_sends_from_a_text_of_several_lines_and_shift_breaks_it(filled: An
     assert (filled.note.toPlainText(), filled.sent) == ("one\ntwo", 1)
 
 
-def test_a_key_that_is_held_sends_nothing_and_enter_on_cancel_cancels(filled: Any, qtbot: QtBot) -> None:
+def test_a_held_key_submits_nothing_and_enter_on_cancel_cancels(filled: Any, qtbot: QtBot) -> None:
     """Enter on Cancel saved the form."""
-    held = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Return, Qt.KeyboardModifier.NoModifier, "\r", True)
-    QCoreApplication.sendEvent(filled.note, held)
+    repeated = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Return, Qt.KeyboardModifier.NoModifier, "\r", True)
+    QCoreApplication.sendEvent(filled.note, repeated)
     assert (filled.note.toPlainText(), filled.sent) == ("one", 0)
     qtbot.waitUntil(filled.isActiveWindow)
     filled._cancel.setFocus()
@@ -88,12 +88,12 @@ def test_a_key_that_is_held_sends_nothing_and_enter_on_cancel_cancels(filled: An
     assert filled.sent == 0
 
 
-def test_the_key_stands_on_the_button(filled: Any) -> None:
+def test_the_button_shows_its_key(filled: Any) -> None:
     assert not filled._ok.icon().isNull()
     assert filled._ok.layoutDirection() == Qt.LayoutDirection.RightToLeft, "after its words"
 
 
-def test_an_open_form_follows_the_size_of_text_and_back(qtbot: QtBot) -> None:
+def test_an_open_form_follows_the_text_size_and_back(qtbot: QtBot) -> None:
     """It is then as large as a new one, and none of them scrolls."""
 
     def shown() -> Form:

@@ -48,43 +48,43 @@ async def window(qtbot: QtBot) -> MainWindow:
     return await started(qtbot)
 
 
-def place(window: MainWindow, name: str) -> QPoint:
+def position(window: MainWindow, name: str) -> QPoint:
     found = window.findChild(QWidget, name)
     assert found is not None, name
     return found.mapTo(window, QPoint(0, 0))
 
 
 @pytest.mark.parametrize("pane", ["timeline", "context"])
-async def test_the_drawer_does_not_move_the_foot_of_the_left_column(window: MainWindow, pane: str) -> None:
-    foot, composer = place(window, "open-settings"), place(window, "chat-input")
+async def test_the_drawer_does_not_move_the_footer_of_the_sidebar(window: MainWindow, pane: str) -> None:
+    foot, composer = position(window, "open-settings"), position(window, "chat-input")
     window.rail.show_pane(pane)
     await settle()
-    assert place(window, "open-settings") == foot
-    assert place(window, "chat-input").y() < composer.y()
+    assert position(window, "open-settings") == foot
+    assert position(window, "chat-input").y() < composer.y()
     assert window.rail.docks[pane].x() > window.sidebar.mapTo(window, window.sidebar.rect().topRight()).x()
     window.rail.docks[pane].close()
     await settle()
-    assert place(window, "open-settings") == foot
+    assert position(window, "open-settings") == foot
 
 
-async def test_hiding_the_left_column_gives_its_room_away(window: MainWindow, qtbot: QtBot) -> None:
-    left = place(window, "chat-view").x()
+async def test_hiding_the_sidebar_gives_its_space_to_the_conversation(window: MainWindow, qtbot: QtBot) -> None:
+    left = position(window, "chat-view").x()
     window.toggle_sidebar()
     await settle()
     assert not window.side.dock.isVisible()
-    qtbot.waitUntil(lambda: place(window, "chat-view").x() < left)
-    kept = window.layout_state()
+    qtbot.waitUntil(lambda: position(window, "chat-view").x() < left)
+    layout = window.layout_state()
     other = await started(qtbot)
-    other.restore_layout(kept)
+    other.restore_layout(layout)
     await settle()
     assert not other.side.dock.isVisible()
     window.toggle_sidebar()
     await settle()
-    qtbot.waitUntil(lambda: place(window, "chat-view").x() == left)
+    qtbot.waitUntil(lambda: position(window, "chat-view").x() == left)
 
 
-async def test_a_layout_that_does_not_know_the_column_leaves_it_where_it_is(window: MainWindow, qtbot: QtBot) -> None:
-    left = place(window, "chat-view").x()
+async def test_a_stored_layout_without_the_sidebar_leaves_it_in_place(window: MainWindow, qtbot: QtBot) -> None:
+    left = position(window, "chat-view").x()
     dock = window.side.dock
     window.removeDockWidget(dock)
     strange = window.saveState(LAYOUT_VERSION)
@@ -96,10 +96,10 @@ async def test_a_layout_that_does_not_know_the_column_leaves_it_where_it_is(wind
     window.rail.size_column(1.0)
     await settle()
     assert dock.isVisible()
-    qtbot.waitUntil(lambda: place(window, "chat-view").x() == left)
+    qtbot.waitUntil(lambda: position(window, "chat-view").x() == left)
 
 
-async def test_lines_part_the_three_columns(window: MainWindow) -> None:
+async def test_lines_separate_the_three_columns(window: MainWindow) -> None:
     image = window.grab().toImage()
     left = window.pages.mapTo(window, QPoint(0, 400))
     right = left + QPoint(window.pages.width() - 1, 0)
@@ -115,14 +115,14 @@ async def test_the_sidebar_is_hidden_while_a_startup_error_is_shown(window: Main
     assert window.findChild(QPushButton, "new-workflow").isVisible()
 
 
-async def test_the_tab_key_goes_from_the_left_column_to_the_conversation(window: MainWindow) -> None:
+async def test_tab_goes_from_the_sidebar_to_the_conversation(window: MainWindow) -> None:
     chain: list[QWidget] = [window.sidebar.new]
     while (after := chain[-1].nextInFocusChain()) is not chain[0]:
         chain.append(after)
     assert chain.index(window.sidebar.list) < chain.index(window.chat.composer.field)
 
 
-async def test_headings_stay_where_they_are_when_large_text_comes_and_goes(window: MainWindow, qtbot: QtBot) -> None:
+async def test_headings_are_in_place_again_after_large_text(window: MainWindow, qtbot: QtBot) -> None:
     panes = [pane for pane in window.rail.panes.values() if isinstance(pane, Pane)]
     before = [pane.heading.height() for pane in panes if pane.isVisible()]
     theme().set_scale(150)
@@ -133,7 +133,7 @@ async def test_headings_stay_where_they_are_when_large_text_comes_and_goes(windo
     qtbot.waitUntil(lambda: [pane.heading.height() for pane in panes if pane.isVisible()] == before)
 
 
-async def test_in_a_low_window_the_panes_are_tabs_and_stand_again_where_there_is_room(
+async def test_in_a_low_window_the_panes_are_tabs_and_unstacked_again_in_a_high_one(
     window: MainWindow, qtbot: QtBot
 ) -> None:
     docks = window.rail.docks
@@ -156,7 +156,7 @@ async def test_a_pane_that_is_torn_off_does_not_cover_the_others(window: MainWin
     assert not dock.isFloating()
 
 
-async def test_another_theme_leaves_the_columns_as_wide_as_they_were_made(window: MainWindow, qtbot: QtBot) -> None:
+async def test_a_change_of_theme_keeps_the_column_widths(window: MainWindow, qtbot: QtBot) -> None:
     window.resizeDocks([window.rail.docks["tasks"]], [380], Qt.Orientation.Horizontal)
     await settle()
     wide = window.rail.docks["tasks"].width()
@@ -166,7 +166,9 @@ async def test_another_theme_leaves_the_columns_as_wide_as_they_were_made(window
     qtbot.waitUntil(lambda: window.rail.docks["tasks"].width() == wide)
 
 
-async def test_an_empty_pane_folds_to_its_heading_with_the_reason_and_unfolds(window: MainWindow, qtbot: QtBot) -> None:
+async def test_an_empty_pane_collapses_to_its_heading_with_the_reason_and_expands(
+    window: MainWindow, qtbot: QtBot
+) -> None:
     pane, dock = window.rail.panes["tasks"], window.rail.docks["tasks"]
     why = pane.findChild(QLabel, "pane-why")
     assert why is not None
@@ -176,7 +178,7 @@ async def test_an_empty_pane_folds_to_its_heading_with_the_reason_and_unfolds(wi
     )
     below = activity.y()
     assert pane.heading.isVisible()
-    assert not window.rail.panes["memory"].folded, "the lowest keeps what is left"
+    assert not window.rail.panes["memory"].folded, "the lowest gets the remaining space"
     switch_language("fr")
     assert why.text() == "Aucune tâche"
     switch_language("en")
@@ -191,7 +193,7 @@ async def test_an_empty_pane_folds_to_its_heading_with_the_reason_and_unfolds(wi
 
 @pytest.mark.parametrize("language", ["en", "fr"])
 @pytest.mark.parametrize("size", [(1360, 720), (1024, 720), (1360, 780)])
-async def test_no_heading_of_a_pane_is_cut(
+async def test_no_heading_of_a_pane_is_elided(
     window: MainWindow, qtbot: QtBot, language: str, size: tuple[int, int]
 ) -> None:
     switch_language(language)
@@ -204,7 +206,7 @@ async def test_no_heading_of_a_pane_is_cut(
         await settle()
         pane, dock = window.rail.panes[name], window.rail.docks[name]
 
-        def whole(pane: Pane = pane, dock: QDockWidget = dock) -> None:
+        def not_elided(pane: Pane = pane, dock: QDockWidget = dock) -> None:
             cut = [
                 each.text()
                 for each in (pane.heading, pane.why)
@@ -214,12 +216,12 @@ async def test_no_heading_of_a_pane_is_cut(
             assert dock.geometry().bottom() <= window.height()
             assert pane.height() >= pane.minimumSizeHint().height()
 
-        qtbot.waitUntil(whole)
+        qtbot.waitUntil(not_elided)
 
 
-async def test_what_waits_is_counted_on_the_tab_of_its_pane(window: MainWindow, qtbot: QtBot) -> None:
+async def test_pending_items_are_counted_on_the_tab_of_their_pane(window: MainWindow, qtbot: QtBot) -> None:
     def tabs() -> set[str]:
-        return {bar.tabText(place) for bar in window.findChildren(QTabBar) for place in range(bar.count())}
+        return {bar.tabText(position) for bar in window.findChildren(QTabBar) for position in range(bar.count())}
 
     qtbot.waitUntil(lambda: "Reports" in tabs())
     window.rail.panes["reports"].waiting.emit(2)
@@ -234,7 +236,7 @@ async def test_what_waits_is_counted_on_the_tab_of_its_pane(window: MainWindow, 
 
 
 @pytest.mark.parametrize("size", [(1300, 860), (1300, 700), (1024, 700)])
-async def test_it_opens_on_a_pane_with_something_in_it(
+async def test_it_opens_on_a_pane_with_content(
     window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
 ) -> None:
     rail, filled = window.rail, {"question-inbox"}
@@ -251,29 +253,27 @@ async def test_it_opens_on_a_pane_with_something_in_it(
 
     assert "questions" in opened()
     filled.add("reports-pane")
-    assert "questions" in opened(), "it was looked at last"
+    assert "questions" in opened(), "it was in view last"
     assert "reports" in opened(waits=1)
     rail.show_pane("questions")
     filled.remove("question-inbox")
     assert "reports" in opened()
 
 
-async def test_a_layout_of_a_low_window_is_stacked_again_where_there_is_more_room(
-    window: MainWindow, qtbot: QtBot
-) -> None:
+async def test_a_layout_of_a_low_window_is_unstacked_in_a_higher_one(window: MainWindow, qtbot: QtBot) -> None:
     docks = window.rail.docks
     window.resize(1300, 700)
     qtbot.waitUntil(lambda: docks["memory"] in window.tabifiedDockWidgets(docks["tasks"]))
-    kept = window.layout_state()
+    layout = window.layout_state()
     window.resize(1300, 900)
     qtbot.waitUntil(lambda: not window.tabifiedDockWidgets(docks["tasks"]))
-    del kept["geometry"]  # Qt omits it for a screen of another size
-    window.restore_layout(kept)
+    del layout["geometry"]  # Qt omits it for a screen of another size
+    window.restore_layout(layout)
     qtbot.waitUntil(lambda: not window.tabifiedDockWidgets(docks["tasks"]))
     assert not docks["memory"].isHidden()
 
 
-async def test_a_new_workflow_closes_the_drawer_of_the_last_one(window: MainWindow) -> None:
+async def test_a_new_workflow_closes_the_previous_ones_drawer(window: MainWindow) -> None:
     """The diff of another workflow's files took half of the start page."""
     window.rail.show_pane("files")
     window.rail.set_workflow("w2")
@@ -282,7 +282,7 @@ async def test_a_new_workflow_closes_the_drawer_of_the_last_one(window: MainWind
     window.rail.docks["timeline"].show()
     window.rail.set_workflow("")
     assert window.rail.docks["files"].isHidden()
-    assert not window.rail.docks["timeline"].isHidden(), "a window of its own takes no room"
+    assert not window.rail.docks["timeline"].isHidden(), "a floating pane uses no space"
 
 
 async def test_the_card_of_changed_files_opens_their_diff(window: MainWindow) -> None:

@@ -88,7 +88,7 @@ async def test_a_pane_is_one_new_file(qtbot: QtBot) -> None:
     switch_language("en")
 
 
-def test_a_name_is_given_once() -> None:
+def test_a_name_cannot_be_used_twice() -> None:
     known = [entry.name for entry in panes()]
     assert known == ["tasks", "activity", "memory", "reports", "questions", "files", "timeline", "context"]
 

@@ -63,7 +63,7 @@ async def test_editing_saves_the_text(pane: ReportsPane, atelier: FakeAtelier, q
     assert not pane.editing
 
 
-async def test_what_is_being_edited_survives_a_change_elsewhere(pane: ReportsPane) -> None:
+async def test_an_edit_in_progress_survives_a_change_elsewhere(pane: ReportsPane) -> None:
     pane.open("first")
     await settle()
     pane.edit()
@@ -85,7 +85,7 @@ async def test_delete_can_be_undone(pane: ReportsPane, atelier: FakeAtelier, qtb
     assert atelier.calls("reports.write") == [(("w", "first", "the old text"), {})]
 
 
-async def test_a_report_is_exported_by_the_ending_and_copied_with_its_form(
+async def test_a_report_is_exported_by_file_extension_and_copied_with_formatting(
     pane: ReportsPane, qtbot: QtBot, tmp_path: Path
 ) -> None:
     pane.open("first")

@@ -47,7 +47,7 @@ def open_by_button(window: MainWindow, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: bool(in_sight(window)))
 
 
-async def test_panes_yield_and_come_back_as_they_were(window: MainWindow, qtbot: QtBot) -> None:
+async def test_panes_are_hidden_in_a_narrow_window_and_restored_in_a_wide_one(window: MainWindow, qtbot: QtBot) -> None:
     window.resizeDocks([window.rail.docks["tasks"]], [360], Qt.Orientation.Horizontal)
     window.rail.docks["reports"].close()
     rail = window.rail
@@ -64,7 +64,7 @@ async def test_panes_yield_and_come_back_as_they_were(window: MainWindow, qtbot:
     qtbot.waitUntil(lambda: places(window) == before and window.sidebar.width() == column)
 
 
-async def test_the_drawer_lies_over_the_conversation(window: MainWindow, qtbot: QtBot) -> None:
+async def test_the_drawer_covers_the_conversation(window: MainWindow, qtbot: QtBot) -> None:
     await narrow(window, qtbot)
     chat, composer = window.chat.size(), window.chat.composer.mapTo(window, QPoint())
     open_by_button(window, qtbot)
@@ -81,7 +81,7 @@ async def test_the_drawer_lies_over_the_conversation(window: MainWindow, qtbot: 
     qtbot.waitUntil(over)
 
 
-async def test_esc_and_a_click_beside_it_close_it(window: MainWindow, qtbot: QtBot) -> None:
+async def test_esc_and_a_click_outside_close_the_drawer(window: MainWindow, qtbot: QtBot) -> None:
     await narrow(window, qtbot)
 
     def by_esc() -> None:
@@ -89,7 +89,7 @@ async def test_esc_and_a_click_beside_it_close_it(window: MainWindow, qtbot: QtB
         assert focused is not None
         qtbot.keyClick(focused, Qt.Key.Key_Escape)
 
-    def beside(name: str) -> Callable[[], None]:
+    def click_outside(name: str) -> Callable[[], None]:
         part = window.findChild(QWidget, name) if name else window.chat
         assert part is not None
 
@@ -99,7 +99,7 @@ async def test_esc_and_a_click_beside_it_close_it(window: MainWindow, qtbot: QtB
 
         return click
 
-    for close in (by_esc, beside(""), beside("workflow-list"), window.actions_["toggle-panes"].trigger):
+    for close in (by_esc, click_outside(""), click_outside("workflow-list"), window.actions_["toggle-panes"].trigger):
         window.actions_["toggle-panes"].trigger()
         qtbot.waitUntil(lambda: bool(in_sight(window)))
         await settle()
@@ -110,24 +110,24 @@ async def test_esc_and_a_click_beside_it_close_it(window: MainWindow, qtbot: QtB
         assert window.findChildren(QWidget, "drawer-shade") == []
 
 
-async def test_a_panes_own_key_opens_the_drawer_at_it(window: MainWindow, qtbot: QtBot) -> None:
+async def test_a_panes_shortcut_opens_the_drawer_at_it(window: MainWindow, qtbot: QtBot) -> None:
     await narrow(window, qtbot)
     window.actions_["show-questions"].trigger()
     qtbot.waitUntil(lambda: not window.rail.docks["questions"].visibleRegion().isEmpty())
     assert window.rail.drawer.open
 
 
-async def test_panes_that_yielded_are_not_stored_as_hidden(window: MainWindow, qtbot: QtBot) -> None:
-    kept: list[dict[str, str]] = []
-    keeper = LayoutKeeper(window, lambda: kept.append(window.layout_state()))
-    keeper._debouncer.setInterval(0)
-    keeper.start()
+async def test_panes_hidden_by_a_narrow_window_are_not_stored_as_hidden(window: MainWindow, qtbot: QtBot) -> None:
+    layouts: list[dict[str, str]] = []
+    saver = LayoutKeeper(window, lambda: layouts.append(window.layout_state()))
+    saver._debouncer.setInterval(0)
+    saver.start()
     window.rail.docks["memory"].close()
     named = in_sight(window)
     await narrow(window, qtbot)
-    qtbot.waitUntil(lambda: bool(kept))
+    qtbot.waitUntil(lambda: bool(layouts))
     other = await started(qtbot)
-    other.restore_layout(kept[-1])
+    other.restore_layout(layouts[-1])
     await settle()
     assert other.width() == 1024
     assert in_sight(other) == set(), "still narrow"
@@ -135,7 +135,7 @@ async def test_panes_that_yielded_are_not_stored_as_hidden(window: MainWindow, q
     qtbot.waitUntil(lambda: in_sight(other) == named)
 
 
-async def test_what_a_person_hid_stays_hidden(window: MainWindow, qtbot: QtBot) -> None:
+async def test_panes_hidden_by_a_person_stay_hidden(window: MainWindow, qtbot: QtBot) -> None:
     window.actions_["toggle-panes"].trigger()
     assert not in_sight(window)
     window.resize(1024, 860)
@@ -153,7 +153,7 @@ async def test_what_a_person_hid_stays_hidden(window: MainWindow, qtbot: QtBot) 
     qtbot.waitUntil(lambda: in_sight(window) == set(SIDE) - {"tasks"})
 
 
-async def test_panes_are_moved_and_torn_off_in_the_drawer(window: MainWindow, qtbot: QtBot) -> None:
+async def test_panes_are_moved_and_detached_in_the_drawer(window: MainWindow, qtbot: QtBot) -> None:
     await narrow(window, qtbot, height=860)
     open_by_button(window, qtbot)
     docks = window.rail.docks
@@ -176,7 +176,7 @@ async def test_panes_are_moved_and_torn_off_in_the_drawer(window: MainWindow, qt
     assert window.dockWidgetArea(docks["tasks"]) == Qt.DockWidgetArea.LeftDockWidgetArea
 
 
-async def test_what_opens_below_closes_the_drawer(window: MainWindow, qtbot: QtBot) -> None:
+async def test_a_pane_that_opens_below_closes_the_drawer(window: MainWindow, qtbot: QtBot) -> None:
     await narrow(window, qtbot, width=800)
     open_by_button(window, qtbot)
     window.actions_["show-timeline"].trigger()
@@ -215,9 +215,7 @@ async def test_a_new_workflow_is_not_under_the_drawer(window: MainWindow, qtbot:
     assert window.focusWidget() is window.chat.composer.field
 
 
-async def test_what_qt_made_in_the_window_outlives_the_drawer_and_torn_off_panes(
-    window: MainWindow, qtbot: QtBot
-) -> None:
+async def test_qts_own_objects_outlive_the_drawer_and_detached_panes(window: MainWindow, qtbot: QtBot) -> None:
     """PySide6 can treat objects of Qt as deleted when something next to them is: see ``test_tab_stops``."""
     made = {getCppPointer(each)[0]: each for each in window.findChildren(QObject)}
 

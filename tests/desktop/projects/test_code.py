@@ -66,16 +66,18 @@ async def test_the_cursor_chooses_the_part_it_is_in(window: ProjectsWindow) -> N
 async def test_the_editor_gets_the_file_and_the_clipboard_its_line(
     window: ProjectsWindow, monkeypatch: pytest.MonkeyPatch, projects: Projects
 ) -> None:
-    given: list[str] = []
-    monkeypatch.setattr(code_page, "open_text", lambda path: given.append(path.as_posix()) or True)
+    urls: list[str] = []
+    monkeypatch.setattr(code_page, "open_text", lambda path: urls.append(path.as_posix()) or True)
     await opened(window)
     window.code.editor.click()
-    assert given == ["/home/me/notes/store.py"]
+    assert urls == ["/home/me/notes/store.py"]
     window.findChild(type(window.code.back), "code-copy-place").click()  # type: ignore[union-attr]
     assert QGuiApplication.clipboard().text() == "store.py:9"
 
 
-async def test_what_has_no_text_file_shows_what_was_read_of_it(window: ProjectsWindow, atelier: FakeAtelier) -> None:
+async def test_documents_without_a_text_file_show_their_extracted_text(
+    window: ProjectsWindow, atelier: FakeAtelier
+) -> None:
     atelier.set("projects", "source", UsageError("It is no text."))
     atelier.set("projects", "entity", SAVE.model_copy(update={"text": "words of the page"}))
     await opened(window)
@@ -83,7 +85,7 @@ async def test_what_has_no_text_file_shows_what_was_read_of_it(window: ProjectsW
     assert window.code.text.first == 0
 
 
-async def test_something_is_found_in_the_file(window: ProjectsWindow, qtbot: QtBot) -> None:
+async def test_find_works_in_the_source(window: ProjectsWindow, qtbot: QtBot) -> None:
     await opened(window)
     code, find = window.code, window.code.finder
     window.find_here()
@@ -108,7 +110,7 @@ async def test_something_is_found_in_the_file(window: ProjectsWindow, qtbot: QtB
     assert window.tabs.currentIndex() == 1, "elsewhere it is the search of the project"
 
 
-async def test_what_is_shown_follows_the_file(
+async def test_the_source_follows_changes_of_the_file(
     window: ProjectsWindow, projects: Projects, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await opened(window)
@@ -124,10 +126,10 @@ async def test_what_is_shown_follows_the_file(
     assert (len(code.text.found), code.finder.count.text(), code.text._found_at) == (1, "1 / 1", 0)
     assert code.place.text() == "store.py:10"
     assert code.outline.currentItem().text(0) == "save"
-    at = code.text.line
+    line = code.text.line
     await window.load()
     await code.jobs.settled()
-    assert code.text.line == at
+    assert code.text.line == line
 
 
 async def test_a_deleted_entity_leaves_its_file_open(

@@ -12,7 +12,7 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.projects import Projects
 
 
-class Place:
+class OfferHarness:
     """The offer over a fake engine that stores settings."""
 
     def __init__(self, qtbot: QtBot) -> None:
@@ -24,45 +24,45 @@ class Place:
         self.around = QWidget()
         qtbot.addWidget(self.around)
         bridge = FakeBridge(self.engine)
-        self.desk = FolderController(bridge, self.around)  # type: ignore[arg-type]
-        self.offer = OfferBar(bridge, self.desk, self.around)  # type: ignore[arg-type]
+        self.controller = FolderController(bridge, self.around)  # type: ignore[arg-type]
+        self.offer = OfferBar(bridge, self.controller, self.around)  # type: ignore[arg-type]
         self.around.show()
 
     async def grant(self, *folders: str) -> None:
-        self.desk._show(folders)
+        self.controller._show(folders)
         await settle()
 
 
 @pytest.fixture
-def place(qtbot: QtBot) -> Place:
-    return Place(qtbot)
+def harness(qtbot: QtBot) -> OfferHarness:
+    return OfferHarness(qtbot)
 
 
-async def test_yes_makes_a_project_and_reads_it(place: Place) -> None:
-    said: list[str] = []
-    place.offer.begun.connect(said.append)
-    await place.grant("/home/me/notes", "/srv/shop")
-    assert place.offer.isVisible()
-    assert "Index “shop”" in place.offer._text.text()
-    place.offer.yes.click()
+async def test_accepting_creates_a_project_and_indexes_it(harness: OfferHarness) -> None:
+    answers: list[str] = []
+    harness.offer.begun.connect(answers.append)
+    await harness.grant("/home/me/notes", "/srv/shop")
+    assert harness.offer.isVisible()
+    assert "Index “shop”" in harness.offer._text.text()
+    harness.offer.yes.click()
     await settle()
-    assert place.projects.answered == {"/srv/shop": True}
-    assert said == ["Indexing “shop”…"]
-    assert not place.offer.isVisible()
+    assert harness.projects.answered == {"/srv/shop": True}
+    assert answers == ["Indexing “shop”…"]
+    assert not harness.offer.isVisible()
 
 
-async def test_a_refusal_is_stored_for_each_folder(place: Place, qtbot: QtBot) -> None:
-    await place.grant("/srv/shop", "/srv/docs")
-    place.offer.no.click()
+async def test_a_refusal_is_stored_for_each_folder(harness: OfferHarness, qtbot: QtBot) -> None:
+    await harness.grant("/srv/shop", "/srv/docs")
+    harness.offer.no.click()
     await settle()
-    assert place.offer.folder == "/srv/docs"
-    assert place.projects.answered == {"/srv/shop": False}
-    place.offer.no.click()
+    assert harness.offer.folder == "/srv/docs"
+    assert harness.projects.answered == {"/srv/shop": False}
+    harness.offer.no.click()
     await settle()
-    assert not place.offer.isVisible()
-    await place.grant("/srv/shop")
-    assert not place.offer.isVisible()
-    again = OfferBar(place.offer.bridge, place.desk, place.around)  # as after a restart
+    assert not harness.offer.isVisible()
+    await harness.grant("/srv/shop")
+    assert not harness.offer.isVisible()
+    again = OfferBar(harness.offer.bridge, harness.controller, harness.around)  # as after a restart
     again.refresh()
     await settle()
     assert not again.isVisible()

@@ -32,7 +32,7 @@ def test_the_preview_has_the_lines_with_the_searched_words() -> None:
     assert preview_lines(found, "") == ["def save(self):", "first"]
 
 
-async def test_a_search_shows_places_and_opens_the_source_at_its_lines(window: ProjectsWindow, find: Find) -> None:
+async def test_a_search_shows_locations_and_opens_the_source_at_its_lines(window: ProjectsWindow, find: Find) -> None:
     find("project-search").click()
     await search(window, "disk")
     assert find("project-search-count").text() == "1 result"
@@ -69,7 +69,7 @@ async def test_an_empty_result_and_an_error_are_shown(window: ProjectsWindow, fi
     assert find("project-search-count").text() == "The index is damaged."
 
 
-async def test_ctrl_enter_shows_the_place_in_the_graph(window: ProjectsWindow) -> None:
+async def test_ctrl_enter_shows_the_result_in_the_graph(window: ProjectsWindow) -> None:
     window.open_search()
     await search(window, "disk")
     QTest.keyClick(window.search.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)

@@ -29,7 +29,7 @@ async def finished(window: ProjectsWindow) -> None:
     await settle()
 
 
-def test_languages_past_the_seventh_share_a_part_and_nothing_is_zero() -> None:
+def test_languages_after_the_seventh_are_combined_and_no_share_is_zero() -> None:
     parts = parts_of({f"l{n}": n for n in range(1, 11)} | {"none": 0})
     assert parts[0] == ("l10", 10)
     assert parts[-1] == ("", 1 + 2 + 3)
@@ -53,7 +53,7 @@ async def test_the_selected_project_shows_its_contents(window: ProjectsWindow, f
     assert not find("project-problems").isVisible()
 
 
-async def test_what_was_not_read_is_listed_with_why_and_copied(window: ProjectsWindow, find: Find) -> None:
+async def test_skipped_files_are_listed_with_reasons_and_copied(window: ProjectsWindow, find: Find) -> None:
     assert find("project-problems").isVisible()
     assert window.overview.problems.words.text() == "1 file could not be read completely · 1 file left out on purpose"
     find("project-problems-copy").click()
@@ -62,7 +62,7 @@ async def test_what_was_not_read_is_listed_with_why_and_copied(window: ProjectsW
     )
 
 
-async def test_what_looks_like_a_secret_is_read_after_all_and_left_out_again(
+async def test_a_file_skipped_as_a_secret_can_be_included_and_excluded_again(
     window: ProjectsWindow, find: Find, projects: Projects
 ) -> None:
     rows, button = find("project-problem-list"), find("project-problems-allow")
@@ -73,18 +73,18 @@ async def test_what_looks_like_a_secret_is_read_after_all_and_left_out_again(
     assert button.text() == "Index"
     button.click()
     await finished(window)
-    assert projects.kept[0].readable == (".env",)
+    assert projects.stored[0].readable == (".env",)
     assert [rows.item(row).text() for row in range(rows.count())] == ["broken.pdf", ".env"]
     window.toasts.undo.undo()  # type: ignore[attr-defined]
     await finished(window)
-    assert projects.kept[0].readable == ()
+    assert projects.stored[0].readable == ()
     await window.bridge.engine.projects.allow("p1", ".env")
     await window.load()
     rows.setCurrentRow(1)
     assert button.text() == "Exclude again"
     button.click()
     await finished(window)
-    assert projects.kept[0].readable == ()
+    assert projects.stored[0].readable == ()
 
 
 async def test_skipped_files_of_a_folder_are_listed(window: ProjectsWindow, find: Find, projects: Projects) -> None:
@@ -129,7 +129,7 @@ async def test_indexing_is_shown_paused_and_continued(
     assert atelier.calls("projects.ingest")[-1] == (("p1",), {"force": True, "emptied": True})
 
 
-async def test_a_new_project_takes_the_name_of_its_folder_and_is_read(
+async def test_a_new_project_gets_the_name_of_its_folder_and_is_indexed(
     window: ProjectsWindow, find: Find, atelier: FakeAtelier, tmp_path: Path
 ) -> None:
     find("project-new").click()
@@ -163,8 +163,8 @@ async def test_another_folder_of_the_same_name_is_suggested_a_name_of_its_own(
     form = window.new_project()
     form.folder.setText("/home/you/notes")
     assert form.name.text() == "notes 2"
-    form.folder.setText(projects.kept[0].root)
-    assert form.name.text() == "notes", "which is that project: its name says so when it is made again"
+    form.folder.setText(projects.stored[0].root)
+    assert form.name.text() == "notes", "the folder of that project: creating it again keeps its name"
 
 
 async def test_switches_are_saved_at_once_and_a_name_is_changed(
@@ -173,7 +173,7 @@ async def test_switches_are_saved_at_once_and_a_name_is_changed(
     find("project-loaded").click()
     find("project-embedded").click()
     await finished(window)
-    assert (projects.kept[0].loaded, projects.kept[0].watched, projects.kept[0].embedded) == (False, True, False)
+    assert (projects.stored[0].loaded, projects.stored[0].watched, projects.stored[0].embedded) == (False, True, False)
     assert "not searched" in window.list.item(0).data(RowRole).facts
     find("project-rename").click()
     form = find("project-rename-dialog")
@@ -195,11 +195,11 @@ async def test_deleting_names_what_is_deleted_and_asks(window: ProjectsWindow, f
     assert yes is not None
     yes.click()
     await finished(window)
-    assert [each.id for each in projects.kept] == ["p2"]
+    assert [each.id for each in projects.stored] == ["p2"]
     assert window.list.chosen == "p2"
 
 
-async def test_nothing_of_a_deleted_project_stays_in_the_search_or_the_source(
+async def test_a_deleted_project_is_removed_from_search_and_source(
     window: ProjectsWindow, find: Find, atelier: FakeAtelier, projects: Projects
 ) -> None:
     find("project-search-where").setCurrentIndex(0)
@@ -209,7 +209,7 @@ async def test_nothing_of_a_deleted_project_stays_in_the_search_or_the_source(
     window.open_source(window.search.found[0].entity)
     await window.code.jobs.settled()
     assert find("code-text").isVisible()
-    projects.kept = [each for each in projects.kept if each.id != "p1"]
+    projects.stored = [each for each in projects.stored if each.id != "p1"]
     atelier.set("projects", "find", [])
     await window.load()
     await window.search.jobs.settled()
@@ -221,7 +221,7 @@ async def test_nothing_of_a_deleted_project_stays_in_the_search_or_the_source(
 async def test_without_projects_the_window_explains_them(
     window: ProjectsWindow, find: Find, projects: Projects
 ) -> None:
-    projects.kept.clear()
+    projects.stored.clear()
     await window.load()
     assert window.empty.isVisible()
     assert not window.tabs.isVisible()
@@ -229,7 +229,7 @@ async def test_without_projects_the_window_explains_them(
     assert find("project-create").isVisible()
 
 
-async def test_esc_lets_go_of_a_node_and_of_a_search_before_it_closes(window: ProjectsWindow) -> None:
+async def test_esc_deselects_a_node_and_clears_a_search_before_it_closes(window: ProjectsWindow) -> None:
     window.activateWindow()
     window.open_graph(ENTITIES[3])
     await window.graph.jobs.settled()
@@ -246,7 +246,7 @@ async def test_esc_lets_go_of_a_node_and_of_a_search_before_it_closes(window: Pr
     assert not window.isVisible()
 
 
-async def test_while_a_project_is_read_its_figures_are_not_counted_for_every_file(
+async def test_while_a_project_is_indexed_its_statistics_are_not_computed_per_file(
     window: ProjectsWindow, atelier: FakeAtelier, projects: Projects
 ) -> None:
     before = len(atelier.calls("projects.statistics"))
@@ -261,7 +261,7 @@ async def test_while_a_project_is_read_its_figures_are_not_counted_for_every_fil
     assert len(atelier.calls("projects.statistics")) == now + 1
 
 
-async def test_a_project_is_shown_before_it_is_counted(atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_a_project_is_shown_before_its_statistics(atelier: FakeAtelier, qtbot: QtBot) -> None:
     counted = asyncio.Event()
 
     async def statistics(project_id: str) -> ProjectStatistics:
@@ -286,7 +286,7 @@ async def test_a_project_is_shown_before_it_is_counted(atelier: FakeAtelier, qtb
     assert page.figures["files"].text() == "3"
 
 
-async def test_a_search_that_is_asked_for_before_the_projects_are_known_opens_with_them(
+async def test_a_search_requested_before_the_projects_are_loaded_opens_with_them(
     atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     opening = ProjectsWindow(FakeBridge(atelier))  # type: ignore[arg-type]
@@ -299,7 +299,7 @@ async def test_a_search_that_is_asked_for_before_the_projects_are_known_opens_wi
     await opening.search.jobs.settled()
 
 
-async def test_its_list_grows_with_the_text_and_keeps_the_width_somebody_gave_it(window: ProjectsWindow) -> None:
+async def test_the_list_grows_with_the_text_and_keeps_a_width_set_by_the_user(window: ProjectsWindow) -> None:
     window.resize(1024, 700)
     await settle()
     small = window.body.sizes()[0]

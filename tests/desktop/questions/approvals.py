@@ -78,7 +78,7 @@ class ApprovalEngine(FakeAtelier):
         self.change(request_id, status=ApprovalStatus.REJECTED, note=note, decided_by="user")
 
 
-async def tell(bridge: FakeBridge, kind: ChunkType, request: ApprovalRequest) -> None:
+async def emit_event(bridge: FakeBridge, kind: ChunkType, request: ApprovalRequest) -> None:
     """Emit the stream event of a request or its decision."""
     event = StreamEvent(
         workflow_id=request.workflow_id, run_id=request.run_id, chunk_type=kind, data={"validation_id": request.id}

@@ -18,8 +18,8 @@ from atelier_desk.domain.call import CallText, Presentation, Subjects
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.support.i18n import set_language
-from tests.desktop.questions.approvals import LINEAGE, SPAWN, TODO, MakeScene, asks, tell
-from tests.support.fake_bridge import Held, settle
+from tests.desktop.questions.approvals import LINEAGE, SPAWN, TODO, MakeScene, asks, emit_event
+from tests.support.fake_bridge import DelayedResult, settle
 
 REPLACES = "Checker wants to replace the content of a.md"
 WRITE = Presentation(summary=CallText(text="Write {path}", params={"path": "a.md"}))
@@ -28,7 +28,7 @@ RUNS = "Changes to files of the workspace can usually be undone, nothing else."
 SERVER = "What the server does cannot be undone here."
 
 
-async def test_it_says_what_why_how_risky_and_who_is_above(scene: MakeScene) -> None:
+async def test_it_shows_action_reason_risk_and_parent_agents(scene: MakeScene) -> None:
     s = scene(asks(lineage=LINEAGE, risk="high", reason="risk_high"))
     await settle()
     assert s.card.objectName() == "approval-card"
@@ -72,8 +72,8 @@ async def test_commands_and_files_are_described_separately(scene: MakeScene, sec
 @pytest.mark.parametrize("button", ["approve", "reject"])
 async def test_a_double_click_decides_once_in_every_card(scene: MakeScene, button: str) -> None:
     s = scene(asks())
-    held = Held()
-    s.engine.set("approvals", button, held)
+    delayed = DelayedResult()
+    s.engine.set("approvals", button, delayed)
     if button == "reject":
         s.find("approval-reject").click()
     s.find(f"approval-{button}").click()
@@ -82,7 +82,7 @@ async def test_a_double_click_decides_once_in_every_card(scene: MakeScene, butto
     s.find(f"approval-{button}").click()
     await settle()
     assert len(s.engine.calls(f"approvals.{button}")) == 1
-    await held.release()
+    await delayed.release()
 
 
 async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBot) -> None:
@@ -116,7 +116,7 @@ async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBo
         ("server", ApprovalScope.ALWAYS, ("mcp__files",)),
     ],
 )
-async def test_a_yes_can_reach_further(
+async def test_an_approval_can_cover_more_calls(
     scene: MakeScene, name: str, scope: ApprovalScope, rules: tuple[str, ...]
 ) -> None:
     s = scene(asks(tool="mcp__files__read", operation="", server="files", section="mcp:files", kind=ApprovalKind.MCP))
@@ -129,7 +129,7 @@ async def test_a_yes_can_reach_further(
     assert s.engine.calls("approvals.approve") == [(("v1",), {"arguments": None, "scope": scope, "rules": rules})]
 
 
-async def test_the_server_of_a_tool_is_named_once_and_with_a_rule_that_stands_alone(scene: MakeScene) -> None:
+async def test_the_server_of_a_tool_is_named_once_and_in_the_rules_text(scene: MakeScene) -> None:
     shown = Presentation(title="files: Read a file")
     s = scene(
         asks(
@@ -149,7 +149,7 @@ async def test_the_server_of_a_tool_is_named_once_and_with_a_rule_that_stands_al
     assert "files: Read a file" in entry.text()
 
 
-async def test_what_asks_each_time_offers_no_yes_for_ever(scene: MakeScene) -> None:
+async def test_a_call_that_always_asks_offers_no_permanent_approval(scene: MakeScene) -> None:
     """A protected file: a broad rule would open the tool, and still not allow this call."""
     s = scene(asks(tool="write_file", section="file_ops", reason="protected", about=".git/hooks/pre-commit", always=()))
     assert s.find("approval-scope").isHidden()
@@ -157,7 +157,7 @@ async def test_what_asks_each_time_offers_no_yes_for_ever(scene: MakeScene) -> N
 
 
 @pytest.mark.parametrize(
-    ("rules", "said"),
+    ("rules", "expected"),
     [
         (("write_file(~/proj/notes.md)",), "“Write file” (~/proj/notes.md)"),
         (("run_command(ls -la)", "run_command(echo done)"), "“Run a command” (ls -la) · “Run a command” (echo done)"),
@@ -165,19 +165,19 @@ async def test_what_asks_each_time_offers_no_yes_for_ever(scene: MakeScene) -> N
     ],
 )
 async def test_the_narrow_approval_is_described_in_plain_words(
-    scene: MakeScene, rules: tuple[str, ...], said: str
+    scene: MakeScene, rules: tuple[str, ...], expected: str
 ) -> None:
     s = scene(asks(tool=rules[0].partition("(")[0], always=rules))
     entry = next(
         action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-always"
     )
-    assert entry.text() == f"Always, everywhere: {said}"
+    assert entry.text() == f"Always, everywhere: {expected}"
     entry.trigger()
     await settle()
     assert s.engine.calls("approvals.approve")[0][1]["rules"] == rules, "the rule itself stays as it is"
 
 
-async def test_always_for_a_section(scene: MakeScene) -> None:
+async def test_a_section_can_be_always_allowed(scene: MakeScene) -> None:
     s = scene(asks())
     entry = next(
         action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-section"
@@ -188,7 +188,7 @@ async def test_always_for_a_section(scene: MakeScene) -> None:
     assert s.engine.calls("approvals.approve")[0][1]["rules"] == ("section:core_ops",)
 
 
-async def test_an_error_of_the_engine_loses_nothing(scene: MakeScene) -> None:
+async def test_an_error_of_the_engine_loses_no_input(scene: MakeScene) -> None:
     s = scene(asks())
     s.engine.set("approvals", "approve", ConflictError("This was decided already: {status}.", status="rejected"))
     s.edit('{"operation": "create", "name": "kept"}')
@@ -246,7 +246,7 @@ async def test_nothing_overlaps_while_a_long_reason_is_typed(scene: MakeScene, s
 @pytest.mark.parametrize(
     ("fields", "accented"), [({}, True), ({"risk": "high"}, False), ({"reason": "repository"}, False)]
 )
-async def test_the_yes_does_not_stand_out_at_high_risk(
+async def test_the_allow_button_is_not_accented_at_high_risk(
     scene: MakeScene, fields: dict[str, Any], accented: bool
 ) -> None:
     s = scene(asks(**fields))
@@ -270,7 +270,7 @@ async def test_the_yes_does_not_stand_out_at_high_risk(
         ({"tool": "own_tool", "effect": "read"}, "Checker wants to use “Own”", ""),
     ],
 )
-async def test_one_sentence_describes_the_request_and_the_next_the_undo(
+async def test_one_sentence_describes_the_request_and_another_how_to_undo_it(
     scene: MakeScene, fields: dict[str, Any], title: str, undo: str
 ) -> None:
     words = {
@@ -279,9 +279,9 @@ async def test_one_sentence_describes_the_request_and_the_next_the_undo(
         "run_command": "Run “{command}”",
     }
     words |= {"fetch_web_page": "Read the page {path}"}
-    said = CallText(text=words.get(fields["tool"], ""), params={"path": "a.md", "command": "ls"})
+    expected = CallText(text=words.get(fields["tool"], ""), params={"path": "a.md", "command": "ls"})
     details = {"undo_days": fields.pop("days", 30)} | ({"undo": fields.pop("undo")} if "undo" in fields else {})
-    shown = Presentation(title="Own" if fields["tool"] == "own_tool" else "", summary=said)
+    shown = Presentation(title="Own" if fields["tool"] == "own_tool" else "", summary=expected)
     s = scene(asks(kind=ApprovalKind.FILE_OP, operation="", presentation=shown, details=details, **fields))
     assert s.find("approval-title").text() == title
     assert (s.find("approval-undo").text(), s.find("approval-undo").isHidden()) == (undo, not undo)
@@ -302,7 +302,7 @@ async def test_a_french_title_says_whether_a_file_is_new(scene: MakeScene, text:
     assert s.find("approval-title").text() == title
 
 
-async def test_the_wider_yes_is_a_button_in_plain_words(scene: MakeScene) -> None:
+async def test_a_broader_approval_is_a_button_in_plain_words(scene: MakeScene) -> None:
     for fields, text in (
         ({"details": SPAWN}, "Allow sub-agents in this run"),
         ({"subjects": Subjects(command="ls")}, "Allow all commands in this run"),
@@ -323,7 +323,7 @@ async def test_the_wider_yes_is_a_button_in_plain_words(scene: MakeScene) -> Non
         ]
 
 
-async def test_a_click_gives_no_letter_the_power_to_decide(scene: MakeScene, qtbot: QtBot) -> None:
+async def test_after_a_click_letters_do_not_decide(scene: MakeScene, qtbot: QtBot) -> None:
     s = scene(asks())
     s.window.activateWindow()
     fold = s.find("approval-arguments-fold")
@@ -341,7 +341,7 @@ async def test_a_click_gives_no_letter_the_power_to_decide(scene: MakeScene, qtb
 
 @pytest.mark.parametrize("scale", [100, 150, 200])
 @pytest.mark.parametrize("width", [300, 700])
-async def test_the_buttons_stay_in_view_however_long_the_content(scene: MakeScene, width: int, scale: int) -> None:
+async def test_the_buttons_stay_visible_however_long_the_content(scene: MakeScene, width: int, scale: int) -> None:
     theme().set_scale(scale)
     s = scene(asks(arguments={"content": "word " * 4_000}, lineage=LINEAGE), width)
     s.card.limit_height(theme().px(320))
@@ -356,7 +356,7 @@ async def test_the_buttons_stay_in_view_however_long_the_content(scene: MakeScen
         assert s.find(name).width() >= s.find(name).minimumSizeHint().width(), name
 
 
-async def test_no_bar_comes_and_goes_by_itself(scene: MakeScene) -> None:
+async def test_no_scroll_bar_appears_and_disappears_endlessly(scene: MakeScene) -> None:
     """With on-demand scroll bars Qt resizes endlessly at some widths, until the stack overflows.
 
     This holds for the first layout too.
@@ -372,7 +372,7 @@ async def test_no_bar_comes_and_goes_by_itself(scene: MakeScene) -> None:
     assert area.verticalScrollBarPolicy() is not Qt.ScrollBarPolicy.ScrollBarAsNeeded
 
 
-async def test_in_a_low_pane_the_buttons_go_before_the_content(scene: MakeScene) -> None:
+async def test_in_a_low_pane_the_buttons_have_priority_over_the_content(scene: MakeScene) -> None:
     s = scene(asks(arguments={"content": "word " * 4_000}), 276)
     s.card.set_where("Build the shelf")
     s.card.limit_height(240)
@@ -381,7 +381,7 @@ async def test_in_a_low_pane_the_buttons_go_before_the_content(scene: MakeScene)
     assert s.find("approval-scroll").height() >= 20
 
 
-async def test_two_cards_share_what_is_typed_and_the_decision(scene: MakeScene) -> None:
+async def test_two_cards_of_a_request_share_input_and_decision(scene: MakeScene) -> None:
     s = scene(asks())
     other = s.add(asks())
     s.find("approval-reason").setPlainText("shared")
@@ -399,16 +399,16 @@ async def test_it_follows_a_decision_from_elsewhere_and_another_round(scene: Mak
     s = scene(asks(timeout_s=60))
     s.find("approval-reason").setPlainText("kept")
     s.engine.change("v1", round=2)
-    await tell(s.bridge, ChunkType.VALIDATION_REQUIRED, s.engine.stored["v1"])
+    await emit_event(s.bridge, ChunkType.VALIDATION_REQUIRED, s.engine.stored["v1"])
     assert s.find("approval-why").text().endswith("No decision was made in time, so you are asked again.")
     assert s.find("approval-reason").toPlainText() == "kept"
     s.engine.change("v1", status=ApprovalStatus.APPROVED, decided_by="timeout")
-    await tell(s.bridge, ChunkType.VALIDATION_RESPONSE, s.engine.stored["v1"])
+    await emit_event(s.bridge, ChunkType.VALIDATION_RESPONSE, s.engine.stored["v1"])
     assert s.find("approval-decision").text() == "Allowed: no decision was made in time."
     assert not s.find("approval-decision").isHidden()
 
 
-async def test_fit_gives_the_height_a_transcript_asks_for(scene: MakeScene) -> None:
+async def test_fit_returns_the_height_for_a_transcript(scene: MakeScene) -> None:
     s = scene(asks())
     await settle()
     narrow, wide = s.card.fit(300), s.card.fit(700)
@@ -416,7 +416,7 @@ async def test_fit_gives_the_height_a_transcript_asks_for(scene: MakeScene) -> N
     assert s.card.height() == wide
 
 
-async def test_a_decided_request_shows_what_ran(scene: MakeScene) -> None:
+async def test_a_decided_request_shows_the_arguments_that_ran(scene: MakeScene) -> None:
     edited = TODO | {"name": "Other"}
     s = scene(asks(status=ApprovalStatus.APPROVED, scope=ApprovalScope.RUN, edited=edited, decided_by="user"))
     await settle()
@@ -425,7 +425,7 @@ async def test_a_decided_request_shows_what_ran(scene: MakeScene) -> None:
     assert s.find("approval-edit").isHidden()
 
 
-async def test_it_changes_its_language(scene: MakeScene) -> None:
+async def test_it_follows_the_language(scene: MakeScene) -> None:
     s = scene(asks())
     switch_language("fr")
     await settle()
@@ -441,7 +441,7 @@ async def test_the_hint_of_the_reason_is_not_clipped_at_the_usual_width(scene: M
     assert s.find("approval-reason").placeholderText() == "Reason for rejecting (optional)"
 
 
-async def test_what_qt_made_around_a_card_outlives_it_after_tab_went_through_it(scene: MakeScene) -> None:
+async def test_qts_own_objects_outlive_a_card_after_tab_visited_it(scene: MakeScene) -> None:
     s = scene(asks())
     await settle()
     around = QListWidget()

@@ -59,14 +59,14 @@ async def test_an_image_that_replaces_a_file_is_marked(scene: MakeScene) -> None
     assert s.find("approval-counts-1").text() == "1 file · 2\u202fkB"
 
 
-async def test_what_goes_along_with_a_folder_is_counted(scene: MakeScene) -> None:
+async def test_the_contents_of_an_affected_folder_are_counted(scene: MakeScene) -> None:
     s = scene(
         asks(tool="delete_path", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments={"path": "build"}),
         width=800,
     )
-    gone = FileChange(action="deleted", path="build/", files=1_234, size=5_600_000)
-    many = FileChange(action="created", path="copy/", files=10_000, size=1)
-    s.engine.set("approvals", "preview", [gone, many])
+    deleted = FileChange(action="deleted", path="build/", files=1_234, size=5_600_000)
+    folder_change = FileChange(action="created", path="copy/", files=10_000, size=1)
+    s.engine.set("approvals", "preview", [deleted, folder_change])
     await settle()
     s.card._preview_changes()
     await settle()
@@ -77,7 +77,7 @@ async def test_what_goes_along_with_a_folder_is_counted(scene: MakeScene) -> Non
     assert s.find("approval-diff-side").isHidden()
 
 
-async def test_where_no_change_can_be_shown_there_is_no_switch_for_it(scene: MakeScene) -> None:
+async def test_without_a_change_to_show_there_is_no_diff_switch(scene: MakeScene) -> None:
     s = scene(asks(tool="edit_file", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments=EDIT))
     s.engine.set("approvals", "preview", ToolError("The text is not in src/a.py."))
     await settle()

@@ -12,7 +12,7 @@ from atelier_desk.desktop.questions.approval_controller import ApprovalControlle
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.stream.event import ChunkType
-from tests.desktop.questions.approvals import ApprovalEngine, asks, tell
+from tests.desktop.questions.approvals import ApprovalEngine, asks, emit_event
 from tests.support.fake_bridge import FakeBridge, settle
 
 
@@ -22,7 +22,7 @@ class Watched:
     def __init__(self, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, engine: ApprovalEngine) -> None:
         self.engine, self.bridge = engine, FakeBridge(engine)
         self.now = 100.0
-        self.desk = ApprovalController(self.bridge, lambda: self.now)  # type: ignore[arg-type]
+        self.controller = ApprovalController(self.bridge, lambda: self.now)  # type: ignore[arg-type]
         self.window = QWidget()
         QVBoxLayout(self.window)
         qtbot.addWidget(self.window)
@@ -38,7 +38,7 @@ class Watched:
 
     async def pass_time(self, seconds: float) -> None:
         self.now += seconds
-        self.desk.tick()
+        self.controller.tick()
         await settle()
 
     @property
@@ -60,16 +60,16 @@ async def test_pending_items_are_loaded_at_the_start_in_order() -> None:
     new: list[str] = []
     desk.asked.connect(lambda request: new.append(request.id))
     engine.stored["v5"] = asks("v5")
-    await tell(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v5"])
-    await tell(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v5"])
+    await emit_event(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v5"])
+    await emit_event(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v5"])
     assert new == ["v5"]
     engine.stored["v6"] = asks("v6", workflow="w2")
     desk.start()  # as a change does, before its event is shown
     await settle()
-    await tell(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v6"])
+    await emit_event(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v6"])
     assert new == ["v5", "v6"]
     engine.change("v1", status=ApprovalStatus.REJECTED)
-    await tell(bridge, ChunkType.VALIDATION_RESPONSE, engine.stored["v1"])
+    await emit_event(bridge, ChunkType.VALIDATION_RESPONSE, engine.stored["v1"])
     assert [each.id for each in desk.pending()] == ["v2", "v3", "v5", "v6"]
 
 
@@ -89,7 +89,7 @@ async def test_a_request_deleted_with_its_workflow_is_dropped(qtbot: QtBot) -> N
     assert bridge.errors == []
 
 
-async def test_only_time_in_sight_counts_once_a_second_and_once_a_request(
+async def test_only_visible_time_is_reported_once_a_second_per_request(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0), asks("v2", timeout_s=60.0), asks("v3")))
@@ -98,22 +98,22 @@ async def test_only_time_in_sight_counts_once_a_second_and_once_a_request(
     await w.pass_time(1)
     assert w.reported == []
     w.visible = {first, second, third}
-    w.desk.update_visibility()
+    w.controller.update_visibility()
     await w.pass_time(1)
     assert w.reported == [("v1", 1000)]
     await w.pass_time(1)
     assert w.reported == [("v1", 1000), ("v1", 1000)]
-    assert w.desk.remaining(w.desk.pending()[0]) == 58.0
+    assert w.controller.remaining(w.controller.pending()[0]) == 58.0
     w.visible = set()
-    w.desk.update_visibility()
+    w.controller.update_visibility()
     await w.pass_time(5)
     w.visible = {second}
-    w.desk.update_visibility()
+    w.controller.update_visibility()
     await w.pass_time(3600)
     assert w.reported[2:] == [("v1", module.LONGEST_MS)]
 
 
-async def test_the_card_counts_down_and_follows_when_the_time_is_over(
+async def test_the_card_counts_down_and_shows_the_end_of_the_time(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0, seen_ms=58_000)))
@@ -121,7 +121,7 @@ async def test_the_card_counts_down_and_follows_when_the_time_is_over(
     time, state = card.findChild(QWidget, "approval-time"), card.findChild(QWidget, "approval-state")
     assert time.text() == "0:02 left"  # type: ignore[union-attr]
     w.visible = {card}
-    w.desk.update_visibility()
+    w.controller.update_visibility()
     await w.pass_time(1)
     assert time.text() == "0:01 left"  # type: ignore[union-attr]
     w.engine.change("v1", status=ApprovalStatus.REJECTED, decided_by="timeout")
@@ -132,12 +132,12 @@ async def test_the_card_counts_down_and_follows_when_the_time_is_over(
     assert len(w.reported) == 2
 
 
-async def test_what_lies_under_a_shade_is_not_seen(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_card_under_an_overlay_is_not_visible(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0)))
     card = w.card("v1")
     w.visible = {card}
-    w.desk.covered = lambda widget: widget is card
-    w.desk.update_visibility()
+    w.controller.covered = lambda widget: widget is card
+    w.controller.update_visibility()
     await w.pass_time(1)
     assert w.reported == []
 
@@ -146,16 +146,16 @@ async def test_a_deleted_card_no_longer_counts(qtbot: QtBot, monkeypatch: pytest
     w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0)))
     card = w.card("v1")
     w.visible = {card}
-    w.desk.update_visibility()
-    assert w.desk._clock.isActive()
+    w.controller.update_visibility()
+    assert w.controller._clock.isActive()
     card.deleteLater()
     await settle()
     await w.pass_time(1)
     assert w.reported == []
-    assert not w.desk._clock.isActive()
+    assert not w.controller._clock.isActive()
 
 
-async def test_a_widget_is_seen_in_an_active_window_with_enough_of_it_in_view(
+async def test_a_widget_is_visible_if_enough_of_it_is_in_an_active_window(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from PySide6.QtWidgets import QScrollArea

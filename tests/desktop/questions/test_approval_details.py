@@ -10,7 +10,7 @@ from tests.desktop.questions.approvals import SPAWN, MakeScene, asks
 from tests.support.fake_bridge import settle
 
 
-async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_its_tasks(scene: MakeScene) -> None:
+async def test_a_new_agent_is_shown_with_prompt_and_tools_and_a_batch_with_its_tasks(scene: MakeScene) -> None:
     s = scene(
         asks(kind=ApprovalKind.SUB_AGENT, tool="SpawnAgentTool", operation="spawn", details=SPAWN, reason="selective")
     )
@@ -42,7 +42,7 @@ async def test_a_new_agent_is_shown_with_its_prompt_and_tools_and_a_batch_with_i
     assert p.find("approval-action-2").isVisible()
 
 
-async def test_a_command_is_shown_part_by_part_with_what_it_does_and_where_it_runs(scene: MakeScene) -> None:
+async def test_a_command_is_shown_in_parts_with_effects_and_folder(scene: MakeScene) -> None:
     commands = [
         {"text": "git status", "kind": "reads", "reason": "", "about": "", "safe": True},
         {
@@ -71,13 +71,13 @@ async def test_a_command_is_shown_part_by_part_with_what_it_does_and_where_it_ru
     s = scene(request)
     await settle()
 
-    def said(name: str) -> list[str]:
+    def texts_of(name: str) -> list[str]:
         return [each.text() for each in s.find(name).findChildren(QLabel)]
 
-    assert said("approval-command-1") == ["git status", "Read-only."]
-    assert said("approval-command-2") == ["make all", "Unknown effect. (it is not in the table of commands: make)"]
-    assert said("approval-command-3") == ["rm -rf build", "Changes files (rm)."]
-    words = said("approval-details")
+    assert texts_of("approval-command-1") == ["git status", "Read-only."]
+    assert texts_of("approval-command-2") == ["make all", "Unknown effect. (it is not in the table of commands: make)"]
+    assert texts_of("approval-command-3") == ["rm -rf build", "Changes files (rm)."]
+    words = texts_of("approval-details")
     assert "pypi.org" in words
     assert "log" in words
     assert "In a sandbox: it can write only in the workspace, with no network access." in words
@@ -102,5 +102,5 @@ async def test_approving_the_settings_of_a_repository_shows_its_duration(scene: 
     assert s.find("approval-run").text() == "Allow these settings in this run only"
     assert s.find("approval-scope").isHidden()
     assert s.find("approval-why").text().endswith("until they change.\nfilter.x.clean (.git/config)")
-    said = [each.text() for each in s.find("approval-command-1").findChildren(QLabel)]
-    assert said == ["git diff", "Apart from these settings, it is read-only."]
+    texts = [each.text() for each in s.find("approval-command-1").findChildren(QLabel)]
+    assert texts == ["git diff", "Apart from these settings, it is read-only."]

@@ -16,8 +16,8 @@ from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.approval_group import ApprovalGroup
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.stream.event import ChunkType
-from tests.desktop.questions.approvals import ApprovalEngine, asks, tell
-from tests.support.fake_bridge import FakeBridge, Held, settle
+from tests.desktop.questions.approvals import ApprovalEngine, asks, emit_event
+from tests.support.fake_bridge import DelayedResult, FakeBridge, settle
 
 
 class Scene:
@@ -28,8 +28,8 @@ class Scene:
         self.now = 100.0
         self.engine = ApprovalEngine(*(asks(name, run_id=run, **fields) for name in names))
         self.bridge = FakeBridge(self.engine)
-        self.desk = module.approval_controller(self.bridge)  # type: ignore[arg-type]
-        self.desk.monotonic = lambda: self.now
+        self.controller = module.approval_controller(self.bridge)  # type: ignore[arg-type]
+        self.controller.monotonic = lambda: self.now
         self.window = QWidget()
         self.window.resize(640, 900)
         self.column = QVBoxLayout(self.window)
@@ -50,7 +50,7 @@ class Scene:
 
     async def arrives(self, name: str, **fields: Any) -> None:
         self.engine.stored[name] = asks(name, **({"run_id": "r"} | fields))
-        await tell(self.bridge, ChunkType.VALIDATION_REQUIRED, self.engine.stored[name])
+        await emit_event(self.bridge, ChunkType.VALIDATION_REQUIRED, self.engine.stored[name])
 
     async def wait(self, seconds: float) -> None:
         self.now += seconds
@@ -83,7 +83,7 @@ PRESSES: dict[str, Callable[[QtBot, QWidget], None]] = {
 
 
 @pytest.mark.parametrize("press", PRESSES)
-async def test_a_card_that_has_just_come_takes_nothing(scene: Callable[..., Scene], press: str) -> None:
+async def test_a_card_that_has_just_appeared_accepts_no_input(scene: Callable[..., Scene], press: str) -> None:
     s = scene("v1")
     card = s.card("v1")
     await settle(20)
@@ -98,7 +98,7 @@ async def test_a_card_that_has_just_come_takes_nothing(scene: Callable[..., Scen
 
 
 @pytest.mark.parametrize("press", PRESSES)
-async def test_a_second_one_in_the_place_of_the_first_takes_nothing(scene: Callable[..., Scene], press: str) -> None:
+async def test_a_card_that_replaces_another_accepts_no_input_at_first(scene: Callable[..., Scene], press: str) -> None:
     s = scene("v1", "v2")
     first, second = s.card("v1"), s.card("v2")
     await settle(20)
@@ -117,7 +117,7 @@ async def test_a_second_one_in_the_place_of_the_first_takes_nothing(scene: Calla
     assert s.allowed() == ["v1", "v2"]
 
 
-async def test_an_r_that_was_typed_for_something_else_opens_nothing(scene: Callable[..., Scene]) -> None:
+async def test_an_r_typed_for_something_else_opens_no_reason_field(scene: Callable[..., Scene]) -> None:
     s = scene("v1")
     card = s.card("v1")
     await settle(20)
@@ -125,7 +125,7 @@ async def test_an_r_that_was_typed_for_something_else_opens_nothing(scene: Calla
     assert not find(card, "approval-reason").isVisible()
 
 
-async def test_a_key_that_is_held_down_decides_nothing(scene: Callable[..., Scene]) -> None:
+async def test_a_held_key_decides_nothing(scene: Callable[..., Scene]) -> None:
     s = scene("v1")
     card = s.card("v1")
     await settle(20)
@@ -137,7 +137,7 @@ async def test_a_key_that_is_held_down_decides_nothing(scene: Callable[..., Scen
     assert not find(card, "approval-reason").isVisible()
 
 
-async def test_a_card_that_moved_under_the_pointer_takes_no_click(scene: Callable[..., Scene]) -> None:
+async def test_a_card_that_moved_under_the_pointer_accepts_no_click(scene: Callable[..., Scene]) -> None:
     s = scene("v1")
     above = s.add(QWidget())
     above.setFixedHeight(80)
@@ -151,7 +151,7 @@ async def test_a_card_that_moved_under_the_pointer_takes_no_click(scene: Callabl
     assert s.allowed() == []
 
 
-async def test_all_of_a_group_are_listed_and_allowed_with_one_yes(scene: Callable[..., Scene]) -> None:
+async def test_calls_of_a_group_are_listed_and_allowed_with_one_click(scene: Callable[..., Scene]) -> None:
     s = scene("v1", "v2", "v3")
     group = s.group()
     await settle(20)
@@ -168,13 +168,13 @@ async def test_all_of_a_group_are_listed_and_allowed_with_one_yes(scene: Callabl
     assert s.allowed() == ["v1", "v2", "v3"]
 
 
-async def test_what_arrives_while_all_is_pressed_is_not_in_it(scene: Callable[..., Scene]) -> None:
+async def test_a_call_that_arrives_while_allow_all_is_pressed_is_not_included(scene: Callable[..., Scene]) -> None:
     s = scene("v1", "v2")
     group = s.group()
     await settle(20)
     await s.wait(1)
-    held = Held()
-    s.engine.set("approvals", "approve_together", held)
+    delayed = DelayedResult()
+    s.engine.set("approvals", "approve_together", delayed)
     button = find(group, "approval-allow-all")
     s.qtbot.mousePress(button, Qt.MouseButton.LeftButton)
     await s.arrives("v3")
@@ -183,17 +183,17 @@ async def test_what_arrives_while_all_is_pressed_is_not_in_it(scene: Callable[..
     assert s.engine.calls("approvals.approve_together") == [], (
         "what the list was when it was pressed is not what it is now"
     )
-    group.show_requests(s.desk.pending())
+    group.show_requests(s.controller.pending())
     await s.wait(1)
     assert button.text() == "Allow all 3"
-    group.show_requests(s.desk.pending())
+    group.show_requests(s.controller.pending())
     button.click()
     await s.arrives("v4")
-    group.show_requests(s.desk.pending())
+    group.show_requests(s.controller.pending())
     button.click()
     await settle(20)
     assert s.engine.calls("approvals.approve_together") == [((["v1", "v2", "v3"],), {})]
-    await held.release()
+    await delayed.release()
 
 
 async def test_a_line_added_or_removed_restarts_the_buttons_delay(scene: Callable[..., Scene]) -> None:
@@ -202,7 +202,7 @@ async def test_a_line_added_or_removed_restarts_the_buttons_delay(scene: Callabl
     await settle(20)
     await s.wait(1)
     await s.arrives("v3")
-    group.show_requests(s.desk.pending())
+    group.show_requests(s.controller.pending())
     button = find(group, "approval-allow-all")
     s.qtbot.mouseClick(button, Qt.MouseButton.LeftButton, pos=QPoint(5, 5))
     button.setFocus()
@@ -211,7 +211,7 @@ async def test_a_line_added_or_removed_restarts_the_buttons_delay(scene: Callabl
     assert s.engine.calls("approvals.approve_together") == []
 
 
-async def test_one_by_one_in_the_card_of_a_line(scene: Callable[..., Scene]) -> None:
+async def test_calls_of_a_group_can_be_decided_one_by_one(scene: Callable[..., Scene]) -> None:
     s = scene("v1", "v2")
     group = s.group()
     await settle(20)
@@ -227,24 +227,22 @@ async def test_one_by_one_in_the_card_of_a_line(scene: Callable[..., Scene]) -> 
 
 
 @pytest.mark.parametrize("typed", [{"arguments": "{}"}, {"note": "No"}])
-async def test_what_was_typed_for_one_of_them_is_not_passed_over(
-    scene: Callable[..., Scene], typed: dict[str, str]
-) -> None:
+async def test_edited_arguments_of_one_call_are_not_ignored(scene: Callable[..., Scene], typed: dict[str, str]) -> None:
     s = scene("v1", "v2")
     group = s.group()
     await settle(20)
     await s.wait(1)
-    s.desk.save_draft("v1", module.Draft(**typed), group)
+    s.controller.save_draft("v1", module.Draft(**typed), group)
     button = find(group, "approval-allow-all")
     assert not button.isEnabled()
     group._allow_pressed()
     await settle(20)
     assert s.allowed() == []
-    s.desk.save_draft("v1", module.Draft(), group)
+    s.controller.save_draft("v1", module.Draft(), group)
     assert button.isEnabled()
 
 
-async def test_a_refusal_of_the_engine_is_shown_in_place(scene: Callable[..., Scene]) -> None:
+async def test_an_error_of_the_engine_is_shown_in_place(scene: Callable[..., Scene]) -> None:
     s = scene("v1", "v2")
     group = s.group()
     await settle(20)
@@ -256,7 +254,7 @@ async def test_a_refusal_of_the_engine_is_shown_in_place(scene: Callable[..., Sc
     assert find(group, "approval-allow-all").isEnabled()
 
 
-async def test_it_changes_its_language(scene: Callable[..., Scene]) -> None:
+async def test_it_follows_the_language(scene: Callable[..., Scene]) -> None:
     from atelier_desk.desktop.settings.language import switch_language
 
     s = scene("v1", "v2")

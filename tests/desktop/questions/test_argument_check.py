@@ -41,7 +41,7 @@ async def refused(tool: str, arguments: dict[str, object]) -> str:
     return ""
 
 
-def test_json_comes_back_as_it_was() -> None:
+def test_json_is_returned_unchanged() -> None:
     arguments = {"text": "é\n\"'", "big": 2**60, "none": None, "list": [1, {"a": []}]}
     assert parse(pretty(arguments)) == (arguments, "")
 
@@ -58,9 +58,11 @@ def test_json_comes_back_as_it_was() -> None:
         ("removed_tool", {"anything": 1}, ""),
     ],
 )
-async def test_the_schema_of_the_tool_is_held(tool: str, arguments: dict[str, object], problem: str) -> None:
+async def test_arguments_are_checked_against_the_tools_schema(
+    tool: str, arguments: dict[str, object], problem: str
+) -> None:
     assert await refused(tool, arguments) == problem
 
 
-async def test_an_unknown_operation_names_those_there_are() -> None:
+async def test_for_an_unknown_operation_the_existing_ones_are_named() -> None:
     assert (await refused("TodoTool", {"operation": "paint"})).startswith('operation must be one of these: "create", ')

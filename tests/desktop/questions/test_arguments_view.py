@@ -15,7 +15,7 @@ from tests.support.fake_bridge import settle
 @pytest.mark.parametrize(
     ("text", "changed"), [('{"n": true}', {"n": True}), ('{"n": 1.0}', {"n": 1.0}), ('{ "n":1 }', None)]
 )
-async def test_what_is_equal_to_python_alone_is_a_change(
+async def test_values_equal_only_in_python_are_a_change(
     scene: MakeScene, text: str, changed: dict[str, Any] | None
 ) -> None:
     s = scene(asks(arguments={"n": 1}))
@@ -42,7 +42,7 @@ async def test_edited_arguments_are_checked_and_sent(scene: MakeScene, qtbot: Qt
     assert sent == {"operation": "create", "name": "x", "priority": 5}
 
 
-async def test_wrong_arguments_are_found_even_when_pressed_at_once(scene: MakeScene) -> None:
+async def test_invalid_arguments_are_found_even_if_submitted_at_once(scene: MakeScene) -> None:
     s = scene(asks())
     s.edit('{"operation": "create"}')
     s.find("approval-approve").click()
@@ -65,7 +65,7 @@ async def test_changes_can_be_undone_and_the_same_text_is_no_change(scene: MakeS
     assert s.engine.calls("approvals.approve")[0][1]["arguments"] is None
 
 
-async def test_copy_takes_all_of_long_arguments(scene: MakeScene) -> None:
+async def test_copy_copies_long_arguments_completely(scene: MakeScene) -> None:
     s = scene(asks(arguments={"content": "x" * 50_000}))
     await settle()
     assert len(s.find("approval-arguments").toPlainText()) == 20_000

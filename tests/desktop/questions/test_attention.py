@@ -19,7 +19,7 @@ def attention(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Attention:
     return Attention(window)
 
 
-def test_a_click_does_what_the_newest_notification_is_for(attention: Attention) -> None:
+def test_a_click_performs_the_newest_notifications_action(attention: Attention) -> None:
     done: list[str] = []
     attention.activated.connect(lambda: done.append("shown"))
     assert attention.notify("Atelier", "“First” is done", lambda: done.append("opened"))
@@ -42,14 +42,14 @@ def test_nothing_is_shown_when_active_or_switched_off(attention: Attention, monk
 def test_screen_readers_announce_it_in_any_case(
     attention: Attention, monkeypatch: pytest.MonkeyPatch, active: bool
 ) -> None:
-    said: list[tuple[str, QAccessible.AnnouncementPoliteness]] = []
+    announced: list[tuple[str, QAccessible.AnnouncementPoliteness]] = []
     monkeypatch.setattr(
         QAccessible,
         "updateAccessibility",
-        staticmethod(lambda event: said.append((event.message(), event.politeness()))),
+        staticmethod(lambda event: announced.append((event.message(), event.politeness()))),
     )
     monkeypatch.setattr(attention._window, "isActiveWindow", lambda: active)
     attention.notify("Atelier", "“First” is done")
     attention.show(Notice("Ada has a question", "Which one?", lambda: None, "q", (Action("This one", lambda: None),)))
     polite, assertive = QAccessible.AnnouncementPoliteness.Polite, QAccessible.AnnouncementPoliteness.Assertive
-    assert said == [("Atelier: “First” is done", polite), ("Ada has a question: Which one?", assertive)]
+    assert announced == [("Atelier: “First” is done", polite), ("Ada has a question: Which one?", assertive)]

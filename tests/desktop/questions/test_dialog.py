@@ -60,7 +60,7 @@ def test_submit_is_enabled_only_when_the_rules_are_met(
 
 
 @pytest.mark.parametrize(
-    ("kind", "required", "tick", "said"),
+    ("kind", "required", "tick", "text"),
     [
         ("checkbox", False, False, "Choose at least one option"),
         ("text", False, False, "A text response is required"),
@@ -69,21 +69,27 @@ def test_submit_is_enabled_only_when_the_rules_are_met(
         ("mixed", True, True, "A text response is required"),
     ],
 )
-def test_what_it_needs_is_said_before_it_is_tried_also_where_there_is_little_room(
-    opened: Callable[..., QuestionDialog], child: Find, host: QWidget, kind: str, required: bool, tick: bool, said: str
+def test_missing_input_is_named_before_submitting_also_in_a_small_dialog(
+    opened: Callable[..., QuestionDialog],
+    child: Find,
+    host: QWidget,
+    kind: str,
+    required: bool,
+    tick: bool,
+    text: str,
 ) -> None:
     host.resize(300, 600)
     dialog = opened(ask(kind=kind, text_required=required))
     dialog.fit()
     if tick:
         child("question-option-o2").click()
-    assert child("question-submit").toolTip() == said
-    hint = next(each for each in dialog.findChildren(ElidedLabel) if each.text() == said)
+    assert child("question-submit").toolTip() == text
+    hint = next(each for each in dialog.findChildren(ElidedLabel) if each.text() == text)
     assert hint.isVisible()
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-def test_what_it_needs_is_never_cut(
+def test_the_hint_about_missing_input_is_never_clipped(
     opened: Callable[..., QuestionDialog], child: Find, host: QWidget, language: str
 ) -> None:
     set_language(language)
@@ -93,7 +99,7 @@ def test_what_it_needs_is_never_cut(
     assert hint.width() >= hint.fontMetrics().horizontalAdvance(hint.text())
 
 
-def test_a_long_placeholder_is_cut_where_the_field_ends(
+def test_a_long_placeholder_is_elided_at_the_end_of_the_field(
     opened: Callable[..., QuestionDialog], child: Find, host: QWidget
 ) -> None:
     host.resize(340, 700)
@@ -110,7 +116,7 @@ def test_a_long_placeholder_is_cut_where_the_field_ends(
     assert editor.toolTip() == long
 
 
-def test_context_and_response_stand_under_visible_labels_and_the_text_is_trimmed(
+def test_context_and_response_have_visible_labels_and_the_text_is_trimmed(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
 ) -> None:
     dialog = opened(ask(kind="text", context="because"))
@@ -125,7 +131,9 @@ def test_context_and_response_stand_under_visible_labels_and_the_text_is_trimmed
     assert sent.args == [QuestionAnswer(text_response="yes, please")]
 
 
-def test_it_says_who_asks_what_and_where_in_the_line(opened: Callable[..., QuestionDialog], child: Find) -> None:
+def test_it_shows_who_asks_what_and_the_position_in_the_queue(
+    opened: Callable[..., QuestionDialog], child: Find
+) -> None:
     dialog = opened(ask(question="Which way is best?", context="because **so**"))
     assert isinstance(dialog, QDialog)
     assert dialog.objectName() == "user-question-modal"
@@ -155,9 +163,9 @@ def test_context_renders_no_html_and_loads_nothing(opened: Callable[..., Questio
     assert view.loadResource(kind, "http://127.0.0.1:9/x.png") is None
 
 
-@pytest.mark.parametrize("held", [Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier])
-def test_digits_toggle_enter_submits_and_the_full_row_is_a_button(
-    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, held: Qt.KeyboardModifier
+@pytest.mark.parametrize("modifiers", [Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier])
+def test_digits_toggle_enter_submits_and_the_complete_row_is_clickable(
+    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, modifiers: Qt.KeyboardModifier
 ) -> None:
     dialog = opened(ask(kind="checkbox"))
     answers: list[QuestionAnswer] = []
@@ -169,9 +177,9 @@ def test_digits_toggle_enter_submits_and_the_full_row_is_a_button(
     qtbot.mouseClick(card, Qt.MouseButton.LeftButton, pos=QPoint(card.width() - 5, card.height() - 5))
     qtbot.keyClick(dialog, Qt.Key.Key_1)
     assert answers == []
-    qtbot.keyClick(card, Qt.Key.Key_Return, held)
+    qtbot.keyClick(card, Qt.Key.Key_Return, modifiers)
     assert answers == [QuestionAnswer(selected_options=("o2", "o3"))]
-    qtbot.keyClick(dialog, Qt.Key.Key_Return, held)
+    qtbot.keyClick(dialog, Qt.Key.Key_Return, modifiers)
     assert len(answers) == 1
 
 
@@ -190,7 +198,7 @@ def test_digits_typed_into_the_answer_are_text_and_alt_digits_toggle(
         qtbot.keyClick(field, Qt.Key.Key_Return)
 
 
-def test_enter_says_what_is_missing_and_space_toggles(
+def test_enter_names_missing_input_and_space_toggles(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
 ) -> None:
     dialog = opened(ask(kind="checkbox"))
@@ -204,7 +212,7 @@ def test_enter_says_what_is_missing_and_space_toggles(
     assert hint.property("variant") == "muted"
 
 
-def test_enter_on_a_button_presses_that_one(
+def test_enter_on_a_button_presses_it(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
 ) -> None:
     host.activateWindow()
@@ -242,11 +250,11 @@ def _event(key: Qt.Key, scan: int, virtual: int, text: str = "", native: int = 0
         ("cocoa", _event(Qt.Key.Key_Q, 1, 0x0C, "q"), 0),
     ],
 )
-def test_a_digit_is_known_by_its_key_on_every_layout(platform: str, event: QKeyEvent, digit: int) -> None:
+def test_digit_keys_work_on_every_keyboard_layout(platform: str, event: QKeyEvent, digit: int) -> None:
     assert digit_of(event, platform) == digit
 
 
-def test_on_azerty_the_upper_row_chooses_and_enter_submits(
+def test_on_azerty_the_digit_row_selects_and_enter_submits(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("PySide6.QtGui.QGuiApplication.platformName", lambda: "xcb")
@@ -257,7 +265,7 @@ def test_on_azerty_the_upper_row_chooses_and_enter_submits(
         qtbot.keyClick(child("question-option-o1"), Qt.Key.Key_Return)
 
 
-def test_what_is_typed_while_it_opens_stays_where_it_was_typed(
+def test_typing_while_it_opens_goes_to_the_previous_field(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
 ) -> None:
     """The next digit of a message selected an option, and its Enter submitted."""
@@ -298,7 +306,7 @@ def test_keys_for_the_last_question_do_not_answer_the_next(
     assert dialog.entered() == QuestionAnswer(selected_options=("o1",))
 
 
-def test_words_typed_on_an_option_go_into_the_answer_and_never_under_the_shade(
+def test_letters_typed_on_an_option_go_into_the_answer_never_to_the_window_below(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
 ) -> None:
     """They reached the window, which typed them into the composer under the scrim."""
@@ -322,7 +330,7 @@ def test_words_typed_on_an_option_go_into_the_answer_and_never_under_the_shade(
 
 
 @pytest.mark.parametrize("way", ["escape", "escape in the field", "button"])
-def test_escape_and_later_hand_the_draft_over_and_answer_nothing(
+def test_escape_and_later_preserve_the_draft_and_answer_nothing(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, way: str
 ) -> None:
     dialog = opened(ask(kind="mixed"))
@@ -341,7 +349,7 @@ def test_escape_and_later_hand_the_draft_over_and_answer_nothing(
     assert not dialog.isVisible()
 
 
-def test_an_error_is_shown_in_place_and_everything_stays(
+def test_an_error_is_shown_in_place_and_input_stays(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
 ) -> None:
     dialog = opened(ask(kind="mixed"), QuestionAnswer(selected_options=("o3",), text_response="kept"))
@@ -355,7 +363,7 @@ def test_an_error_is_shown_in_place_and_everything_stays(
     assert child("question-submit").isEnabled()
 
 
-def test_too_long_an_answer_cannot_be_sent_and_the_counter_shows_it(
+def test_a_too_long_answer_cannot_be_sent_and_the_counter_shows_it(
     opened: Callable[..., QuestionDialog], child: Find
 ) -> None:
     dialog = opened(ask(kind="text"))
@@ -370,7 +378,7 @@ def test_too_long_an_answer_cannot_be_sent_and_the_counter_shows_it(
 
 
 @pytest.mark.parametrize("scale", [100, 200])
-def test_buttons_stay_in_view_however_many_and_long_the_options_are(
+def test_buttons_stay_visible_however_many_and_long_the_options_are(
     opened: Callable[..., QuestionDialog], child: Find, host: QWidget, qtbot: QtBot, scale: int
 ) -> None:
     theme().set_scale(scale)
@@ -416,7 +424,7 @@ def test_only_the_body_scrolls_and_only_where_the_view_is_too_low(
         assert dialog.rect().contains(part.rect().translated(part.mapTo(dialog, QPoint())))
 
 
-def test_tab_goes_round_inside_the_dialog(
+def test_tab_cycles_inside_the_dialog(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
 ) -> None:
     dialog = opened(ask(kind="mixed"))
@@ -446,7 +454,7 @@ def test_remaining_time_is_shown_and_hidden(opened: Callable[..., QuestionDialog
 @pytest.mark.parametrize(
     ("width", "height", "scale"), [(900, 700, 100), (420, 400, 100), (420, 400, 150), (700, 560, 200), (420, 460, 200)]
 )
-def test_nothing_in_header_or_footer_is_ever_cut(
+def test_nothing_in_header_or_footer_is_clipped(
     opened: Callable[..., QuestionDialog],
     host: QWidget,
     child: Find,
@@ -469,7 +477,7 @@ def test_nothing_in_header_or_footer_is_ever_cut(
         assert dialog.rect().contains(widget.geometry()), name
 
 
-def test_a_short_question_leaves_no_empty_room(
+def test_a_short_question_leaves_no_empty_space(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
 ) -> None:
     theme().set_scale(150)
@@ -483,7 +491,7 @@ def test_a_short_question_leaves_no_empty_room(
     assert 0 < gap < 40
 
 
-def test_the_keyboards_place_alone_has_a_ring(opened: Callable[..., QuestionDialog], child: Find) -> None:
+def test_only_the_focused_widget_has_a_focus_ring(opened: Callable[..., QuestionDialog], child: Find) -> None:
     opened(ask())
     ticked, other = child("question-option-o1"), child("question-option-o2")
     ticked.click()
@@ -494,7 +502,7 @@ def test_the_keyboards_place_alone_has_a_ring(opened: Callable[..., QuestionDial
     assert ticked.grab().toImage().pixelColor(middle) != accent
 
 
-def test_skip_stands_at_the_edge_when_the_hint_is_above_it(
+def test_skip_is_at_the_edge_when_the_hint_is_above_it(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
 ) -> None:
     set_language("fr")
@@ -519,7 +527,7 @@ def test_the_buttons_keep_their_size_under_a_long_hint(
     def at_the_other_edge() -> None:
         for name in ("question-later", "question-submit"):
             assert child(name).width() <= child(name).sizeHint().width() + 2
-        ends = [each.mapTo(dialog, each.rect().topRight()).x() for each in (submit, field)]
-        assert abs(ends[0] - ends[1]) <= 4
+        right_edges = [each.mapTo(dialog, each.rect().topRight()).x() for each in (submit, field)]
+        assert abs(right_edges[0] - right_edges[1]) <= 4
 
     qtbot.waitUntil(at_the_other_edge)

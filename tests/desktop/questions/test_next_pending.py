@@ -27,7 +27,7 @@ def asks(name: str, **fields: Any) -> ApprovalRequest:
     return approvals.asks(name, **({"run_id": "r", "reason": "rule"} | fields))
 
 
-class Desk:
+class WindowHarness:
     """The window over an engine with these pending requests, each under a call of its workflow's only message."""
 
     def __init__(self, qtbot: QtBot, *requests: ApprovalRequest) -> None:
@@ -54,7 +54,7 @@ class Desk:
     def _said(self, key: str, **_limits: Any) -> list[TranscriptEntry]:
         found = [each for each in self.engine.stored.values() if each.workflow_id == key]
         ids = tuple(each.call_id for each in found)
-        said = Message(
+        message = Message(
             id=f"m-{key}",
             workflow_id=key,
             run_id="r",
@@ -63,7 +63,7 @@ class Desk:
             content="I ask.",
             call_ids=ids,
         )
-        return [TranscriptEntry(said, approvals={each.call_id: (each,) for each in found})] if found else []
+        return [TranscriptEntry(message, approvals={each.call_id: (each,) for each in found})] if found else []
 
     async def start(self) -> None:
         await self.window.start(Settings(window={"workflow": "w1"}))
@@ -79,7 +79,7 @@ class Desk:
         self.window.actions_["go-to-waiting"].trigger()
         await settle(40)
 
-    def here(self) -> str:
+    def focused_request(self) -> str:
         """The request whose card has the focus; empty if none."""
         now = QApplication.focusWidget()
         return now.request.id if isinstance(now, ApprovalCard) else ""
@@ -92,16 +92,16 @@ class Desk:
 
 
 @pytest.fixture
-def desk(qtbot: QtBot) -> Any:
-    return lambda *requests: Desk(qtbot, *requests)
+def harness(qtbot: QtBot) -> Any:
+    return lambda *requests: WindowHarness(qtbot, *requests)
 
 
-async def test_the_key_leads_to_the_card_and_a_letter_decides_and_leads_back(desk: Any) -> None:
-    d = desk(asks("v1"))
+async def test_the_shortcut_focuses_the_card_and_a_letter_decides_and_returns(harness: Any) -> None:
+    d = harness(asks("v1"))
     await d.start()
     assert d.window.actions_["go-to-waiting"].shortcut().toString() == "Ctrl+J"
     await d.go()
-    assert d.here() == "v1"
+    assert d.focused_request() == "v1"
     card = QApplication.focusWidget()
     assert d.window.chat.isAncestorOf(card), "the one in the conversation, under its call"
     d.qtbot.keyClick(card, Qt.Key.Key_A)
@@ -110,8 +110,8 @@ async def test_the_key_leads_to_the_card_and_a_letter_decides_and_leads_back(des
     assert QApplication.focusWidget() is d.field
 
 
-async def test_tab_leads_from_the_field_through_the_complete_card(desk: Any) -> None:
-    d = desk(asks("v1"))
+async def test_tab_leads_from_the_field_through_the_complete_card(harness: Any) -> None:
+    d = harness(asks("v1"))
     await d.start()
     assert d.tab() == "approval-card"
     reached = [d.tab() for _stop in range(9)]
@@ -122,8 +122,8 @@ async def test_tab_leads_from_the_field_through_the_complete_card(desk: Any) -> 
     assert d.tab(back=True) == "chat-input"
 
 
-async def test_a_reason_is_typed_and_sent_without_the_mouse(desk: Any) -> None:
-    d = desk(asks("v1"))
+async def test_a_reason_is_typed_and_sent_without_the_mouse(harness: Any) -> None:
+    d = harness(asks("v1"))
     await d.start()
     await d.go()
     d.qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_R)
@@ -135,39 +135,39 @@ async def test_a_reason_is_typed_and_sent_without_the_mouse(desk: Any) -> None:
     assert QApplication.focusWidget() is d.field
 
 
-async def test_again_leads_to_the_next_and_into_other_workflows(desk: Any) -> None:
-    d = desk(asks("v1"), asks("v2"), asks("v0", workflow="w0"))
+async def test_the_shortcut_again_goes_to_the_next_item_and_other_workflows(harness: Any) -> None:
+    d = harness(asks("v1"), asks("v2"), asks("v0", workflow="w0"))
     await d.start()
     await d.go()
-    assert d.here() == "v1", "this workflow first, though another waits longer"
+    assert d.focused_request() == "v1", "this workflow first, though another waits longer"
     await d.go()
-    assert d.here() == "v2"
+    assert d.focused_request() == "v2"
     await d.go()
-    assert (d.here(), d.window.chat.workflow_id) == ("v0", "w0")
+    assert (d.focused_request(), d.window.chat.workflow_id) == ("v0", "w0")
     await d.go()
-    assert (d.here(), d.window.chat.workflow_id) == ("v1", "w1")
+    assert (d.focused_request(), d.window.chat.workflow_id) == ("v1", "w1")
 
 
-async def test_items_without_a_card_in_the_transcript_are_found_in_the_inbox(desk: Any) -> None:
-    d = desk(asks("v1", run_id="elsewhere"))
+async def test_items_without_a_card_in_the_transcript_are_found_in_the_inbox(harness: Any) -> None:
+    d = harness(asks("v1", run_id="elsewhere"))
     d.engine.set("workflows", "transcript", [])
     await d.start()
     await d.go()
-    assert d.here() == "v1"
+    assert d.focused_request() == "v1"
     assert d.window.rail.panes["questions"].isAncestorOf(QApplication.focusWidget())
 
 
-async def test_the_inbox_gives_the_keyboard_to_its_first_card(desk: Any) -> None:
-    d = desk(asks("v1"), asks("v2"))
+async def test_the_inbox_focuses_its_first_card(harness: Any) -> None:
+    d = harness(asks("v1"), asks("v2"))
     await d.start()
     d.window.actions_["show-questions"].trigger()
     await settle()
-    assert d.here() == "v1"
+    assert d.focused_request() == "v1"
     assert d.window.rail.panes["questions"].isAncestorOf(QApplication.focusWidget())
 
 
-async def test_a_postponed_question_is_opened_and_an_empty_queue_is_reported(desk: Any) -> None:
-    d = desk()
+async def test_a_postponed_question_is_opened_and_an_empty_queue_is_reported(harness: Any) -> None:
+    d = harness()
     await d.start()
     await d.go()
     assert d.window.toasts.current is not None
@@ -183,8 +183,8 @@ async def test_a_postponed_question_is_opened_and_an_empty_queue_is_reported(des
     assert d.window.presenter.dialog.isAncestorOf(QApplication.focusWidget())
 
 
-async def test_a_decision_that_fails_keeps_the_keyboard_on_the_card(desk: Any) -> None:
-    d = desk(asks("v1"))
+async def test_a_failed_decision_keeps_the_focus_on_the_card(harness: Any) -> None:
+    d = harness(asks("v1"))
     d.engine.set("approvals", "approve", OSError("disk"))
     await d.start()
     await d.go()
@@ -193,4 +193,4 @@ async def test_a_decision_that_fails_keeps_the_keyboard_on_the_card(desk: Any) -
     button.setFocus()
     d.qtbot.keyClick(button, Qt.Key.Key_Space)
     await settle(40)
-    assert d.here() == "v1"
+    assert d.focused_request() == "v1"

@@ -43,7 +43,7 @@ def event(kind: ChunkType, run_id: str, depth: int = 0, **data: Any) -> StreamEv
     )
 
 
-async def test_it_finds_who_waits_and_answers_in_the_parents_place() -> None:
+async def test_waiting_sub_agents_are_found_and_answered_instead_of_the_parent() -> None:
     engine = waiting_engine()
     questions = ParentQuestions(FakeBridge(engine))  # type: ignore[arg-type]
     questions.start()
@@ -79,7 +79,7 @@ async def test_events_open_and_close_them() -> None:
     assert questions.pending() == []
 
 
-async def test_an_answer_that_comes_at_once_leaves_nothing_open() -> None:
+async def test_an_immediate_answer_leaves_nothing_open() -> None:
     bridge = FakeBridge(waiting_engine())
     questions = ParentQuestions(bridge)  # type: ignore[arg-type]
     new: list[str] = []
@@ -94,7 +94,7 @@ async def test_an_answer_that_comes_at_once_leaves_nothing_open() -> None:
     assert new == []
 
 
-async def test_an_answer_while_the_list_is_read_counts() -> None:
+async def test_an_answer_while_the_list_loads_is_respected() -> None:
     def at_work() -> dict[str, AgentNode]:
         bridge.stream_event.emit(event(ChunkType.SUB_AGENT_ANSWER, "r2", content="Yes", by="parent"))
         return {"w1": TREE}

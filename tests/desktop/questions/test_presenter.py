@@ -15,7 +15,7 @@ from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from tests.desktop.questions.approvals import asks, tell
+from tests.desktop.questions.approvals import asks, emit_event
 from tests.desktop.questions.conftest import ask
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
@@ -132,9 +132,7 @@ async def test_pending_questions_are_asked_again_after_a_start_in_order(stage: S
     assert [q.id for q in s.presenter.pending()] == ["q3"]
 
 
-async def test_a_question_covers_its_own_workflow_alone_and_keeps_what_was_entered(
-    stage: StageMaker, qtbot: QtBot
-) -> None:
+async def test_a_question_covers_only_its_workflow_and_preserves_input(stage: StageMaker, qtbot: QtBot) -> None:
     s = stage(ask("q1"))
     await s.begin("w2")
     assert s.shown == ""
@@ -168,14 +166,12 @@ async def test_later_stays_in_the_inbox_with_its_draft_and_can_be_opened(stage: 
     assert s.find("question-answer").toPlainText() == "draft"
 
 
-async def test_opening_a_question_of_another_workflow_asks_the_window_to_go_there(
-    stage: StageMaker, qtbot: QtBot
-) -> None:
+async def test_opening_a_question_of_another_workflow_opens_that_workflow(stage: StageMaker, qtbot: QtBot) -> None:
     s = stage(ask("q1", workflow="w2"))
     await s.begin("w1")
-    with qtbot.waitSignal(s.presenter.workflow_requested) as wanted:
+    with qtbot.waitSignal(s.presenter.workflow_requested) as requested:
         s.presenter.open("q1")
-    assert wanted.args == ["w2"]
+    assert requested.args == ["w2"]
     s.presenter.open("gone")
     assert s.notices == ["This question is no longer open."]
 
@@ -208,7 +204,7 @@ async def test_new_questions_queue_up_and_answers_from_elsewhere_close_the_dialo
     assert s.notices == ["A question was not answered in time."]
 
 
-async def test_questions_asked_at_once_keep_their_order_however_fast_they_are_read(stage: StageMaker) -> None:
+async def test_questions_asked_at_once_keep_their_order_however_fast_they_load(stage: StageMaker) -> None:
     s = stage()
     await s.begin()
     slow = asyncio.get_running_loop().create_future()
@@ -255,7 +251,7 @@ async def test_only_visible_time_counts_and_is_reported(stage: StageMaker) -> No
     assert s.find("question-time").text() == "0:40 left"
 
 
-async def test_the_title_counts_while_the_window_is_not_in_front(
+async def test_the_window_title_counts_questions_while_the_window_is_inactive(
     stage: StageMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     s = stage(ask("q1"))
@@ -279,7 +275,7 @@ async def test_the_title_counts_while_the_window_is_not_in_front(
     assert s.window.windowTitle() == "(4) Atelier"
 
 
-async def test_who_is_away_is_called_also_when_the_list_is_read_before_the_event_comes(
+async def test_an_absent_user_is_notified_also_when_the_list_loads_before_the_event(
     stage: StageMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     s = stage(ask("q0"))
@@ -315,9 +311,9 @@ async def test_a_tray_notification_names_the_agent_and_opens_the_question(
     assert s.shown == "q1"
 
 
-async def test_what_lies_under_the_dialog_cannot_take_the_keyboard(stage: StageMaker, qtbot: QtBot) -> None:
+async def test_widgets_under_the_dialog_cannot_get_the_focus(stage: StageMaker, qtbot: QtBot) -> None:
     s = stage(ask("q1", kind="text"))
-    under, beside = QLineEdit(s.views["w1"]), QLineEdit(s.views["w2"].parentWidget())
+    under, elsewhere = QLineEdit(s.views["w1"]), QLineEdit(s.views["w2"].parentWidget())
     under.show()
     await s.begin()
     s.window.activateWindow()
@@ -326,9 +322,9 @@ async def test_what_lies_under_the_dialog_cannot_take_the_keyboard(stage: StageM
     focused = QApplication.focusWidget()
     assert focused is not None
     assert focused.objectName() == "question-answer"
-    beside.show()
-    beside.setFocus()
-    assert QApplication.focusWidget() is beside
+    elsewhere.show()
+    elsewhere.setFocus()
+    assert QApplication.focusWidget() is elsewhere
 
 
 async def test_an_answer_from_another_program_closes_the_dialog(stage: StageMaker, qtbot: QtBot) -> None:
@@ -355,7 +351,7 @@ async def test_approvals_and_agents_that_ask_call_for_attention_too(
     monkeypatch.setattr(s.window, "isActiveWindow", lambda: False)
     await s.begin()
     s.atelier.set("approvals", "get", asks("v1", workflow="w2"))
-    await tell(s.bridge, ChunkType.VALIDATION_REQUIRED, asks("v1", workflow="w2"))
+    await emit_event(s.bridge, ChunkType.VALIDATION_REQUIRED, asks("v1", workflow="w2"))
     data = {"sub_agent_id": "r9", "sub_agent_name": "Tester", "question": "All tests?"}
     s.bridge.stream_event.emit(
         StreamEvent(workflow_id="w1", run_id="r", chunk_type=ChunkType.SUB_AGENT_QUESTION, data=data)
@@ -364,19 +360,19 @@ async def test_approvals_and_agents_that_ask_call_for_attention_too(
     text = "operation: create · name: Read the registry · priority: 2"
     assert shown == [("Checker wants to use TodoTool · create", text), ("Tester has a question", "All tests?")]
     assert s.window.windowTitle() == "(3) Atelier"
-    wanted: list[str] = []
-    s.presenter.workflow_requested.connect(wanted.append)
-    s.presenter.inbox_requested.connect(lambda: wanted.append("inbox"))
+    requested: list[str] = []
+    s.presenter.workflow_requested.connect(requested.append)
+    s.presenter.inbox_requested.connect(lambda: requested.append("inbox"))
     s.presenter.dialog.reject()  # type: ignore[union-attr]
     s.presenter.attention.activated.emit()
-    assert wanted == ["inbox"], "of several things the inbox is the list"
+    assert requested == ["inbox"], "of several things the inbox is the list"
 
 
 async def test_a_card_under_an_open_question_is_covered(stage: StageMaker) -> None:
     s = stage()
     await s.begin()
-    under, beside = QLineEdit(s.views["w1"]), QLineEdit(s.window)
+    under, elsewhere = QLineEdit(s.views["w1"]), QLineEdit(s.window)
     assert not s.presenter.approvals.covered(under)
     await s.ask(ask("q1"))
     assert s.presenter.approvals.covered(under)
-    assert not s.presenter.approvals.covered(beside)
+    assert not s.presenter.approvals.covered(elsewhere)

@@ -23,7 +23,7 @@ def question(name: str, workflow: str = "w1", minute: int = 0, **fields: object)
     )
 
 
-def test_first_asked_is_shown_first_and_each_workflow_has_its_own_line() -> None:
+def test_questions_are_shown_in_order_with_one_queue_per_workflow() -> None:
     queue = QuestionQueue()
     queue.replace([question("b", minute=2), question("a", minute=1), question("x", workflow="w2")])
     first = queue.next_for("w1")
@@ -35,7 +35,7 @@ def test_first_asked_is_shown_first_and_each_workflow_has_its_own_line() -> None
     assert len(queue) == 3
 
 
-def test_places_do_not_jump_while_the_line_is_worked_off() -> None:
+def test_positions_stay_stable_while_the_queue_is_processed() -> None:
     queue = QuestionQueue()
     queue.add(question("a", minute=1))
     queue.add(question("b", minute=2))
@@ -47,7 +47,7 @@ def test_places_do_not_jump_while_the_line_is_worked_off() -> None:
     assert queue.place("c") == QueuePosition(1, 1)
 
 
-def test_later_passes_to_the_next_and_keeps_the_draft() -> None:
+def test_later_goes_to_the_next_and_keeps_the_draft() -> None:
     queue = QuestionQueue()
     queue.add(question("a", minute=1))
     queue.add(question("b", minute=2))

@@ -21,7 +21,7 @@ def reminder(qapp: QApplication) -> Iterator[Reminder]:
     owner.deleteLater()
 
 
-def test_it_runs_while_items_wait_and_restarts_with_new_ones(reminder: Reminder) -> None:
+def test_reminders_run_while_items_wait_and_restart_with_new_ones(reminder: Reminder) -> None:
     reminder.set_minutes(10)
     assert not reminder.isActive()
     reminder.set_waiting(1)
@@ -29,7 +29,7 @@ def test_it_runs_while_items_wait_and_restarts_with_new_ones(reminder: Reminder)
     assert reminder.isActive()
     assert reminder.interval() == 10 * MINUTE_MS
     reminder.set_waiting(2)
-    assert reminder.timerId() != timer, "what came in was just told of"
+    assert reminder.timerId() != timer, "new items were just announced"
     timer = reminder.timerId()
     reminder.set_waiting(1)
     assert reminder.timerId() == timer
@@ -37,7 +37,7 @@ def test_it_runs_while_items_wait_and_restarts_with_new_ones(reminder: Reminder)
     assert not reminder.isActive()
 
 
-def test_zero_minutes_never_remind(reminder: Reminder) -> None:
+def test_zero_minutes_disable_reminders(reminder: Reminder) -> None:
     reminder.set_minutes(0)
     reminder.set_waiting(3)
     assert not reminder.isActive()
@@ -46,25 +46,25 @@ def test_zero_minutes_never_remind(reminder: Reminder) -> None:
 async def test_pending_items_are_repeated_outside_the_window(host: QWidget, monkeypatch: pytest.MonkeyPatch) -> None:
     atelier = FakeAtelier(questions={"pending": [ask("q1"), ask("q2")]})
     presenter = QuestionPresenter(FakeBridge(atelier), host)  # type: ignore[arg-type]
-    told: list[str] = []
+    notified: list[str] = []
 
-    def tell(title: str, text: str, **_more: object) -> bool:
-        told.append(f"{title}: {text}")
+    def notify(title: str, text: str, **_more: object) -> bool:
+        notified.append(f"{title}: {text}")
         return True
 
-    monkeypatch.setattr(presenter.attention, "notify", tell)
+    monkeypatch.setattr(presenter.attention, "notify", notify)
     presenter.set_notifications(True, 10)
     presenter.start()
     await settle()
     assert presenter.reminder.isActive()
     for _again in range(2):
         presenter.reminder.timeout.emit()
-    assert told == ["Atelier: 2 decisions are still waiting for you"] * 2
+    assert notified == ["Atelier: 2 decisions are still waiting for you"] * 2
     presenter.set_notifications(False, 10)
     assert not presenter.reminder.isActive()
 
 
-async def test_in_a_window_that_shows_something_else_it_is_a_short_message(host: QWidget) -> None:
+async def test_in_a_window_with_another_view_the_reminder_is_a_short_message(host: QWidget) -> None:
     presenter = QuestionPresenter(FakeBridge(FakeAtelier(questions={"pending": [ask("q1")]})), host)  # type: ignore[arg-type]
     notices: list[str] = []
     presenter.notice.connect(notices.append)

@@ -28,13 +28,13 @@ Find = Callable[[str], Any]
 
 
 def spec_of(call: str, key: str) -> QuestionSpec:
-    params: Any = mcp_asks.wanted(call)[key].params
+    params: Any = mcp_asks.requests_of(call)[key].params
     if call == "think":
         return elicitation.sampling(params, "booking", "scripted", key=key)
     return elicitation.elicitation(params, "booking", key=key)
 
 
-def of(spec: QuestionSpec) -> UserQuestion:
+def question_of(spec: QuestionSpec) -> UserQuestion:
     return ask().model_copy(update={"spec": spec})
 
 
@@ -42,7 +42,7 @@ def of(spec: QuestionSpec) -> UserQuestion:
 def opened(host: QWidget, qtbot: QtBot) -> Callable[..., QuestionDialog]:
     def make(spec: QuestionSpec, draft: QuestionAnswer | None = None) -> QuestionDialog:
         scrim = Scrim(host)
-        dialog = QuestionDialog(of(spec), QueuePosition(1, 1), draft or QuestionAnswer(), scrim)
+        dialog = QuestionDialog(question_of(spec), QueuePosition(1, 1), draft or QuestionAnswer(), scrim)
         scrim.hold(dialog)
         qtbot.waitUntil(dialog.isVisible)
         return dialog
@@ -86,26 +86,26 @@ def test_a_form_is_filled_in_checked_and_sent(opened: Callable[..., QuestionDial
     }  # fmt: skip
 
 
-def test_declining_cancelling_and_later_are_three_things(opened: Callable[..., QuestionDialog], child: Find) -> None:
+def test_declining_cancelling_and_later_are_distinct(opened: Callable[..., QuestionDialog], child: Find) -> None:
     dialog = opened(spec_of("book", "who"))
-    ends: list[object] = []
-    dialog.submitted.connect(ends.append)
-    dialog.skipped.connect(lambda: ends.append("cancelled"))
-    dialog.postponed.connect(ends.append)
+    decisions: list[object] = []
+    dialog.submitted.connect(decisions.append)
+    dialog.skipped.connect(lambda: decisions.append("cancelled"))
+    dialog.postponed.connect(decisions.append)
     child("question-decline").click()
     dialog.set_busy(False)
     child("question-skip").click()
     dialog.set_busy(False)
     child("question-field-name").setText("Ada")
     child("question-later").click()
-    assert ends[:2] == [QuestionAnswer(selected_options=("decline",)), "cancelled"]
-    draft = ends[2]
+    assert decisions[:2] == [QuestionAnswer(selected_options=("decline",)), "cancelled"]
+    draft = decisions[2]
     assert isinstance(draft, QuestionAnswer)
     again = opened(spec_of("book", "who"), draft)
     assert again.entered() == draft
 
 
-def test_a_page_shows_its_host_as_machines_see_it(opened: Callable[..., QuestionDialog], child: Find) -> None:
+def test_a_page_shows_its_host_in_ascii(opened: Callable[..., QuestionDialog], child: Find) -> None:
     params = types.ElicitRequestURLParams(message="Pay", url="http://раypal.example/login")
     opened(elicitation.elicitation(params, "booking"))
     assert child("question-host").text().startswith("xn--")
@@ -114,13 +114,13 @@ def test_a_page_shows_its_host_as_machines_see_it(opened: Callable[..., Question
     assert child("question-submit").isEnabled()
 
 
-async def test_a_page_is_opened_once_it_was_accepted(host: QWidget, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_is_opened_once_accepted(host: QWidget, monkeypatch: pytest.MonkeyPatch) -> None:
     pages: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: pages.append(url.toString()))
     bridge = FakeBridge()
-    question = of(spec_of("pay", "page"))
+    question = question_of(spec_of("pay", "page"))
 
-    async def answer(_id: str, given: QuestionAnswer) -> None:
+    async def answer(_id: str, reply: QuestionAnswer) -> None:
         assert pages == [], "not before the answer is committed"
 
     bridge.engine.questions = SimpleNamespace(answer=answer)
@@ -132,7 +132,7 @@ async def test_a_page_is_opened_once_it_was_accepted(host: QWidget, monkeypatch:
         assert pages == opened
 
 
-def test_a_request_to_a_model_shows_all_of_it(opened: Callable[..., QuestionDialog], child: Find) -> None:
+def test_a_request_to_a_model_is_shown_completely(opened: Callable[..., QuestionDialog], child: Find) -> None:
     opened(spec_of("think", "thought"))
     assert [child(f"question-sampled-{number}").text() for number in (0, 1)] == ["Be brief.", "Name a colour."]
     assert "scripted" in child("question-model").text()
@@ -140,7 +140,7 @@ def test_a_request_to_a_model_shows_all_of_it(opened: Callable[..., QuestionDial
     assert child("question-submit").text() == "Allow"
 
 
-def test_words_that_ask_for_a_secret_are_warned_of_and_markup_stays_text(
+def test_texts_asking_for_secrets_get_a_warning_and_markup_stays_text(
     opened: Callable[..., QuestionDialog], child: Find
 ) -> None:
     schema = {"type": "object", "properties": {"x": {"type": "string", "title": "<b>Value</b> & more"}}}
@@ -152,11 +152,11 @@ def test_words_that_ask_for_a_secret_are_warned_of_and_markup_stays_text(
     assert "Do not enter a password" in child("question-doubtful").text()
     assert child("question-caption-x").textFormat().name == "PlainText"
     assert child("question-caption-x").text() == "<b>Value</b> & more"
-    for said in dialog.findChildren(QLabel):
-        assert "<b>" not in said.text() or said.textFormat().name == "PlainText"
+    for label in dialog.findChildren(QLabel):
+        assert "<b>" not in label.text() or label.textFormat().name == "PlainText"
 
 
-def test_it_speaks_french(opened: Callable[..., QuestionDialog], child: Find) -> None:
+def test_it_is_translated_to_french(opened: Callable[..., QuestionDialog], child: Find) -> None:
     set_language("fr")
     opened(spec_of("book", "who"))
     assert child("question-title").text() == "Le serveur «\u00a0booking\u00a0» a une question"
@@ -170,6 +170,6 @@ def test_it_speaks_french(opened: Callable[..., QuestionDialog], child: Find) ->
     assert "4" in child("question-problem-seats").text()
 
 
-def test_a_notification_only_shows_it() -> None:
-    notice = question_notice(of(spec_of("pay", "page")), lambda: None, lambda answer: None)
+def test_a_notification_only_opens_the_request() -> None:
+    notice = question_notice(question_of(spec_of("pay", "page")), lambda: None, lambda answer: None)
     assert (notice.title, notice.actions, notice.reply) == ("The server “booking” has a question", (), None)

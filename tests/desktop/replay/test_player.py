@@ -16,7 +16,7 @@ def player(qtbot: QtBot) -> Player:
     return made
 
 
-def test_waits_follow_the_clock_within_bounds(player: Player) -> None:
+def test_pauses_follow_the_recorded_times_within_bounds(player: Player) -> None:
     waits = []
     for place in range(3):
         player.seek(place)
@@ -51,7 +51,7 @@ def test_a_step_by_hand_ends_playing_and_stays_within(player: Player) -> None:
     assert player.last == 3
 
 
-def test_nothing_moves_before_the_moment_is_on_the_screen(player: Player) -> None:
+def test_playback_waits_until_the_moment_is_shown(player: Player) -> None:
     player.play()
     player._timer.stop()
     player._move_to(1)

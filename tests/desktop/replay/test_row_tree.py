@@ -29,22 +29,22 @@ def listed(tree: RowTree) -> list[str]:
     return [item.text(0) for item in tree.findItems("", Qt.MatchFlag.MatchContains | Qt.MatchFlag.MatchRecursive)]
 
 
-def test_only_rows_that_look_different_are_signalled(tree: RowTree) -> None:
+def test_only_rows_with_visible_changes_are_signalled(tree: RowTree) -> None:
     tree.show_rows([row("ada", "", row("bea", "1 s"), row("cid", "1 s"))])
     bea, cid = tree.row_of("bea"), tree.row_of("cid")
-    told: list[str] = []
-    tree.model().dataChanged.connect(lambda first, _last: told.append(first.data()))
+    signals: list[str] = []
+    tree.model().dataChanged.connect(lambda first, _last: signals.append(first.data()))
     tree.show_rows([row("ada", "", row("bea", "1 s"), row("cid", "2 s"))])
-    assert set(told) == {"Cid"}
+    assert set(signals) == {"Cid"}
     assert (tree.row_of("bea"), tree.row_of("cid")) == (bea, cid)
     assert cid is not None
     assert cid.data(0, RowRole).facts == "2 s"
-    told.clear()
+    signals.clear()
     tree.show_rows([row("ada", "", row("bea", "1 s"), row("cid", "2 s"))])
-    assert told == []
+    assert signals == []
 
 
-def test_rows_come_and_go_at_their_places(tree: RowTree) -> None:
+def test_rows_are_inserted_and_removed_at_their_positions(tree: RowTree) -> None:
     tree.show_rows([row("ada", "", row("cid"))])
     cid = tree.row_of("cid")
     tree.show_rows([row("ada", "", row("bea", "", row("dot")), row("cid"))])
@@ -62,7 +62,7 @@ def test_rows_come_and_go_at_their_places(tree: RowTree) -> None:
     assert tree.row_of("ada") is None
 
 
-def test_rows_change_places_and_parents(tree: RowTree) -> None:
+def test_rows_change_positions_and_parents(tree: RowTree) -> None:
     tree.show_rows([row("ada", "", row("bea")), row("cid")])
     tree.show_rows([row("cid", "", row("bea")), row("ada")])
     assert [tree.topLevelItem(index).text(0) for index in range(2)] == ["Cid", "Ada"]
@@ -70,7 +70,7 @@ def test_rows_change_places_and_parents(tree: RowTree) -> None:
     assert sorted(listed(tree)) == ["Ada", "Bea", "Cid"]
 
 
-def test_the_choice_stays(tree: RowTree) -> None:
+def test_the_selection_stays(tree: RowTree) -> None:
     tree.show_rows([row("ada"), row("bea")])
     tree.setCurrentItem(tree.row_of("bea"))
     tree.show_rows([row("ada"), row("bea", "3 s"), row("cid")])

@@ -25,41 +25,44 @@ from tests.support.past import at, message, snapshot, tree
 
 
 def moment(seconds: float, node: AgentNode | None) -> Snapshot:
-    whole = snapshot("w1", "root", 5)
-    assert whole.mark is not None
-    return replace(whole, mark=replace(whole.mark, time=at(seconds)), tree=node)
+    base = snapshot("w1", "root", 5)
+    assert base.mark is not None
+    return replace(base, mark=replace(base.mark, time=at(seconds)), tree=node)
 
 
 def working(**child: Any) -> AgentNode:
     """The root running since the start, and its sub-agent."""
-    whole = tree()
-    below = replace(whole.children[0], **{"status": "completed", **child})
-    return replace(whole, counting_since=at(0), children=(below,))
+    base = tree()
+    below = replace(base.children[0], **{"status": "completed", **child})
+    return replace(base, counting_since=at(0), children=(below,))
 
 
-def told(team: SnapshotTeam, qtbot: QtBot, *moments: Snapshot) -> set[str]:
+def signalled(team: SnapshotTeam, qtbot: QtBot, *moments: Snapshot) -> set[str]:
     """The signals of the team after these moments were shown in sequence."""
-    with qtbot.waitSignal(team.changed) as heard:
+    with qtbot.waitSignal(team.changed) as signal:
         for each in moments:
             team.show(each)
-    assert heard.args is not None
-    return set(heard.args[0])
+    assert signal.args is not None
+    return set(signal.args[0])
 
 
-def test_only_agents_that_look_different_are_signalled(qtbot: QtBot) -> None:
+def test_only_agents_with_visible_changes_are_signalled(qtbot: QtBot) -> None:
     team = SnapshotTeam()
-    assert told(team, qtbot, moment(1, working())) == {"root", "child"}
-    assert told(team, qtbot, moment(2, working())) == {"root"}, "its time goes on"
-    assert told(team, qtbot, moment(3, working(report="done"))) == {"root", "child"}
+    assert signalled(team, qtbot, moment(1, working())) == {"root", "child"}
+    assert signalled(team, qtbot, moment(2, working())) == {"root"}, "its time continues"
+    assert signalled(team, qtbot, moment(3, working(report="done"))) == {"root", "child"}
     only = replace(working(), children=())
-    assert told(team, qtbot, moment(1, only)) == {"root", "child"}, "one that is gone is told of too"
+    assert signalled(team, qtbot, moment(1, only)) == {"root", "child"}, "a removed one is signalled too"
     assert team.get("child") is None
 
 
 def test_pending_signals_are_sent_with_the_next_moment(qtbot: QtBot) -> None:
     team = SnapshotTeam()
-    told(team, qtbot, moment(1, working()))
-    assert told(team, qtbot, moment(2, working(report="done")), moment(3, working(report="done"))) == {"root", "child"}
+    signalled(team, qtbot, moment(1, working()))
+    assert signalled(team, qtbot, moment(2, working(report="done")), moment(3, working(report="done"))) == {
+        "root",
+        "child",
+    }
 
 
 @pytest.fixture
@@ -67,7 +70,7 @@ def view(qtbot: QtBot) -> ChatView:
     return shown_view(qtbot)
 
 
-def said(*texts: str) -> list[TranscriptEntry]:
+def message_entries(*texts: str) -> list[TranscriptEntry]:
     return [message(f"m{number}", "root", text, MessageRole.ASSISTANT, number) for number, text in enumerate(texts, 1)]
 
 
@@ -76,27 +79,27 @@ def widgets(view: ChatView) -> list[Any]:
 
 
 def test_going_back_drops_later_messages_and_keeps_the_widgets_of_the_others(view: ChatView) -> None:
-    show_entries(view, said("one", "two", "three"))
+    show_entries(view, message_entries("one", "two", "three"))
     turn()
     first, second, _third = widgets(view)
-    show_entries(view, said("one", "two"))
+    show_entries(view, message_entries("one", "two"))
     turn()
     assert widgets(view) == [first, second]
-    show_entries(view, said("one", "two, more", "three"))
+    show_entries(view, message_entries("one", "two, more", "three"))
     turn()
     assert widgets(view)[:2] == [first, second]
     assert [entry.content for entry in view.entries] == ["one", "two, more", "three"]
     assert second.body.text == "two, more"
 
 
-def test_a_message_that_lost_a_part_is_made_again(view: ChatView) -> None:
-    show_entries(view, said("one", "two"))
+def test_a_message_that_lost_a_part_is_recreated(view: ChatView) -> None:
+    show_entries(view, message_entries("one", "two"))
     turn()
     first, second = widgets(view)
     shown: Entry = view.entries[1]
     shown.reasoning = "Because."
     second.refresh()
-    show_entries(view, said("one", "two"))
+    show_entries(view, message_entries("one", "two"))
     turn()
     assert widgets(view)[0] is first
     assert widgets(view)[1] is not second
@@ -108,7 +111,7 @@ def test_a_message_with_a_question_that_stays_the_same_is_not_drawn_again(
 ) -> None:
     spec = QuestionSpec(question="Which way?", question_type=QuestionType.TEXT)
     question = UserQuestion(id="q1", workflow_id="w1", run_id="root", call_id="c1", spec=spec)
-    stored = said("one")[0]
+    stored = message_entries("one")[0]
     asked, answered = (
         replace(stored, questions=(each,)) for each in (question, question.model_copy(update={"text_response": "Left"}))
     )
@@ -121,8 +124,8 @@ def test_a_message_with_a_question_that_stays_the_same_is_not_drawn_again(
     assert [each.answer for entry in drawn for each in entry.asked] == ["Left"]
 
 
-def test_other_messages_take_the_place_of_all(view: ChatView) -> None:
-    show_entries(view, said("one", "two"))
+def test_other_messages_replace_all(view: ChatView) -> None:
+    show_entries(view, message_entries("one", "two"))
     show_entries(view, [message("c1", "child", "from the helper")])
     turn()
     assert [entry.content for entry in view.entries] == ["from the helper"]

@@ -59,7 +59,7 @@ def event_words(view: ReplayView) -> str:
     return label.text()
 
 
-async def test_it_opens_at_the_end_with_agents_and_tasks(view: ReplayView) -> None:
+async def test_a_replay_opens_at_the_end_with_agents_and_tasks(view: ReplayView) -> None:
     assert shown(view)[-1] == "text 7"
     assert agents(view) == ["Ada", "Helper"]
     assert view.side.tasks.topLevelItem(0).text(0) == "Read"
@@ -67,7 +67,7 @@ async def test_it_opens_at_the_end_with_agents_and_tasks(view: ReplayView) -> No
     assert event_words(view) == "Reply of Helper"
 
 
-async def test_the_slider_goes_back_and_on(view: ReplayView) -> None:
+async def test_the_slider_moves_back_and_forward(view: ReplayView) -> None:
     scrubber(view).setValue(1)
     await settle()
     assert shown(view) == ["text 1", "text 2"]
@@ -91,7 +91,7 @@ async def test_moving_forward_keeps_the_widgets_that_stay(view: ReplayView) -> N
 
 async def test_keys_step_play_and_close(view: ReplayView, qtbot: QtBot) -> None:
     scrubber(view).setFocus()
-    for key, place in (
+    for key, index in (
         (Qt.Key.Key_Left, 5),
         (Qt.Key.Key_Left, 4),
         (Qt.Key.Key_Right, 5),
@@ -101,7 +101,7 @@ async def test_keys_step_play_and_close(view: ReplayView, qtbot: QtBot) -> None:
         (Qt.Key.Key_End, 6),
     ):
         QTest.keyClick(scrubber(view), key)
-        assert view.player.place == place, key
+        assert view.player.place == index, key
     QTest.keyClick(scrubber(view), Qt.Key.Key_Space)
     assert view.player.playing
     with qtbot.waitSignal(view.closed):
@@ -115,15 +115,15 @@ async def test_a_click_on_the_slider_goes_there(view: ReplayView, qtbot: QtBot) 
     assert view.player.place == 3
 
 
-async def test_it_can_begin_at_an_event_and_forks_from_where_it_stands(view: ReplayView, qtbot: QtBot) -> None:
+async def test_a_replay_can_start_at_an_event_and_fork_from_its_position(view: ReplayView, qtbot: QtBot) -> None:
     await view.open("w1", "root", 4)
     await settle()
     assert view.seq == 4
     button = view.findChild(QPushButton, "replay-fork")
     assert button is not None
-    with qtbot.waitSignal(view.fork_requested) as told:
+    with qtbot.waitSignal(view.fork_requested) as signal:
         button.click()
-    assert told.args == ["w1", 4]
+    assert signal.args == ["w1", 4]
 
 
 async def test_a_sub_agents_transcript_at_that_moment(view: ReplayView) -> None:
@@ -136,7 +136,7 @@ async def test_a_sub_agents_transcript_at_that_moment(view: ReplayView) -> None:
     assert shown(view) == ["text 1", "text 2"]
 
 
-async def test_while_a_moment_is_read_only_the_newest_wish_counts(view: ReplayView, atelier: FakeAtelier) -> None:
+async def test_while_a_moment_loads_only_the_newest_request_counts(view: ReplayView, atelier: FakeAtelier) -> None:
     gate = asyncio.Event()
 
     async def slow(workflow: str, root: str, seq: int) -> Any:
@@ -147,15 +147,15 @@ async def test_while_a_moment_is_read_only_the_newest_wish_counts(view: ReplayVi
     asked = len(atelier.calls("teams.at"))
     scrubber(view).setValue(5)
     await settle(2)
-    for place in (4, 3, 2, 1):
-        scrubber(view).setValue(place)
+    for index in (4, 3, 2, 1):
+        scrubber(view).setValue(index)
     gate.set()
     await settle(20)
     assert [args[2] for args, _named in atelier.calls("teams.at")[asked:]] == [6, 2]
     assert shown(view) == ["text 1", "text 2"]
 
 
-async def test_playing_shows_one_event_after_the_other(view: ReplayView) -> None:
+async def test_playing_shows_events_one_after_another(view: ReplayView) -> None:
     button = view.findChild(QToolButton, "replay-play")
     assert button is not None
     button.click()
@@ -169,21 +169,21 @@ async def test_playing_shows_one_event_after_the_other(view: ReplayView) -> None
     assert shown(view)[-1] == "text 7"
 
 
-async def test_nothing_is_asked_of_the_engine_but_the_past(view: ReplayView, atelier: FakeAtelier) -> None:
-    for place in (0, 3, 6):
-        scrubber(view).setValue(place)
+async def test_a_replay_requests_only_history_from_the_engine(view: ReplayView, atelier: FakeAtelier) -> None:
+    for index in (0, 3, 6):
+        scrubber(view).setValue(index)
         await settle()
     assert {name for name, *_rest in atelier.log} == {"teams.timeline", "teams.at"}
 
 
 async def test_actions_impossible_in_a_replay_explain_why(view: ReplayView, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(view.failed) as told:
+    with qtbot.waitSignal(view.failed) as signal:
         view.host.question_requested.emit("q1")
-    assert "replay" in told.args[0]
+    assert "replay" in signal.args[0]
     assert not view.host.versions
 
 
-def test_every_kind_of_event_has_words() -> None:
+def test_every_kind_of_event_has_a_text() -> None:
     from atelier_desk.domain.events.run import event_body_adapter
 
     kinds = list(event_body_adapter.json_schema()["discriminator"]["mapping"])
@@ -196,7 +196,7 @@ def test_every_kind_of_event_has_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "label", "agent", "told"),
+    ("language", "label", "agent", "expected"),
     [
         ("en", "Plan", "Ada", "Task: Plan"),
         ("en", "", "Ada", "Task: Ada"),
@@ -205,19 +205,19 @@ def test_every_kind_of_event_has_words() -> None:
         ("fr", "", "", "Tâche"),
     ],
 )
-def test_an_event_is_shown_with_the_name_of_its_object(language: str, label: str, agent: str, told: str) -> None:
+def test_an_event_is_shown_with_the_name_of_its_object(language: str, label: str, agent: str, expected: str) -> None:
     i18n.set_language(language)
-    assert mark_title(TimelineMark(1, past.START, "r", "task_changed", label), agent) == told
+    assert mark_title(TimelineMark(1, past.START, "r", "task_changed", label), agent) == expected
 
 
-def test_spans_have_words() -> None:
+def test_spans_have_a_text() -> None:
     assert span_title(past.span("r", "model", 0, 1)) == "Model request"
     assert span_title(past.span("r", "wait", 0, 1, "children")) == "Waiting for sub-agents"
     assert span_title(past.span("r", "paused", 0, 1, "step")) == "Waiting for the next step"
     assert span_title(past.span("r", "tool", 0, 1, "read_file")) == "read_file"
 
 
-async def test_tab_goes_through_its_keys_as_they_stand(view: ReplayView, qtbot: QtBot) -> None:
+async def test_tab_visits_its_buttons_in_visible_order(view: ReplayView, qtbot: QtBot) -> None:
     view.scrubber.setFocus()
     qtbot.waitUntil(view.scrubber.hasFocus)
     met = []
@@ -231,9 +231,7 @@ async def test_tab_goes_through_its_keys_as_they_stand(view: ReplayView, qtbot: 
     assert met == ["replay-back", "replay-play", "replay-speed-1", "replay-fork"]
 
 
-async def test_space_presses_the_button_that_has_the_keyboard_and_plays_elsewhere(
-    view: ReplayView, qtbot: QtBot
-) -> None:
+async def test_space_presses_a_focused_button_and_plays_otherwise(view: ReplayView, qtbot: QtBot) -> None:
     forks: list[tuple[str, int]] = []
     view.fork_requested.connect(lambda workflow_id, seq: forks.append((workflow_id, seq)))
     view.fork.setFocus()
@@ -249,7 +247,7 @@ async def test_space_presses_the_button_that_has_the_keyboard_and_plays_elsewher
 
 
 @pytest.mark.parametrize(
-    ("status", "told", "role"),
+    ("status", "expected", "role"),
     [
         ("completed", "Ada is done", "ok"),
         ("cancelled", "Ada was stopped", "muted"),
@@ -257,6 +255,6 @@ async def test_space_presses_the_button_that_has_the_keyboard_and_plays_elsewher
         ("error", "Ada failed", "err"),
     ],
 )
-def test_the_end_of_a_run_shows_how_it_ended(status: str, told: str, role: str) -> None:
+def test_the_end_of_a_run_shows_how_it_ended(status: str, expected: str, role: str) -> None:
     end = TimelineMark(1, past.START, "r", "run_finished", status)
-    assert (mark_title(end, "Ada"), mark_role(end)) == (told, role)
+    assert (mark_title(end, "Ada"), mark_role(end)) == (expected, role)

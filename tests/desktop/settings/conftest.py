@@ -49,7 +49,7 @@ class Engine(FakeAtelier):
             ModelInfo(provider="Ollama", name="nomic", embedding=True),
         ]
         super().__init__(
-            settings={"get": lambda: self.kept, "update": self._update, "set": self._set},
+            settings={"get": lambda: self.stored, "update": self._update, "set": self._set},
             agents={
                 "list": agents,
                 "default": agents[0],
@@ -70,11 +70,11 @@ class Engine(FakeAtelier):
                 "download_states": [],
                 "list_state": ListState(date(2026, 7, 2), 531, 12),
             },
-            web={"state": lambda: WebState(self.kept.web, ("brave",), 12, 34_567)},
-            media={"state": lambda: MediaState(self.kept.media, ("images",))},
+            web={"state": lambda: WebState(self.stored.web, ("brave",), 12, 34_567)},
+            media={"state": lambda: MediaState(self.stored.media, ("images",))},
             memories={"describe": {"total": 3, "by_type": {"decision": 3}, "tags": {"work": 2}}},
         )
-        self.kept = Settings()
+        self.stored = Settings()
         self.folders = Folders(root, root / "logs", root / "tools")
         self.registry = create_default_tool_registry()  # type: ignore[assignment]
         context: Any = SimpleNamespace(registry=self.registry)
@@ -84,11 +84,11 @@ class Engine(FakeAtelier):
 
     def _set(self, key: str, value: Any) -> Settings:
         name, _dot, inside = key.partition(".")
-        return self._update(**{name: checks.inside(getattr(self.kept, name), key, inside, value)})
+        return self._update(**{name: checks.inside(getattr(self.stored, name), key, inside, value)})
 
     def _update(self, **fields: Any) -> Settings:
-        self.kept = self.kept.model_copy(update=fields)
-        return self.kept
+        self.stored = self.stored.model_copy(update=fields)
+        return self.stored
 
 
 @pytest.fixture

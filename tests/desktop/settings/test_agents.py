@@ -98,7 +98,7 @@ async def test_thinking_effort_is_chosen_and_reset(page: Any, find: Find, atelie
     assert config.effort is Effort.HIGH
 
 
-async def test_how_it_calls_its_tools_is_chosen_and_taken_back(page: Any, find: Find, atelier: Engine) -> None:
+async def test_the_tool_call_format_is_chosen_and_reset(page: Any, find: Find, atelier: Engine) -> None:
     box = find("agent-tool-dialect")
     assert box.accessibleName() == "Tool-call format"
     offered = ["Automatic", "Native function calling", "XML in the text", "Guided (very small models)"]
@@ -131,7 +131,7 @@ async def test_it_offers_approval_sections_and_the_planning_tools(page: Any, fin
     assert config.budget == Budget(max_tokens=9000, max_tool_calls=7, max_seconds=90)
 
 
-async def test_what_each_tool_mode_costs_stands_beside_the_choice(page: Any, find: Find, atelier: Engine) -> None:
+async def test_the_cost_of_each_tool_mode_is_beside_the_choice(page: Any, find: Find, atelier: Engine) -> None:
     tokens = {ToolMode.DIRECT: 2340, ToolMode.SECTIONS: 610, ToolMode.INVOKE: 2400}
     costs = {mode: PromptCost(100, each - 100, 9, listed=each) for mode, each in tokens.items()}
     atelier.set("agents", "prompt_cost", lambda _config: costs)
@@ -150,9 +150,7 @@ async def test_what_each_tool_mode_costs_stands_beside_the_choice(page: Any, fin
     assert find("agent-error-name").isHidden()
 
 
-async def test_a_figure_says_what_it_leaves_out_because_it_is_searched_for(
-    page: Any, find: Find, atelier: Engine
-) -> None:
+async def test_a_token_figure_names_tools_omitted_for_search(page: Any, find: Find, atelier: Engine) -> None:
     costs = {
         ToolMode.DIRECT: PromptCost(100, 523, 9, searched=57, listed=21_076),
         ToolMode.SECTIONS: PromptCost(100, 1_400, 11, listed=1_500),
@@ -205,7 +203,7 @@ async def test_errors_are_shown_under_their_fields(page: Any, find: Find, atelie
     assert find("agent-name").text() == "Researcher"
 
 
-async def test_a_new_agent_begins_like_the_chosen_one(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_new_agent_starts_as_a_copy_of_the_selected_one(page: Any, find: Find, atelier: Engine) -> None:
     find("agent-new").click()
     assert find("agent-name").text() == ""
     assert find("tool-enabled-TodoTool").isChecked()
@@ -216,7 +214,7 @@ async def test_a_new_agent_begins_like_the_chosen_one(page: Any, find: Find, ate
     assert (config.name, agent_id) == ("Écrivaine", None)
 
 
-async def test_revert_brings_the_stored_values_back(page: Any, find: Find) -> None:
+async def test_revert_restores_the_stored_values(page: Any, find: Find) -> None:
     find("agent-name").setText("Something else")
     find("agent-revert").click()
     assert find("agent-name").text() == "Assistant"
@@ -239,7 +237,7 @@ async def test_duplicate_default_delete_and_undo(
     await settle()
     find("agent-default").click()
     await settle()
-    assert atelier.kept.default_agent_id == "a2"
+    assert atelier.stored.default_agent_id == "a2"
     before = list(page.things)
     atelier.set("agents", "list", [*before, copy])
     find("agent-duplicate").click()
@@ -276,9 +274,7 @@ async def test_import_and_export_of_agent_files(
     assert "cannot be read" in window.toasts.current.accessibleName()  # type: ignore[attr-defined]
 
 
-async def test_tools_in_an_order_of_their_own_are_no_change(
-    page: Any, find: Find, atelier: Engine, tmp_path: Path
-) -> None:
+async def test_another_order_of_tools_is_no_change(page: Any, find: Find, atelier: Engine, tmp_path: Path) -> None:
     config = AgentConfig(
         name="Tester", provider="local", model="m", tools=("mcp__x__y", "run_command", "read_file", "edit_file")
     )
@@ -295,7 +291,7 @@ async def test_tools_in_an_order_of_their_own_are_no_change(
     assert page.form.tools.enabled() == config.tools
 
 
-async def test_what_an_import_loses_is_shown_before_it_is_stored(
+async def test_losses_of_an_import_are_shown_before_it_is_stored(
     page: Any, find: Find, atelier: Engine, tmp_path: Path
 ) -> None:
     config = AgentConfig(name="Reviewer", provider="local", model="m", tools=("read_file",))
@@ -339,7 +335,7 @@ async def test_changes_are_saved_or_cancelled_before_another_agent_is_shown(
     assert atelier.calls("agents.save") == []
 
 
-async def test_save_and_cancel_are_in_view_however_far_the_form_is_scrolled(page: Any, find: Find) -> None:
+async def test_save_and_cancel_are_visible_at_any_scroll_position(page: Any, find: Find) -> None:
     assert page.area.verticalScrollBar().maximum() > 300
     for value in (0, page.area.verticalScrollBar().maximum()):
         page.area.verticalScrollBar().setValue(value)
@@ -396,12 +392,12 @@ async def test_another_provider_changes_the_model_or_clears_it(page: Any, find: 
     assert form.model_box.currentText() == "qwen3:4b"
     form.model_box.setCurrentText("my-own-model")
     form.set_models(["local", "Ollama", "Empty"], form._models)
-    assert form.model_box.currentText() == "my-own-model", "nobody chose another provider"
+    assert form.model_box.currentText() == "my-own-model", "no other provider was chosen"
     form.provider.setCurrentText("Empty")
     assert form.model_box.currentText() == ""
 
 
-async def test_the_form_begins_with_what_matters_and_opens_the_rest_on_demand(
+async def test_the_form_starts_with_the_main_fields_and_shows_others_on_demand(
     window: SettingsWindow, find: Find
 ) -> None:
     window.show_page("agents")
@@ -424,7 +420,7 @@ async def test_the_form_begins_with_what_matters_and_opens_the_rest_on_demand(
         "agent-answer-schema",
     ):
         assert not find(name).isVisible(), name
-    assert window.findChild(QCheckBox, "tool-enabled-read_file") is None, "nobody opened its group"
+    assert window.findChild(QCheckBox, "tool-enabled-read_file") is None, "its group was not opened"
     find("tool-group-open-Files").click()
     await settle()
     assert find("tool-enabled-read_file").isVisible()
@@ -432,9 +428,7 @@ async def test_the_form_begins_with_what_matters_and_opens_the_rest_on_demand(
     assert find("agent-temperature").isVisible()
 
 
-async def test_a_group_is_checked_partly_fully_and_not_at_all_with_its_count(
-    page: Any, find: Find, atelier: Engine
-) -> None:
+async def test_a_group_shows_none_some_or_all_checked_with_its_count(page: Any, find: Find, atelier: Engine) -> None:
     box, count = find("tool-group-Files"), find("tool-group-count-Files")
     total = len(atelier.registry.get_tools_by_section("file_ops"))  # type: ignore[attr-defined]
     states = [(box.checkState(), count.text())]
@@ -445,11 +439,11 @@ async def test_a_group_is_checked_partly_fully_and_not_at_all_with_its_count(
     assert find("tool-enabled-delete_path").isChecked()
     box.click()
     states.append((box.checkState(), count.text()))
-    none, part, whole = Qt.CheckState.Unchecked, Qt.CheckState.PartiallyChecked, Qt.CheckState.Checked
+    none, part, checked = Qt.CheckState.Unchecked, Qt.CheckState.PartiallyChecked, Qt.CheckState.Checked
     assert states == [
         (none, f"0 of {total}"),
         (part, f"1 of {total}"),
-        (whole, f"{total} of {total}"),
+        (checked, f"{total} of {total}"),
         (none, f"0 of {total}"),
     ]
     assert page.form.tools.enabled() == ("TodoTool", "mcp__x__y")
@@ -479,7 +473,7 @@ async def test_the_tokens_of_the_chosen_tools_are_those_of_the_mode_they_are_sen
     assert "tokens" not in find("tool-group-count-Files").text()
 
 
-async def test_tools_are_searched_by_name_and_by_what_they_do(window: SettingsWindow, find: Find) -> None:
+async def test_tools_are_searched_by_name_and_description(window: SettingsWindow, find: Find) -> None:
     window.show_page("agents")
     await settle()
     find("tool-search").setText("delete")
@@ -506,7 +500,7 @@ async def test_the_model_is_picked_from_the_same_menu_as_in_the_header(page: Any
     assert (config.provider, config.model) == ("Ollama", "qwen3:4b")
 
 
-async def test_a_model_that_is_missing_is_asked_for_in_view(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_missing_model_is_asked_for_at_a_visible_field(page: Any, find: Find, atelier: Engine) -> None:
     find("agent-advanced").click()
     find("agent-model").setCurrentText("")
     assert find("agent-model-picker").full_text == "Choose a model"
@@ -520,7 +514,7 @@ async def test_a_model_that_is_missing_is_asked_for_in_view(page: Any, find: Fin
     assert find("agent-answer-schema").isVisible(), "Advanced is opened for what is wrong in it"
 
 
-async def test_a_ready_agent_fills_the_form_of_a_new_one_and_is_stored_when_it_is_saved(
+async def test_a_ready_made_agent_fills_the_form_and_is_stored_only_on_save(
     page: Any, find: Find, atelier: Engine
 ) -> None:
     ready = AgentConfig(
@@ -537,7 +531,7 @@ async def test_a_ready_agent_fills_the_form_of_a_new_one_and_is_stored_when_it_i
     assert page.form.tools.enabled() == ("read_file",)
     assert atelier.calls("agents.save") == []
     find("agent-revert").click()
-    assert find("agent-name").text() == "Assistant", "Cancel takes it back"
+    assert find("agent-name").text() == "Assistant", "Cancel reverts it"
     page.open_gallery()
     page.gallery.chosen.emit("researcher")
     page.gallery.hide()

@@ -28,16 +28,16 @@ TOOL, SECTION = (
 
 @pytest.fixture
 async def page(window: SettingsWindow, atelier: Engine) -> Any:
-    atelier.kept = Settings(
+    atelier.stored = Settings(
         approvals=ApprovalSettings(risks={"TodoTool": "high", "gone": "low"}, rules=(TOOL, SECTION))
     )
 
     async def remove(rule_id: str) -> None:
-        rules = tuple(each for each in atelier.kept.approvals.rules if each.id != rule_id)
-        atelier._update(approvals=atelier.kept.approvals.model_copy(update={"rules": rules}))
+        rules = tuple(each for each in atelier.stored.approvals.rules if each.id != rule_id)
+        atelier._update(approvals=atelier.stored.approvals.model_copy(update={"rules": rules}))
 
     async def add(rule: PermissionRule) -> None:
-        atelier.kept = atelier.kept.with_rules((*atelier.kept.approvals.rules, rule))
+        atelier.stored = atelier.stored.with_rules((*atelier.stored.approvals.rules, rule))
 
     atelier.set("permissions", "remove", remove)
     atelier.set("permissions", "add", add)
@@ -77,36 +77,40 @@ async def test_every_choice_is_stored(page: Any, find: Find, atelier: Engine) ->
     box.setCurrentIndex(box.findData(OnTimeout.ASK_AGAIN))
     box.activated.emit(box.currentIndex())
     await settle()
-    kept = atelier.kept.approvals
-    assert kept.flags == ApprovalFlags(tools=True)
-    assert (kept.always_confirm_high, kept.on_timeout, atelier.kept.max_depth) == (True, OnTimeout.ASK_AGAIN, 1)
-    assert kept.rules == (TOOL, SECTION)
+    approvals = atelier.stored.approvals
+    assert approvals.flags == ApprovalFlags(tools=True)
+    assert (approvals.always_confirm_high, approvals.on_timeout, atelier.stored.max_depth) == (
+        True,
+        OnTimeout.ASK_AGAIN,
+        1,
+    )
+    assert approvals.rules == (TOOL, SECTION)
 
 
-async def test_a_timeout_is_none_or_within_its_bounds(page: Any, find: Find, atelier: Engine, qtbot: QtBot) -> None:
+async def test_a_timeout_is_empty_or_within_its_bounds(page: Any, find: Find, atelier: Engine, qtbot: QtBot) -> None:
     box = find("approval-timeout")
     for _ in range(4):
         box.stepDown()
         await settle()
-    assert atelier.kept.approvals.timeout_s == 0
+    assert atelier.stored.approvals.timeout_s == 0
     assert box.text() == "none"
     assert not find("approval-on-timeout").isEnabled()
     box.stepUp()
     await settle()
-    assert atelier.kept.approvals.timeout_s == 30
+    assert atelier.stored.approvals.timeout_s == 30
     box.selectAll()
     qtbot.keyClicks(box, "7")
     qtbot.keyClick(box, Qt.Key.Key_Return)
     await settle()
-    assert atelier.kept.approvals.timeout_s == 30
+    assert atelier.stored.approvals.timeout_s == 30
     box.selectAll()
     qtbot.keyClicks(box, "250")
     qtbot.keyClick(box, Qt.Key.Key_Return)
     await settle()
-    assert atelier.kept.approvals.timeout_s == 250
+    assert atelier.stored.approvals.timeout_s == 250
 
 
-async def test_a_tools_risk_is_replaced_and_given_back(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_tools_risk_is_overridden_and_reset(page: Any, find: Find, atelier: Engine) -> None:
     for risk, expected in (
         ("medium", {"TodoTool": "high", "gone": "low", "MemoryTool": "medium"}),
         ("", {"TodoTool": "high", "gone": "low"}),
@@ -115,7 +119,7 @@ async def test_a_tools_risk_is_replaced_and_given_back(page: Any, find: Find, at
         box.setCurrentIndex(box.findData(risk))
         box.activated.emit(box.currentIndex())
         await settle()
-        assert atelier.kept.approvals.risks == expected
+        assert atelier.stored.approvals.risks == expected
 
 
 async def test_a_permission_is_revoked_and_undo_restores_it(
@@ -124,10 +128,10 @@ async def test_a_permission_is_revoked_and_undo_restores_it(
     assert find("rule-section:core_ops").isVisible()
     find("rule-remove-TodoTool").click()
     await settle()
-    assert atelier.kept.approvals.rules == (SECTION,)
+    assert atelier.stored.approvals.rules == (SECTION,)
     window.findChild(QPushButton, "toast-action").click()
     await settle()
-    assert atelier.kept.approvals.rules == (SECTION, TOOL)
+    assert atelier.stored.approvals.rules == (SECTION, TOOL)
     find("rule-remove-section:core_ops").click()
     await settle()
     find("rule-remove-TodoTool").click()
@@ -135,7 +139,7 @@ async def test_a_permission_is_revoked_and_undo_restores_it(
     assert find("approval-rules-empty").isVisible()
 
 
-async def test_it_changes_its_language(page: Any, find: Find) -> None:
+async def test_it_follows_the_language(page: Any, find: Find) -> None:
     switch_language("fr")
     switch_language("en")
     await settle()

@@ -54,12 +54,12 @@ class Trail:
         atelier.set("audit", "export", self.export)
         atelier.set("workflows", "list", [Workflow(id="w1", name="Garden")])
 
-    def page(self, wanted: AuditFilter, after: tuple[datetime, str] | None = None, limit: int = 100) -> AuditPage:
-        self.asked.append(wanted)
+    def page(self, filters: AuditFilter, after: tuple[datetime, str] | None = None, limit: int = 100) -> AuditPage:
+        self.asked.append(filters)
         fit = [
             each
             for each in self.lines
-            if wanted.text in each.entry.detail and wanted.decision in (None, each.entry.decision)
+            if filters.text in each.entry.detail and filters.decision in (None, each.entry.decision)
         ]
         start = next((row + 1 for row, each in enumerate(fit) if after is not None and each.entry.id == after[1]), 0)
         found = fit[start : start + limit]
@@ -67,10 +67,10 @@ class Trail:
             lines=tuple(found), next=(found[-1].entry.created_at, found[-1].entry.id) if len(found) == limit else None
         )
 
-    def export(self, wanted: AuditFilter, path: Path, most: int | None = None) -> int:
+    def export(self, filters: AuditFilter, path: Path, most: int | None = None) -> int:
         if path.name == "full.csv":
             raise UsageError("It cannot be written.")
-        self.asked.append(wanted)
+        self.asked.append(filters)
         self.saved.append(path)
         return len(self.lines)
 
@@ -116,8 +116,8 @@ async def test_decisions_are_listed_with_who_what_why_and_by_whom(trail: Trail, 
     assert cells(table, 1)[1] == "Approved by you, with other arguments\nProfile “Ask”"
     assert cells(table, 2)[1] == "Rejected by you\nInstalls a package"
     assert cells(table, 4)[1] == "Allowed\nProfile “Free”"
-    told = model.index(2, 0).data(Qt.ItemDataRole.ToolTipRole).splitlines()
-    assert told[1:] == [
+    tool_tip = model.index(2, 0).data(Qt.ItemDataRole.ToolTipRole).splitlines()
+    assert tool_tip[1:] == [
         "Workflow: Garden", "Agent: Ada", "Tool: run_command", "Call: git push 2",
         "Decision: Rejected by you: Too dear.",
         "Reason: Installs a package (pip install x)",
@@ -125,7 +125,9 @@ async def test_decisions_are_listed_with_who_what_why_and_by_whom(trail: Trail, 
     assert "; Call: git push 2; " in model.index(2, 0).data(Qt.ItemDataRole.AccessibleTextRole)
 
 
-async def test_thousands_are_read_page_by_page_as_the_table_is_scrolled(trail: Trail, find: Find, qtbot: QtBot) -> None:
+async def test_thousands_of_entries_are_loaded_page_by_page_while_scrolling(
+    trail: Trail, find: Find, qtbot: QtBot
+) -> None:
     table = find("audit-table")
     assert table.model().rowCount() == 100, "no more than a page at first"
     for pages in (2, 3):
@@ -135,7 +137,7 @@ async def test_thousands_are_read_page_by_page_as_the_table_is_scrolled(trail: T
     assert cells(table, 299)[0].startswith("Run a command  git push 299\n")
 
 
-async def test_new_decisions_come_on_top_and_who_reads_further_down_keeps_the_place(
+async def test_new_decisions_are_added_on_top_without_moving_the_scroll_position(
     trail: Trail, find: Find, window: SettingsWindow
 ) -> None:
     table = find("audit-table")
@@ -163,9 +165,14 @@ async def test_the_filters_query_what_they_show(trail: Trail, find: Find, qtbot:
         box.setCurrentIndex(box.findData(data))
         box.activated.emit(box.currentIndex())
         await settle()
-    wanted = trail.asked[-1]
-    assert (wanted.text, wanted.workflow_id, wanted.agent, wanted.tool) == ("push 1", "w1", "Researcher", "run_command")
-    assert wanted.decision is AuditDecision.APPROVED
+    filters = trail.asked[-1]
+    assert (filters.text, filters.workflow_id, filters.agent, filters.tool) == (
+        "push 1",
+        "w1",
+        "Researcher",
+        "run_command",
+    )
+    assert filters.decision is AuditDecision.APPROVED
     assert find("audit-table").model().rowCount() == 1
     day = find("audit-day")
     spans = []
@@ -191,7 +198,7 @@ async def test_enter_opens_the_workflow_at_the_call_unless_deleted(
     trail: Trail, find: Find, window: SettingsWindow, qtbot: QtBot
 ) -> None:
     table, opened = find("audit-table"), []
-    window.place_requested.connect(lambda *place: opened.append(place))
+    window.place_requested.connect(lambda *target: opened.append(target))
     assert not find("audit-open").isEnabled(), "nothing is chosen yet"
     table.setCurrentIndex(table.model().index(1, 0))
     find("audit-open").click()
@@ -218,7 +225,7 @@ async def test_matching_entries_are_exported_and_a_failure_is_reported(
     assert "cannot be written" in window.toasts.current.accessibleName()
 
 
-async def test_how_far_back_it_goes_is_a_setting(trail: Trail, find: Find, atelier: Engine) -> None:
+async def test_the_retention_period_is_a_setting(trail: Trail, find: Find, atelier: Engine) -> None:
     box = find("audit-days")
     assert box.value() == 30
     switch_language("fr")
@@ -229,7 +236,7 @@ async def test_how_far_back_it_goes_is_a_setting(trail: Trail, find: Find, ateli
     assert box.text() == "30\u202fd"
     box.setValue(7)
     await settle()
-    assert atelier.kept.audit_days == 7
+    assert atelier.stored.audit_days == 7
     box.setValue(0)
     assert box.text() == "all"
 
@@ -255,13 +262,13 @@ async def test_the_safe_commands_are_listed_searched_and_explained(trail: Trail,
     assert {each.does for each in safe_commands()} == set(Does)
 
 
-async def test_what_todays_rules_would_decide(
+async def test_decisions_are_replayed_with_todays_rules(
     trail: Trail, find: Find, atelier: Engine, window: SettingsWindow
 ) -> None:
     def replayed(number: int, today: Action | None, **fields: Any) -> Replayed:
-        said = Verdict(action=Action.DENY, reason="rule")
+        verdict = Verdict(action=Action.DENY, reason="rule")
         other = Verdict(action=today, reason="mode") if today is not None else None
-        return Replayed(NOW, "r1", f"c{number}", "Ada", "run_command", "", said, other and said, other, **fields)
+        return Replayed(NOW, "r1", f"c{number}", "Ada", "run_command", "", verdict, other and verdict, other, **fields)
 
     asked: list[str] = []
 

@@ -29,7 +29,7 @@ Find = Callable[[str], Any]
 INFO = SimpleNamespace(counts={"message": 120, "workflow": 5, "task": 0}, size=3_000_000, own=True)
 
 
-async def test_the_embedder_is_chosen_with_what_it_needs(window: SettingsWindow, find: Find, atelier: Engine) -> None:
+async def test_the_embedder_is_chosen_with_its_settings(window: SettingsWindow, find: Find, atelier: Engine) -> None:
     window.show_page("memory")
     await settle()
     assert not find("embedder-model").isVisible()
@@ -40,15 +40,15 @@ async def test_the_embedder_is_chosen_with_what_it_needs(window: SettingsWindow,
     find("embedder-model").setText("nomic-embed-text")
     find("embedder-apply").click()
     await settle()
-    assert atelier.kept.embedder == EmbedderSettings(kind="ollama", provider="Ollama", model="nomic-embed-text")
+    assert atelier.stored.embedder == EmbedderSettings(kind="ollama", provider="Ollama", model="nomic-embed-text")
     assert "recomputed in the background" in window.page("memory").busy.text.text()  # type: ignore[attr-defined]
 
 
 async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
     window: SettingsWindow, find: Find, atelier: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    there: list[bool] = []
-    monkeypatch.setattr(installing, "installed", lambda: bool(there))
+    installed: list[bool] = []
+    monkeypatch.setattr(installing, "installed", lambda: bool(installed))
     window.show_page("memory")
     await settle()
     page: Any = window.page("memory")
@@ -60,13 +60,13 @@ async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
     find("embedder-apply").click()
     await settle()
     assert "is not installed" in page.busy.text.text()
-    assert atelier.kept.embedder == EmbedderSettings()
-    hold = asyncio.Event()
+    assert atelier.stored.embedder == EmbedderSettings()
+    resume = asyncio.Event()
 
-    async def install(told: Callable[[str], None]) -> None:
-        told("Collecting torch")
-        await hold.wait()
-        there.append(True)
+    async def install(on_progress: Callable[[str], None]) -> None:
+        on_progress("Collecting torch")
+        await resume.wait()
+        installed.append(True)
 
     atelier.set("settings", "install_embedder", install)
     find("embedder-install").click()
@@ -76,12 +76,12 @@ async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
     page.busy.stop.click()
     await settle()
     assert (page.busy.text.text(), find("embedder-install").isEnabled()) == ("Stopped.", True)
-    hold.set()
+    resume.set()
     find("embedder-install").click()
     await settle()
     assert page.busy.text.text() == "Installed. “Save” switches to it."
     assert not find("embedder-install").isVisible()
-    there.clear()
+    installed.clear()
     monkeypatch.setattr(installing, "can_install", lambda: False)
     page._show_fields()
     assert not find("embedder-install").isVisible()
@@ -153,7 +153,7 @@ async def test_the_page_explains_why_there_are_no_embeddings(
     assert page.busy.text.text() == "Stopped with 1,060 left. “Recompute embeddings” continues."
 
 
-async def test_a_page_is_shown_also_when_changes_come_faster_than_it_is_read(
+async def test_a_page_is_shown_even_if_changes_come_faster_than_it_loads(
     window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
 ) -> None:
     window.show_page("memory")
@@ -241,7 +241,7 @@ async def test_a_backup_is_written_checked_and_errors_stay_in_place(
 
 
 @pytest.mark.parametrize("own", [True, False])
-async def test_restore_asks_first_closes_the_engine_and_opens_it_again(
+async def test_restore_confirms_closes_the_engine_and_reopens_it(
     window: SettingsWindow,
     bridge: FakeBridge,
     atelier: Engine,
@@ -275,7 +275,7 @@ async def test_restore_asks_first_closes_the_engine_and_opens_it_again(
     assert ("rules under Permissions" in page.backup_busy.text.text()) is not own
 
 
-async def test_compacting_asks_first_closes_the_engine_and_opens_it_again(
+async def test_compacting_confirms_closes_the_engine_and_reopens_it(
     window: SettingsWindow, bridge: FakeBridge, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, find: Find
 ) -> None:
     window.show_page("data")
@@ -341,7 +341,7 @@ async def test_diagnostics_show_checks_versions_and_log_and_copy_them(
     assert not find("notices-text").isVisible()
 
 
-async def test_damaged_configuration_is_given_up_after_a_yes(
+async def test_damaged_configuration_is_discarded_after_confirmation(
     window: SettingsWindow, find: Find, atelier: Engine
 ) -> None:
     atelier.set("data", "remove_damaged", [])
@@ -367,7 +367,7 @@ async def test_damaged_configuration_is_given_up_after_a_yes(
     assert not find("doctor-remove-damaged").isVisible()
 
 
-async def test_undo_data_is_shown_limited_and_cleaned(window: SettingsWindow, find: Find, atelier: Engine) -> None:
+async def test_undo_data_is_shown_limited_and_deleted(window: SettingsWindow, find: Find, atelier: Engine) -> None:
     atelier.set("files", "undo_storage", KeptRecord(12_582_912, 40, datetime(2026, 11, 1, tzinfo=UTC)))
     window.show_page("data")
     await settle()
@@ -380,7 +380,7 @@ async def test_undo_data_is_shown_limited_and_cleaned(window: SettingsWindow, fi
     switch_language("en")
     find("checkpoint-days").setValue(7)
     await settle()
-    assert atelier.kept.checkpoint_days == 7
+    assert atelier.stored.checkpoint_days == 7
     atelier.set("files.cleaning", "clean", Cleaned(3_145_728, 2))
     atelier.set("files", "undo_storage", KeptRecord())
     find("checkpoints-clean").click()
@@ -415,9 +415,7 @@ async def test_reembedding_is_paused_and_continued(
     assert len(atelier.calls("memories.resume_reembed")) == 1
 
 
-async def test_when_the_model_is_asked_what_to_remember_is_chosen(
-    window: SettingsWindow, find: Find, atelier: Engine
-) -> None:
+async def test_the_time_of_memory_extraction_is_a_setting(window: SettingsWindow, find: Find, atelier: Engine) -> None:
     window.show_page("memory")
     await settle()
     choice = find("memory-at-end")
@@ -425,10 +423,10 @@ async def test_when_the_model_is_asked_what_to_remember_is_chosen(
     choice.setCurrentIndex(choice.findText("Never"))
     choice.activated.emit(choice.currentIndex())
     await settle()
-    assert atelier.kept.memories_at_end == "off"
+    assert atelier.stored.memories_at_end == "off"
 
 
-async def test_what_came_with_a_backup_from_elsewhere_is_listed_and_confirmed(
+async def test_contents_of_a_backup_from_elsewhere_are_listed_and_confirmed(
     window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
 ) -> None:
     window.show_page("data")

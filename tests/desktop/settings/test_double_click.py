@@ -12,7 +12,7 @@ from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.provider import ProviderHealth
 from atelier_desk.llm.local.catalogue import CATALOGUE
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import Held, settle
+from tests.support.fake_bridge import DelayedResult, settle
 
 Find = Callable[[str], Any]
 SAVED = Agent(id="a1", config=AgentConfig(name="Assistant", provider="local", model="starter"))
@@ -25,15 +25,15 @@ async def test_an_agent_is_saved_copied_and_deleted_once(
     window.show_page("agents")
     await settle()
     method = button.removeprefix("agent-")
-    held = Held(SAVED)
-    atelier.set("agents", method, held)
+    delayed = DelayedResult(SAVED)
+    atelier.set("agents", method, delayed)
     if method == "save":
         find("agent-temperature").setValue(0.3)
     for _ in range(2):
         find(button).click()
     await settle()
     assert len(atelier.calls(f"agents.{method}")) == 1
-    await held.release()
+    await delayed.release()
 
 
 @pytest.mark.parametrize("method", ["test_draft", "delete"])
@@ -45,20 +45,20 @@ async def test_a_provider_is_tested_and_removed_once(
     page: Any = window.page("providers")
     page.list.setCurrentRow([config.name for config in page.things].index("Ollama"))
     await settle()
-    held = Held(ProviderHealth(ok=True, latency_ms=1, models=0))
-    atelier.set("providers", method, held)
+    delayed = DelayedResult(ProviderHealth(ok=True, latency_ms=1, models=0))
+    atelier.set("providers", method, delayed)
     for _ in range(2):
         find("provider-test" if method == "test_draft" else "provider-remove").click()
     await settle()
     assert len(atelier.calls(f"providers.{method}")) == 1
-    await held.release()
+    await delayed.release()
 
 
-async def test_a_download_is_begun_once(window: SettingsWindow, find: Find, atelier: Engine) -> None:
-    held = Held()
+async def test_a_download_is_started_once(window: SettingsWindow, find: Find, atelier: Engine) -> None:
+    delayed = DelayedResult()
     atelier.set("models", "catalogue", list(CATALOGUE))
     atelier.set("models", "download_states", [])
-    atelier.set("models.downloads", "start", held)
+    atelier.set("models.downloads", "start", delayed)
     window.show_page("providers")
     await settle(30)
     find("provider-list").setCurrentRow(1)
@@ -67,4 +67,4 @@ async def test_a_download_is_begun_once(window: SettingsWindow, find: Find, atel
         find(f"download-start-{CATALOGUE[0].id}").click()
     await settle()
     assert atelier.calls("models.downloads.start") == [((CATALOGUE[0].id,), {})]
-    await held.release()
+    await delayed.release()

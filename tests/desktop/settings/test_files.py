@@ -10,12 +10,12 @@ from atelier_desk.desktop.settings.files import read_text
 from atelier_desk.domain.errors import UsageError
 
 
-async def test_a_mark_that_an_editor_left_is_no_part_of_the_text(tmp_path: Path) -> None:
+async def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path: Path) -> None:
     (tmp_path / "agent.json").write_bytes(b"\xef\xbb\xbf{}")
     assert await read_text(tmp_path / "agent.json") == "{}"
 
 
-async def test_a_text_in_another_encoding_is_not_called_something_else(tmp_path: Path) -> None:
+async def test_a_text_in_another_encoding_is_reported_as_such(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_bytes("été".encode("cp1252"))
     with pytest.raises(UsageError, match="is not UTF-8 text"):
         await read_text(tmp_path / "notes.txt")

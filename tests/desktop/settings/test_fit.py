@@ -88,7 +88,7 @@ async def test_no_page_is_wider_than_its_window(
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-async def test_a_narrow_window_cuts_nothing_off_at_the_right(window: SettingsWindow, language: str) -> None:
+async def test_a_narrow_window_clips_nothing_on_the_right(window: SettingsWindow, language: str) -> None:
     theme().set_scale(150)
     switch_language(language)
     window.resize(800, 660)
@@ -116,7 +116,7 @@ def fits(box: QComboBox) -> bool:
 
 
 @pytest.mark.parametrize(("scale", "width"), [(100, 780), (100, 1020), (150, 1020)])
-async def test_no_choice_of_the_web_page_is_cut(window: SettingsWindow, scale: int, width: int) -> None:
+async def test_no_choice_on_the_web_page_is_clipped(window: SettingsWindow, scale: int, width: int) -> None:
     """A combo box keeps the width of the texts with which it was first shown, here English.
 
     780 pixels at 150 % are too few for the longest entry, which is elided.
@@ -137,7 +137,7 @@ async def test_no_choice_of_the_web_page_is_cut(window: SettingsWindow, scale: i
     await settle()
 
 
-async def test_fields_side_by_side_stand_at_one_height_also_where_one_caption_takes_two_lines(
+async def test_fields_side_by_side_are_level_even_if_one_label_has_two_lines(
     window: SettingsWindow,
 ) -> None:
     switch_language("fr")
@@ -156,7 +156,7 @@ async def test_fields_side_by_side_stand_at_one_height_also_where_one_caption_ta
     await settle()
 
 
-async def test_a_scroll_bar_moves_nothing_beside_it(window: SettingsWindow) -> None:
+async def test_a_scroll_bar_does_not_move_its_neighbours(window: SettingsWindow) -> None:
     """The column has the same width with and without a scroll bar, also after the window was made lower."""
     widths = {}
     for height in (1200, 420):
@@ -172,7 +172,7 @@ async def test_a_scroll_bar_moves_nothing_beside_it(window: SettingsWindow) -> N
 
 @pytest.mark.parametrize("scale", [80, 100, 150])
 @pytest.mark.parametrize("language", ["en", "fr"])
-async def test_no_pages_name_is_cut(window: SettingsWindow, language: str, scale: int) -> None:
+async def test_no_page_name_is_clipped(window: SettingsWindow, language: str, scale: int) -> None:
     theme().set_scale(scale)
     switch_language(language)
     await settle()
@@ -189,7 +189,7 @@ async def test_no_pages_name_is_cut(window: SettingsWindow, language: str, scale
 
 
 @pytest.mark.parametrize("scale", [80, 100, 125, 150, 200])
-async def test_boxes_to_tick_grow_with_the_text(window: SettingsWindow, scale: int) -> None:
+async def test_check_boxes_grow_with_the_text(window: SettingsWindow, scale: int) -> None:
     theme().set_scale(scale)
     window.show_page("approvals")
     await settle()
@@ -204,7 +204,7 @@ async def test_boxes_to_tick_grow_with_the_text(window: SettingsWindow, scale: i
 
 
 @pytest.mark.parametrize("scale", [100, 150])
-async def test_what_tools_cost_is_never_cut(window: SettingsWindow, scale: int) -> None:
+async def test_the_cost_of_tools_is_never_clipped(window: SettingsWindow, scale: int) -> None:
     theme().set_scale(scale)
     window.show_page("agents")
     await settle()
@@ -221,7 +221,7 @@ async def test_what_tools_cost_is_never_cut(window: SettingsWindow, scale: int) 
 
 
 @pytest.mark.parametrize("scale", [100, 150, 200])
-async def test_what_a_tool_does_stands_under_its_name(window: SettingsWindow, scale: int) -> None:
+async def test_a_tools_description_is_below_its_name(window: SettingsWindow, scale: int) -> None:
     window.show_page("agents")
     await settle()
     for fold in window.findChildren(Fold):
@@ -237,11 +237,11 @@ async def test_what_a_tool_does_stands_under_its_name(window: SettingsWindow, sc
     assert abs(summary.contentsRect().left() - name.left()) <= 1
 
 
-def test_the_names_above_are_all_pages_but_the_tools() -> None:
+def test_the_list_of_pages_checked_here_is_complete() -> None:
     assert {entry.name for entry in sections()} - {"tools"} == set(NAMES)
 
 
-async def test_a_wide_field_goes_under_its_caption_in_a_narrow_window(window: SettingsWindow) -> None:
+async def test_a_wide_field_moves_below_its_label_in_a_narrow_window(window: SettingsWindow) -> None:
     window.show_page("memory")
     await settle()
     row = window.page("memory").form.places["kind"]  # type: ignore[attr-defined]
@@ -255,7 +255,7 @@ async def test_a_wide_field_goes_under_its_caption_in_a_narrow_window(window: Se
     assert row.rect().contains(row.control.geometry())
 
 
-def test_a_field_goes_under_a_caption_that_would_take_three_lines_beside_it(qtbot: QtBot) -> None:
+def test_a_field_moves_below_a_label_that_would_need_three_lines(qtbot: QtBot) -> None:
     box = QComboBox()
     box.addItem("A choice that takes much of the width of its row")
     row = Row(box)
@@ -268,7 +268,7 @@ def test_a_field_goes_under_a_caption_that_would_take_three_lines_beside_it(qtbo
     qtbot.waitUntil(lambda: box.y() < row.caption.geometry().bottom())
 
 
-async def test_a_models_name_is_never_squeezed_away(window: SettingsWindow) -> None:
+async def test_a_models_name_always_has_some_width(window: SettingsWindow) -> None:
     theme().set_scale(150)
     window.show_page("providers")
     window.resize(700, 680)
@@ -280,14 +280,14 @@ async def test_a_models_name_is_never_squeezed_away(window: SettingsWindow) -> N
     assert table.horizontalScrollBar().maximum() == 0, "at 150 % what a window of 1024 pixels has is enough"
 
 
-def test_windows_grow_with_the_text_but_not_over_the_screen(qtbot: QtBot) -> None:
-    place = QWidget()
-    qtbot.addWidget(place)
-    assert fitting(QSize(300, 200), place) == QSize(300, 200)
+def test_windows_grow_with_the_text_but_not_beyond_the_screen(qtbot: QtBot) -> None:
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    assert fitting(QSize(300, 200), widget) == QSize(300, 200)
     theme().set_scale(200)
-    assert fitting(QSize(300, 200), place) == QSize(600, 400)
-    room = place.screen().availableSize()
-    assert fitting(QSize(5000, 5000), place).width() < room.width()
+    assert fitting(QSize(300, 200), widget) == QSize(600, 400)
+    room = widget.screen().availableSize()
+    assert fitting(QSize(5000, 5000), widget).width() < room.width()
 
 
 async def test_fields_may_shrink_below_their_longest_choice(window: SettingsWindow) -> None:
@@ -298,7 +298,7 @@ async def test_fields_may_shrink_below_their_longest_choice(window: SettingsWind
     assert all(box.minimumWidth() == theme().px(112) for box in boxes)
 
 
-async def test_check_boxes_end_where_the_fields_above_and_below_them_end(window: SettingsWindow) -> None:
+async def test_check_boxes_align_with_the_fields_above_and_below(window: SettingsWindow) -> None:
     window.resize(SIZE)
     window.show_page("general")
     await settle()
@@ -315,7 +315,7 @@ async def test_check_boxes_end_where_the_fields_above_and_below_them_end(window:
         assert abs(box.mapTo(window, drawn.topRight()).x() - edge) <= 1, box.accessibleName()
 
 
-async def test_the_row_with_the_keyboard_has_a_frame(window: SettingsWindow, qtbot: QtBot) -> None:
+async def test_the_focused_row_has_a_frame(window: SettingsWindow, qtbot: QtBot) -> None:
     window.show_page("general")
     qtbot.waitActive(window)
     window.search.setFocus()
@@ -336,7 +336,7 @@ def frame(view: QAbstractItemView) -> int:
     return sum(picture.pixel(x, y) == accent for x, y in edges)
 
 
-async def test_new_delete_cancel_and_save_have_one_place_and_one_word_on_every_page(window: SettingsWindow) -> None:
+async def test_new_delete_cancel_and_save_have_one_position_and_label_on_every_page(window: SettingsWindow) -> None:
     """Below a list, adding comes first and deleting last; a form ends with Cancel and Save, always visible."""
     window.resize(1000, 700)
     saves, lines = [], []

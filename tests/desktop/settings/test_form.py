@@ -27,7 +27,7 @@ class Thing(BaseModel):
     way: str | None = None
     model: str = ""
     inner: Inner = Inner()
-    kept: str = "not offered"
+    stored: str = "not offered"
 
 
 FIELDS = (
@@ -61,29 +61,29 @@ def form(qtbot: QtBot) -> Form:
 
 
 @pytest.mark.parametrize(
-    "thing", [Thing(), Thing(**FULL), Thing(way="of a file")], ids=("empty", "full", "not offered")
+    "values", [Thing(), Thing(**FULL), Thing(way="of a file")], ids=("empty", "full", "not offered")
 )
-def test_what_is_shown_is_read_back_and_is_no_change(form: Form, thing: Thing) -> None:
-    told: list[object] = []
-    form.changed.connect(lambda: told.append(1))
-    form.show_values(thing)
-    assert (form.made(), form.edited(), told) == (thing, False, [])
+def test_shown_values_are_read_back_unchanged(form: Form, values: Thing) -> None:
+    changes: list[object] = []
+    form.changed.connect(lambda: changes.append(1))
+    form.show_values(values)
+    assert (form.made(), form.edited(), changes) == (values, False, [])
 
 
 @pytest.mark.parametrize("key", [key for key in FULL if key not in ("kept", "inner")] + ["inner.most"])
 def test_a_change_of_any_field_is_signalled_and_reverted(form: Form, key: str) -> None:
-    told: list[object] = []
+    changes: list[object] = []
     form.show_values(Thing())
-    form.changed.connect(lambda: told.append(1))
+    form.changed.connect(lambda: changes.append(1))
     value = FULL["inner"].most if key == "inner.most" else FULL[key]
     form.fields[key].show(form.controls[key], value)
-    assert told
+    assert changes
     assert (form.edited(), form.read()[key]) == (True, value)
     form.show_values(Thing())
     assert not form.edited()
 
 
-def test_a_secret_is_a_change_and_no_part_of_the_model(form: Form) -> None:
+def test_a_secret_counts_as_a_change_but_is_not_in_the_model(form: Form) -> None:
     form.show_values(Thing())
     key = form.controls["key"]
     assert isinstance(key, QLineEdit)
@@ -106,14 +106,14 @@ def test_errors_are_shown_under_their_fields_until_corrected(form: Form) -> None
     assert form.errors["name"].isHidden()
 
 
-def test_what_was_chosen_stays_when_others_are_offered(form: Form) -> None:
+def test_a_choice_stays_when_the_offered_ones_change(form: Form) -> None:
     form.show_values(Thing(model="mine"))
     form.offer("model", ["theirs", "others"])
     assert (form.read()["model"], form.edited()) == ("mine", False)
 
 
 @pytest.mark.parametrize("key", ["url", "model"])
-def test_what_is_too_long_is_read_from_its_beginning_and_typed_on_where_one_was(form: Form, key: str) -> None:
+def test_a_long_value_is_shown_from_its_start_and_keeps_the_cursor_position(form: Form, key: str) -> None:
     form.show_values(Thing(url="https://example.org/" + "v1" * 99, model="vendor/" + "model" * 99))
     made = form.controls[key]
     line = made.lineEdit() if isinstance(made, QComboBox) else made
@@ -124,7 +124,7 @@ def test_what_is_too_long_is_read_from_its_beginning_and_typed_on_where_one_was(
     assert line.cursorPosition() == 6
 
 
-def test_what_was_typed_for_one_choice_is_not_the_next_ones_and_comes_back_with_it(qtbot: QtBot) -> None:
+def test_input_for_one_choice_is_not_used_for_another_and_is_restored(qtbot: QtBot) -> None:
     """The address of one service would get the key of another."""
     parent = QWidget()
     qtbot.addWidget(parent)

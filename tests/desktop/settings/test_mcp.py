@@ -67,7 +67,7 @@ def texts(widget: Any) -> str:
     return "\n".join(each.text() for each in widget.findChildren(QLabel) if not each.isHidden())
 
 
-async def test_servers_are_listed_as_they_stand(page: Any, find: Find) -> None:
+async def test_servers_are_listed_with_their_state(page: Any, find: Find) -> None:
     items = find("mcp-list")
     first, second = (items.item(row).toolTip() for row in range(2))
     for word in ("files", "running", "2 tools", "0.3\u202fs", "changed since approval"):
@@ -108,7 +108,7 @@ async def test_the_icon_of_a_server_is_drawn_in_the_list(page: Any, find: Find, 
     ), "it is painted"
 
 
-async def test_servers_that_run_are_asked_again_while_the_page_is_looked_at(
+async def test_running_servers_are_queried_again_while_the_page_is_visible(
     page: Any, find: Find, atelier: Engine
 ) -> None:
     atelier.set("mcp", "check", [dataclasses.replace(ROWS[0], ping_ms=4), ROWS[1]])
@@ -122,7 +122,7 @@ async def test_servers_that_run_are_asked_again_while_the_page_is_looked_at(
     assert len(atelier.calls("mcp.check")) == asked == 1
 
 
-async def test_tools_are_shown_switched_ruled_and_approved(page: Any, find: Find, atelier: Engine) -> None:
+async def test_tools_are_listed_switched_and_given_rules_and_approval(page: Any, find: Find, atelier: Engine) -> None:
     read = texts(find("mcp-tool-read"))
     for word in (
         "changed: asks at every call",
@@ -148,7 +148,9 @@ async def test_tools_are_shown_switched_ruled_and_approved(page: Any, find: Find
     assert atelier.calls("mcp.give") == [(("files", "a2", True), {})]
 
 
-async def test_a_changed_form_is_tried_as_it_is_and_saved(page: Any, find: Find, atelier: Engine, qtbot: QtBot) -> None:
+async def test_an_edited_form_is_tested_unsaved_and_then_saved(
+    page: Any, find: Find, atelier: Engine, qtbot: QtBot
+) -> None:
     atelier.set(
         "mcp",
         "test_draft",
@@ -179,7 +181,7 @@ async def test_errors_in_the_form_are_shown(page: Any, find: Find, atelier: Engi
     assert find("mcp-command").text() == "npx -y 'my files'"
 
 
-async def test_pasted_text_is_shown_then_taken_into_the_form(page: Any, find: Find, atelier: Engine) -> None:
+async def test_pasted_text_is_previewed_then_put_into_the_form(page: Any, find: Find, atelier: Engine) -> None:
     atelier.set("mcp_import", "read_text", documents.servers)
     find("mcp-add").click()
     dialog = page.dialog
@@ -192,7 +194,7 @@ async def test_pasted_text_is_shown_then_taken_into_the_form(page: Any, find: Fi
     await settle()
     assert dialog.preview.text() == "uvx x\nTOKEN = (secret)"
     assert dialog.text.geometry().top() - dialog.layout().itemAt(0).geometry().bottom() < 20, (
-        "the field stands at what it is for"
+        "the field is next to its label"
     )
     find("mcp-import-take").click()
     await settle()
@@ -231,7 +233,7 @@ async def test_a_new_server_is_offered_to_the_default_agent_before_it_is_saved(
     assert atelier.calls("mcp.give") == [(("some-server", "a1", True), {}), (("some-server", "a2", True), {})]
 
 
-async def test_a_bundle_is_read_looked_at_and_unpacked_when_it_is_saved(
+async def test_a_bundle_is_previewed_and_unpacked_only_on_save(
     page: Any, find: Find, atelier: Engine, tmp_path: Path
 ) -> None:
     file = bundle_of(tmp_path)
@@ -259,9 +261,7 @@ async def test_a_bundle_is_read_looked_at_and_unpacked_when_it_is_saved(
     assert fields == {"name": "packed", "bundle_file": str(file)}
 
 
-async def test_a_client_of_ones_own_is_entered_for_a_server_with_an_address(
-    page: Any, find: Find, atelier: Engine
-) -> None:
+async def test_a_client_id_is_entered_for_a_server_with_an_address(page: Any, find: Find, atelier: Engine) -> None:
     assert not find("mcp-client-id").isVisibleTo(page)
     atelier.set("mcp", "has_client_secret", True)
     find("mcp-list").setCurrentRow(1)
@@ -318,7 +318,7 @@ async def test_signing_in_and_out_of_a_server_with_an_address(page: Any, find: F
     assert (atelier.calls("mcp.sign_in"), atelier.calls("mcp.sign_out")) == ([(("web",), {})], [(("web",), {})])
 
 
-async def test_folders_it_may_know_of_and_what_it_logged(page: Any, find: Find, atelier: Engine) -> None:
+async def test_shared_folders_and_log_of_a_server(page: Any, find: Find, atelier: Engine) -> None:
     known = McpStatus(FILES.model_copy(update={"roots": ("/home/ada/site",)}), McpKnown(), McpState.READY)
     line = LogLine(datetime(2026, 11, 23, tzinfo=UTC), "error", "store", "the disk is full")
     atelier.set("mcp", "list", [known])
@@ -330,25 +330,23 @@ async def test_folders_it_may_know_of_and_what_it_logged(page: Any, find: Find, 
     page.roots.add_folder("/home/ada/other")
     await settle()
     assert atelier.calls("mcp.let_know") == [(("files", ("/home/ada/site", "/home/ada/other")), {})]
-    assert page.form.made().roots == ("/home/ada/site",), "the form keeps them"
+    assert page.form.made().roots == ("/home/ada/site",), "the form preserves them"
     atelier.set("mcp", "log", [])
     await page.load()
     assert find("mcp-log").isHidden()
 
 
-async def test_the_newest_calls_are_dated_as_everything_else_in_the_readers_language(
-    page: Any, find: Find, atelier: Engine
-) -> None:
-    at = datetime(2026, 11, 23, 12, 5, tzinfo=UTC)
+async def test_the_newest_calls_have_dates_in_the_readers_format(page: Any, find: Find, atelier: Engine) -> None:
+    called_at = datetime(2026, 11, 23, 12, 5, tzinfo=UTC)
     call = ToolExecution(
-        id="r:c", workflow_id="w", run_id="r", call_id="c", tool="mcp__files__read", status="ok", started_at=at
+        id="r:c", workflow_id="w", run_id="r", call_id="c", tool="mcp__files__read", status="ok", started_at=called_at
     )
     atelier.set("mcp", "calls", [call])
     await page.load()
-    assert find("mcp-calls").item(0).toolTip().startswith(f"read · {moment(at)}")
+    assert find("mcp-calls").item(0).toolTip().startswith(f"read · {moment(called_at)}")
 
 
-async def test_what_a_server_lists_and_nobody_can_use_is_named(page: Any, atelier: Engine) -> None:
+async def test_unusable_tools_of_a_server_are_named(page: Any, atelier: Engine) -> None:
     assert page.left_out.isHidden()
     rejected = McpRejected(kind="tool", name="odd\u202e", why="inputSchema is missing")
     atelier.set("mcp", "list", [dataclasses.replace(ROWS[0], known=McpKnown(rejected=(rejected,)))])

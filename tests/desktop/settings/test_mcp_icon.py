@@ -20,6 +20,6 @@ def test_a_picture_is_drawn_no_larger_than_it_is_shown() -> None:
 
 @pytest.mark.usefixtures("qapp")
 @pytest.mark.parametrize("data", [b"", b"<svg/>", b"GIF89a", png(2, 2, claims=(50_000, 50_000)), png(16, 16)[:40]])
-def test_anything_else_is_none(data: bytes) -> None:
+def test_anything_else_gives_no_icon(data: bytes) -> None:
     assert mcp_icon.image(base64.b64encode(data).decode()) is None
     assert mcp_icon.image("%%%") is None

@@ -45,15 +45,15 @@ async def test_services_are_set_up_with_their_keys(page: Any, atelier: Engine) -
     page.form.controls["sees"].setText("Ollama/qwen3-vl")
     page.apply.click()
     await settle()
-    wanted = MediaSettings(
+    expected = MediaSettings(
         images="https://images.example.org/v1", images_model="painter", models="meshy", sees="Ollama/qwen3-vl"
     )
-    assert used == [(wanted, {"meshy": "key-of-meshy"})]
+    assert used == [(expected, {"meshy": "key-of-meshy"})]
     assert (page.busy.text.text(), page.form.controls["models_key"].text()) == ("Saved.", "")
 
 
 @pytest.mark.parametrize(
-    ("field", "text", "says"),
+    ("field", "text", "message"),
     [
         *(("images", text, "Address (image generation): Must start with https://")
           for text in ("ftp://x", "nonsense", "https://", "https://user:pw@x.org", "https://x.org/?a=b",
@@ -68,11 +68,13 @@ async def test_services_are_set_up_with_their_keys(page: Any, atelier: Engine) -
         ("images_model", "m" * 513, "Model (image generation): "),
     ],
 )  # fmt: skip
-async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(page: Any, field: str, text: str, says: str) -> None:
+async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(
+    page: Any, field: str, text: str, message: str
+) -> None:
     page.form.controls["models"].setCurrentIndex(page.form.controls["models"].findData("tripo"))
     page.form.controls["images_model"].setText("painter")
     page.form.controls[field].setText(text)
-    assert (page.apply.isEnabled(), says in page.busy.text.text(), page.form.controls[field].text()) == (
+    assert (page.apply.isEnabled(), message in page.busy.text.text(), page.form.controls[field].text()) == (
         False,
         True,
         text,
@@ -81,7 +83,7 @@ async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(page: Any, fi
     assert page.busy.isHidden()
 
 
-async def test_services_are_tried_by_what_is_typed(page: Any, atelier: Engine) -> None:
+async def test_services_are_tested_with_the_typed_values(page: Any, atelier: Engine) -> None:
     tried: list[tuple[str, MediaSettings, dict[str, str]]] = []
 
     def test(what: str, settings: MediaSettings, keys: dict[str, str]) -> MediaTrial:

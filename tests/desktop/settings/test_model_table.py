@@ -17,10 +17,10 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.services.models import ListState
 from tests.desktop.settings.conftest import Engine, Find, choose
-from tests.support.fake_bridge import Held, settle
+from tests.support.fake_bridge import DelayedResult, settle
 
 
-async def test_models_are_searched_and_favourites_stand_first(page: Any, find: Find, atelier: Engine) -> None:
+async def test_models_are_searched_and_favourites_come_first(page: Any, find: Find, atelier: Engine) -> None:
     names = ["alpha", "beta", "gamma", "delta", "omega", "zeta", "eta"]
     offered = [ModelInfo(provider="Ollama", name=name, supports_vision=name == "zeta") for name in names]
     atelier.set("providers", "models", offered)
@@ -33,7 +33,7 @@ async def test_models_are_searched_and_favourites_stand_first(page: Any, find: F
     assert shown() == ["zeta"]
     table.item(0, 0).setCheckState(Qt.CheckState.Checked)
     await settle()
-    assert atelier.kept.favourite_models == ("Ollama/zeta",)
+    assert atelier.stored.favourite_models == ("Ollama/zeta",)
     find("model-search").clear()
     assert shown() == names
     await page.load()
@@ -41,7 +41,7 @@ async def test_models_are_searched_and_favourites_stand_first(page: Any, find: F
     assert shown() == ["zeta", *(name for name in names if name != "zeta")]
     table.item(0, 0).setCheckState(Qt.CheckState.Unchecked)
     await settle()
-    assert atelier.kept.favourite_models == ()
+    assert atelier.stored.favourite_models == ()
 
 
 async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(
@@ -53,8 +53,8 @@ async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(
     assert "days old" not in find("model-list-day").text()
     page._show_list_day(ListState(date(2026, 7, 2), 531, 12, 149))
     assert "The list is 149 days old" in find("model-list-day").text()
-    held = Held(ListState(date(2026, 11, 22), 600, 12))
-    atelier.set("models", "refresh_list", held)
+    delayed = DelayedResult(ListState(date(2026, 11, 22), 600, 12))
+    atelier.set("models", "refresh_list", delayed)
     find("model-refresh").click()
     find("model-refresh").click()
     await settle()
@@ -62,7 +62,7 @@ async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(
     page.refreshing.stop.click()
     await settle()
     assert page.refreshing.text.text() == "Stopped."
-    await held.release()
+    await delayed.release()
     find("model-refresh").click()
     await settle()
     assert page.refreshing.text.text() == "Up to date: 600 models."
@@ -73,7 +73,7 @@ async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(
     assert page.refreshing.text.text() == "What it sent is no list."
 
 
-async def test_windows_and_prices_can_be_corrected(page: Any, find: Find, atelier: Engine) -> None:
+async def test_limits_and_prices_can_be_corrected(page: Any, find: Find, atelier: Engine) -> None:
     await choose(page, "Ollama")
     table = find("model-table")
     assert [table.item(row, 1).text() for row in range(table.rowCount())] == ["qwen3:4b", "nomic"]
@@ -92,7 +92,7 @@ async def test_windows_and_prices_can_be_corrected(page: Any, find: Find, atelie
     assert table.item(0, 2).text() == "40,960"
 
 
-async def test_how_a_model_calls_tools_is_chosen_for_the_selected_one(
+async def test_the_tool_call_format_of_the_selected_model_is_chosen(
     page: Any, find: Find, atelier: Engine, window: SettingsWindow, qtbot: QtBot
 ) -> None:
     await choose(page, "Ollama")
@@ -118,34 +118,38 @@ async def test_how_a_model_calls_tools_is_chosen_for_the_selected_one(
 
 
 @pytest.mark.parametrize("field", ["embedding", "starter"])
-async def test_a_model_without_tools_has_no_form_for_them(page: Any, find: Find, atelier: Engine, field: str) -> None:
+async def test_a_model_without_tools_has_no_tool_call_format(
+    page: Any, find: Find, atelier: Engine, field: str
+) -> None:
     atelier.set("providers", "models", [ModelInfo(provider="Ollama", name="m", **{field: True})])
     await choose(page, "Ollama")
     find("model-table").selectRow(0)
     assert find("model-tool-calls").isEnabled() is False
 
 
-async def test_what_was_learned_is_shown_and_can_be_forgotten(page: Any, find: Find, atelier: Engine) -> None:
+async def test_learned_facts_about_a_model_are_shown_and_can_be_reset(page: Any, find: Find, atelier: Engine) -> None:
     learned = ModelInfo(provider="Ollama", name="gemma:2b", context_window=8192, supports_tools=False, source="learned")
     plain = ModelInfo(provider="Ollama", name="qwen3:4b", context_window=40960, source="server")
     atelier.set("providers", "models", [learned, plain])
     await choose(page, "Ollama")
-    table, forget = find("model-table"), find("model-reset")
+    table, reset = find("model-table"), find("model-reset")
     assert [table.item(row, 1).text() for row in range(2)] == ["gemma:2b (learned)", "qwen3:4b"]
     assert "refused tool definitions" in table.item(0, 1).toolTip()
-    assert not forget.isEnabled()
+    assert not reset.isEnabled()
     table.setCurrentCell(1, 0)
-    assert not forget.isEnabled()
+    assert not reset.isEnabled()
     table.setCurrentCell(0, 0)
     atelier.set("providers", "models", [plain])
-    forget.click()
+    reset.click()
     await settle()
     assert atelier.calls("models.reset") == [(("Ollama", "gemma:2b"), {})]
     assert table.rowCount() == 1
-    assert not forget.isEnabled()
+    assert not reset.isEnabled()
 
 
-async def test_list_and_table_are_as_high_as_rows_of_larger_text(page: Any, find: Find, window: SettingsWindow) -> None:
+async def test_row_heights_of_list_and_table_follow_the_text_size(
+    page: Any, find: Find, window: SettingsWindow
+) -> None:
     await choose(page, "Ollama")
 
     def heights() -> tuple[int, int]:

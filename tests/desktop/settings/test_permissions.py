@@ -41,12 +41,12 @@ OF_AGENT = PermissionRule(
 )  # fmt: skip
 
 
-class Kept:
+class RuleStore:
     """Stores rules like the service."""
 
     def __init__(self, atelier: Engine) -> None:
         self._atelier = atelier
-        atelier.kept = Settings(approvals=ApprovalSettings(rules=(OLD, NEW, OF_AGENT)))
+        atelier.stored = Settings(approvals=ApprovalSettings(rules=(OLD, NEW, OF_AGENT)))
         for name in ("add", "change", "remove", "import_"):
             atelier.set("permissions", name, getattr(self, name))
         atelier.set("permissions", "missing", self.missing)
@@ -55,35 +55,35 @@ class Kept:
 
     @property
     def rules(self) -> tuple[PermissionRule, ...]:
-        return self._atelier.kept.approvals.rules
+        return self._atelier.stored.approvals.rules
 
     def missing(self, text: str) -> str:
         if text == "red_file":
             raise UsageError("There is no tool {name}. Closest: {names}", name=text, names="read_file")
         return "shelf" if text.startswith("mcp__shelf") else ""
 
-    def _keep(self, *rules: PermissionRule) -> None:
-        self._atelier._update(approvals=self._atelier.kept.approvals.model_copy(update={"rules": rules}))
+    def _store(self, *rules: PermissionRule) -> None:
+        self._atelier._update(approvals=self._atelier.stored.approvals.model_copy(update={"rules": rules}))
 
     def add(self, *rules: PermissionRule) -> tuple[PermissionRule, ...]:
         if any(rule.text == "taken" for rule in rules):
             raise ConflictError("There is a rule “taken” already.")
-        self._keep(*self.rules, *rules)
+        self._store(*self.rules, *rules)
         return rules
 
     def change(self, rule_id: str, **fields: Any) -> None:
-        self._keep(*(rule.model_copy(update=fields) if rule.id == rule_id else rule for rule in self.rules))
+        self._store(*(rule.model_copy(update=fields) if rule.id == rule_id else rule for rule in self.rules))
 
     def remove(self, rule_id: str) -> None:
-        self._keep(*(rule for rule in self.rules if rule.id != rule_id))
+        self._store(*(rule for rule in self.rules if rule.id != rule_id))
 
     def import_(self, path: Path) -> tuple[PermissionRule, ...]:
         return self.add(*(rule for line in rule_import.read(path.read_text()) for rule in line.rules))
 
 
 @pytest.fixture
-async def kept(window: SettingsWindow, atelier: Engine) -> Kept:
-    made = Kept(atelier)
+async def rule_store(window: SettingsWindow, atelier: Engine) -> RuleStore:
+    made = RuleStore(atelier)
     window.show_page("approvals")
     await settle()
     return made
@@ -94,8 +94,8 @@ def listed(find: Find) -> list[str]:
     return [name.removeprefix("rule-remove-") for name in rows]
 
 
-async def test_rules_are_listed_by_last_use_with_action_scope_and_those_nobody_needs_marked(
-    kept: Kept, find: Find
+async def test_rules_are_listed_by_last_use_with_action_and_scope_and_unneeded_ones_marked(
+    rule_store: RuleStore, find: Find
 ) -> None:
     assert listed(find) == ["section:web_ops", "read_file(.env*)", "run_command(git log:*)"]
     assert (
@@ -112,8 +112,8 @@ async def test_rules_are_listed_by_last_use_with_action_scope_and_those_nobody_n
     assert find("approval-rules-empty").text() == "No matching rules."
 
 
-async def test_a_rule_is_added_with_examples_and_what_the_engine_refuses_stays_in_the_form(
-    kept: Kept, find: Find, window: SettingsWindow
+async def test_a_rule_is_added_with_examples_and_a_refused_one_stays_in_the_form(
+    rule_store: RuleStore, find: Find, window: SettingsWindow
 ) -> None:
     find("rule-add").click()
     form: Any = window.findChild(RuleForm, "rule-form")
@@ -123,13 +123,13 @@ async def test_a_rule_is_added_with_examples_and_what_the_engine_refuses_stays_i
     find("form-submit").click()
     assert "only go down" in find("form-error").text()
     await settle()
-    assert form.height() > high, "it grows by what it says"
+    assert form.height() > high, "it grows with its text"
     assert {name: find(name).height() for name in before} == before
     assert find("form-submit").geometry().bottom() < form.height()
     form.text.setText("red_file")
     find("form-submit").click()
     await settle()
-    assert find("form-error").text() == "There is no tool red_file. Closest: read_file", "as the command line says it"
+    assert find("form-error").text() == "There is no tool red_file. Closest: read_file", "as on the command line"
     form.text.setText("taken")
     find("form-submit").click()
     await settle()
@@ -140,7 +140,7 @@ async def test_a_rule_is_added_with_examples_and_what_the_engine_refuses_stays_i
     form.match.setPlainText("npm run test\nnpm run test:unit")
     find("form-submit").click()
     await settle()
-    rule = kept.rules[-1]
+    rule = rule_store.rules[-1]
     assert (rule.text, rule.action, rule.scope, rule.scope_id) == (
         "run_command(npm run test:*)",
         Action.ALLOW,
@@ -151,8 +151,8 @@ async def test_a_rule_is_added_with_examples_and_what_the_engine_refuses_stays_i
     assert rule.text in listed(find)
 
 
-async def test_a_rule_is_changed_and_removed_and_the_undo_brings_it_back(
-    kept: Kept, find: Find, window: SettingsWindow
+async def test_a_rule_is_changed_removed_and_restored_by_undo(
+    rule_store: RuleStore, find: Find, window: SettingsWindow
 ) -> None:
     find("rule-edit-section:web_ops").click()
     form: Any = window.findChild(RuleForm, "rule-form")
@@ -160,10 +160,10 @@ async def test_a_rule_is_changed_and_removed_and_the_undo_brings_it_back(
     form.action.setCurrentIndex(form.action.findData(Action.DENY))
     find("form-submit").click()
     await settle()
-    assert next(rule.action for rule in kept.rules if rule.id == "agent") is Action.DENY
+    assert next(rule.action for rule in rule_store.rules if rule.id == "agent") is Action.DENY
     window.findChild(QPushButton, "toast-action").click()
     await settle()
-    assert next(rule for rule in kept.rules if rule.id == "agent") == OF_AGENT, "the change is undone"
+    assert next(rule for rule in rule_store.rules if rule.id == "agent") == OF_AGENT, "the change is undone"
     find("rule-remove-read_file(.env*)").click()
     await settle()
     assert "read_file(.env*)" not in listed(find)
@@ -172,7 +172,9 @@ async def test_a_rule_is_changed_and_removed_and_the_undo_brings_it_back(
     assert "read_file(.env*)" in listed(find)
 
 
-async def test_the_tester_shows_which_rule_or_profile_decides(kept: Kept, find: Find, atelier: Engine) -> None:
+async def test_the_tester_shows_which_rule_or_profile_decides(
+    rule_store: RuleStore, find: Find, atelier: Engine
+) -> None:
     atelier.set(
         "permissions",
         "test",
@@ -199,27 +201,27 @@ async def test_the_tester_shows_which_rule_or_profile_decides(kept: Kept, find: 
     assert "parentheses" in find("rule-test-result").text()
 
 
-async def test_another_program_s_rules_are_shown_line_by_line_before_they_are_taken(
-    kept: Kept, find: Find, window: SettingsWindow, tmp_path: Path, qtbot: QtBot
+async def test_another_programs_rules_are_shown_line_by_line_before_import(
+    rule_store: RuleStore, find: Find, window: SettingsWindow, tmp_path: Path, qtbot: QtBot
 ) -> None:
     file = tmp_path / "settings.json"
     file.write_text('{"permissions": {"allow": ["Bash(npm run lint)"], "deny": ["Read(./secret/**)", "Nonsense(x)"]}}')
     page: Any = window.page("approvals")
-    before = kept.rules
+    before = rule_store.rules
     await page._preview(file)
     dialog: Any = window.findChild(RuleImport, "rule-import")
     assert find("import-line-1").text() == "Allow  run_command(npm run lint)"
     assert find("import-line-3").text()
-    assert kept.rules == before
+    assert rule_store.rules == before
     dialog.findChild(QPushButton, "form-submit").click()
     await settle()
     assert "run_command(npm run lint)" in listed(find)
     window.findChild(QPushButton, "toast-action").click()
     await settle()
-    assert kept.rules == before
+    assert rule_store.rules == before
 
 
-def test_a_call_is_read_from_one_line() -> None:
+def test_a_call_is_parsed_from_one_line() -> None:
     def needed(*names: str) -> tuple[ParameterInfo, ...]:
         return tuple(ParameterInfo(name, "string", True, "") for name in names)
 
@@ -238,12 +240,12 @@ def test_a_call_is_read_from_one_line() -> None:
 
 
 async def test_a_rule_of_a_folder_names_it_and_workspace_folders_are_offered(
-    kept: Kept, find: Find, window: SettingsWindow, atelier: Engine
+    rule_store: RuleStore, find: Find, window: SettingsWindow, atelier: Engine
 ) -> None:
-    gone = PermissionRule(
+    missing = PermissionRule(
         id="f", text="run_command(make)", action=Action.ALLOW, scope=RuleScope.FOLDER, scope_id="/old/place"
     )
-    kept._keep(*kept.rules, gone)
+    rule_store._store(*rule_store.rules, missing)
     atelier.set("workflows", "list", [Workflow(id="w", name="W", workspace=("/home/ada/shelf", "/b"))])
     window.show_page("general")
     window.show_page("approvals")
@@ -256,22 +258,22 @@ async def test_a_rule_of_a_folder_names_it_and_workspace_folders_are_offered(
     form.scope.setCurrentIndex(offered.index("In the folder /home/ada/shelf"))
     find("form-submit").click()
     await settle()
-    assert next(rule.where for rule in kept.rules if rule.id == "f") == (RuleScope.FOLDER, "/home/ada/shelf")
+    assert next(rule.where for rule in rule_store.rules if rule.id == "f") == (RuleScope.FOLDER, "/home/ada/shelf")
 
 
 async def test_a_rule_for_an_unknown_server_says_when_it_applies(
-    kept: Kept, find: Find, window: SettingsWindow
+    rule_store: RuleStore, find: Find, window: SettingsWindow
 ) -> None:
     find("rule-add").click()
     form: Any = window.findChild(RuleForm, "rule-form")
     form.text.setText("mcp__shelf__read")
     find("form-submit").click()
     await settle()
-    assert kept.rules[-1].text == "mcp__shelf__read"
+    assert rule_store.rules[-1].text == "mcp__shelf__read"
     assert find("toast").accessibleName().startswith("There is no server shelf with such a tool yet")
 
 
-async def test_an_edit_is_tried_by_its_path_alone() -> None:
+async def test_an_edit_is_tested_by_its_path_only() -> None:
     context: Any = SimpleNamespace(registry=create_default_tool_registry())
     tools = ToolService(context)
     name, arguments = call_of("edit_file(src/a.py)", await tools.list())
@@ -279,8 +281,8 @@ async def test_an_edit_is_tried_by_its_path_alone() -> None:
     await tools.check(name, arguments)
 
 
-async def test_tab_goes_down_the_page_through_the_rules(
-    kept: Kept, find: Find, window: SettingsWindow, qtbot: QtBot
+async def test_tab_visits_the_rules_from_top_to_bottom(
+    rule_store: RuleStore, find: Find, window: SettingsWindow, qtbot: QtBot
 ) -> None:
     find("rule-filter").setText("git")
     find("rule-filter").setText("")
@@ -296,16 +298,18 @@ async def test_tab_goes_down_the_page_through_the_rules(
     assert [name for name in found if name in below] == list(below)
 
 
-async def test_a_rule_that_never_matches_says_why_below_it(kept: Kept, find: Find, window: SettingsWindow) -> None:
+async def test_the_reason_is_shown_below_a_rule_that_never_matches(
+    rule_store: RuleStore, find: Find, window: SettingsWindow
+) -> None:
     page: Any = window.page("approvals")
-    page.rules.show_rules(kept.rules, {}, {"read_file(.env*)": "it names no path"})
+    page.rules.show_rules(rule_store.rules, {}, {"read_file(.env*)": "it names no path"})
     assert find("rule-never-read_file(.env*)").text() == "Never matches: it names no path"
     with pytest.raises(AssertionError):
         find("rule-never-section:web_ops")
 
 
 async def test_an_imported_rule_is_disabled_until_confirmed(
-    kept: Kept, find: Find, window: SettingsWindow, atelier: Engine
+    rule_store: RuleStore, find: Find, window: SettingsWindow, atelier: Engine
 ) -> None:
     waiting = PermissionRule(id="held", text="write_file", action=Action.ALLOW, held=True)
     atelier.set("permissions", "held", (waiting,))
@@ -324,12 +328,14 @@ async def test_approving_the_settings_of_a_repository_is_described_in_words(find
     page.rules.show_rules([rule])
     shown = [each.text() for each in find(f"rule-{rule.text}").findChildren(QLabel)]
     assert "Settings of the git repository /home/ann/my project/.git, until they change" in shown
-    assert "Everywhere" in shown, "nobody knows when it was used"
+    assert "Everywhere" in shown, "its last use is unknown"
     assert find(f"rule-edit-{rule.text}").isHidden()
     assert not find(f"rule-remove-{rule.text}").isHidden()
 
 
-async def test_the_hints_of_the_rule_form_are_not_clipped(kept: Kept, find: Find, window: SettingsWindow) -> None:
+async def test_the_hints_of_the_rule_form_are_not_clipped(
+    rule_store: RuleStore, find: Find, window: SettingsWindow
+) -> None:
     find("rule-add").click()
     await settle()
     form: Any = window.findChild(RuleForm, "rule-form")

@@ -27,12 +27,12 @@ async def test_a_project_is_excluded_from_searches_and_the_window_opens(
     assert find("project-loaded-notes").isChecked()
     find("project-loaded-notes").click()
     await settle()
-    assert not projects.kept[0].loaded
+    assert not projects.stored[0].loaded
     opened: list[bool] = []
     ActionRegistry(window).add(ActionSpec("projects", "Projects", "program"), lambda: opened.append(True))
     find("projects-open").click()
     assert opened == [True]
-    projects.kept = projects.kept[1:]
+    projects.stored = projects.stored[1:]
     bridge.changed.emit("projects", "p1")
     await settle()
     assert window.findChild(QWidget, "project-loaded-notes") is None

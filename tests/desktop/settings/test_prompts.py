@@ -27,27 +27,27 @@ READ = Prompt(id="r", name="read", content="Read it aloud.\nSlowly.")
 class Prompts:
     """Stored prompts of a fake engine."""
 
-    def __init__(self, atelier: Engine, *kept: Prompt) -> None:
-        self.kept = {each.id: each for each in kept}
+    def __init__(self, atelier: Engine, *initial: Prompt) -> None:
+        self.stored = {each.id: each for each in initial}
         for method in ("list", "save", "delete", "put_back", "duplicate", "import_text"):
             atelier.set("prompts", method, getattr(self, method))
         atelier.set("prompts", "export_text", "exported")
 
     def list(self) -> list[Prompt]:
-        return sorted(self.kept.values(), key=lambda each: each.name)
+        return sorted(self.stored.values(), key=lambda each: each.name)
 
     def put_back(self, prompt: Prompt) -> Prompt:
-        self.kept[prompt.id] = prompt
+        self.stored[prompt.id] = prompt
         return prompt
 
     def save(self, draft: PromptDraft, id: str | None = None) -> Prompt:
         return self.put_back(Prompt(id=id or "new", **draft.checked().model_dump()))
 
     def delete(self, prompt_id: str) -> Prompt:
-        return self.kept.pop(prompt_id)
+        return self.stored.pop(prompt_id)
 
     def duplicate(self, prompt_id: str) -> Prompt:
-        return self.put_back(self.kept[prompt_id].model_copy(update={"id": "copy", "name": "greet-2"}))
+        return self.put_back(self.stored[prompt_id].model_copy(update={"id": "copy", "name": "greet-2"}))
 
     def import_text(self, text: str, file: str, on_conflict: str = "rename") -> Imported:
         return Imported(self.put_back(Prompt(id="i", name=Path(file).stem, content=text)), ("model",))
@@ -73,7 +73,7 @@ def texts(widget: Any) -> str:
     return "\n".join(each.text() for each in widget.window().findChildren(QLabel) if not each.isHidden())
 
 
-async def test_the_chosen_one_is_in_the_form_with_its_variables(page: Any, find: Find) -> None:
+async def test_the_selected_prompt_is_in_the_form_with_its_variables(page: Any, find: Find) -> None:
     assert rows(page) == ["/greet", "/read"]
     assert (page.name.text(), page.form.controls["description"].text(), page.text.toPlainText()) == (
         "greet",
@@ -88,7 +88,7 @@ async def test_the_chosen_one_is_in_the_form_with_its_variables(page: Any, find:
     assert page.window().title.text() == "Invites"
 
 
-async def test_a_search_looks_through_names_descriptions_and_texts(page: Any, find: Find) -> None:
+async def test_a_search_covers_names_descriptions_and_texts(page: Any, find: Find) -> None:
     find("prompt-search").setText("aloud SLOWLY")
     assert rows(page) == ["/read"]
     assert page.name.text() == "greet", "what is in the form stays"
@@ -97,7 +97,7 @@ async def test_a_search_looks_through_names_descriptions_and_texts(page: Any, fi
     assert find("prompt-nothing").text() == "No results"
 
 
-async def test_one_is_written_changed_and_copied(page: Any, find: Find, prompts: Prompts) -> None:
+async def test_a_prompt_is_written_changed_and_duplicated(page: Any, find: Find, prompts: Prompts) -> None:
     find("prompt-new").click()
     page.name.setText("two words")
     page.text.setPlainText("Sum {{what}} up")
@@ -112,11 +112,11 @@ async def test_one_is_written_changed_and_copied(page: Any, find: Find, prompts:
     page.save.click()
     await settle()
     assert rows(page) == ["/greet", "/read", "/sum"]
-    assert page.current() == prompts.kept["new"]
+    assert page.current() == prompts.stored["new"]
     page.text.appendPlainText("briefly")
     page.save.click()
     await settle()
-    assert prompts.kept["new"].content == "Sum {{what}} up\nbriefly"
+    assert prompts.stored["new"].content == "Sum {{what}} up\nbriefly"
     page.list.setCurrentRow(0)
     find("prompt-duplicate").click()
     await settle()
@@ -137,7 +137,7 @@ async def test_a_duplicate_name_is_reported_and_nothing_typed_is_lost(page: Any,
     assert page.name.text() == "read"
 
 
-async def test_a_deleted_one_comes_back(page: Any, find: Find, prompts: Prompts) -> None:
+async def test_a_deleted_prompt_is_restored_by_undo(page: Any, find: Find, prompts: Prompts) -> None:
     find("prompt-delete").click()
     await settle()
     assert rows(page) == ["/read"]
@@ -154,7 +154,7 @@ async def test_a_deleted_one_comes_back(page: Any, find: Find, prompts: Prompts)
     assert not page.text.isVisible()
 
 
-async def test_a_preview_fills_in_what_is_in_the_form_and_can_be_copied(page: Any, find: Find, qtbot: QtBot) -> None:
+async def test_a_preview_uses_the_forms_values_and_can_be_copied(page: Any, find: Find, qtbot: QtBot) -> None:
     page.text.setPlainText("Hello {{who}}!")
     find("prompt-preview").click()
     dialog = page.dialog
@@ -167,7 +167,7 @@ async def test_a_preview_fills_in_what_is_in_the_form_and_can_be_copied(page: An
     assert page.text.toPlainText() == "Hello {{who}}!"
 
 
-async def test_files_come_in_and_go_out(page: Any, find: Find, tmp_path: Path) -> None:
+async def test_prompts_are_imported_and_exported_as_files(page: Any, find: Find, tmp_path: Path) -> None:
     file = tmp_path / "fix.md"
     file.write_text("Fix {{what}}")
     page.import_from(file)
@@ -181,21 +181,21 @@ async def test_files_come_in_and_go_out(page: Any, find: Find, tmp_path: Path) -
     assert (tmp_path / "out.md").read_text() == "exported"
 
 
-async def test_what_shadows_it_and_what_is_untrusted_is_shown(page: Any, prompts: Prompts, atelier: Engine) -> None:
+async def test_shadowed_and_untrusted_prompts_are_marked(page: Any, prompts: Prompts, atelier: Engine) -> None:
     prompts.put_back(GREET.model_copy(update={"tainted": ("a backup from elsewhere",)}))
     atelier.set("skills", "files_by_name", {"greet": "/home/ann/.agents/commands/greet.md"})
     page.reload()
     await settle()
-    said = page.warning.text()
-    assert "takes precedence: /home/ann/.agents/commands/greet.md" in said
-    assert "From a backup from elsewhere" in said
-    assert page.save.isEnabled(), "saving says that it was read"
+    warning = page.warning.text()
+    assert "takes precedence: /home/ann/.agents/commands/greet.md" in warning
+    assert "From a backup from elsewhere" in warning
+    assert page.save.isEnabled(), "saving reports that it was read"
     page.save.click()
     await settle()
     assert "elsewhere" not in page.warning.text()
 
 
-async def test_what_is_typed_stays_when_its_prompt_is_deleted_elsewhere(page: Any, prompts: Prompts) -> None:
+async def test_typed_text_stays_when_its_prompt_is_deleted_elsewhere(page: Any, prompts: Prompts) -> None:
     page.name.setText("half a na")
     prompts.delete("g")
     page.reload()

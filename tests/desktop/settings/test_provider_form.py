@@ -23,7 +23,7 @@ async def test_a_key_and_a_variable_exclude_each_other(page: Any, find: Find, at
     assert (page.form.config().api_key_env, page.form.key()) == ("MY_KEY", "")
 
 
-async def test_a_refusal_stays_in_place_with_the_form(page: Any, find: Find, atelier: Engine) -> None:
+async def test_an_error_is_shown_in_the_form_which_stays_open(page: Any, find: Find, atelier: Engine) -> None:
     page.begin("openai", "Mine", "nonsense")
     atelier.set("providers", "save", UsageError("{url} is not a server address.", url="nonsense"))
     find("provider-save").click()
@@ -36,7 +36,7 @@ async def test_a_refusal_stays_in_place_with_the_form(page: Any, find: Find, ate
     assert page.busy.text.text().startswith("A name may contain 1 to 64 letters")
 
 
-async def test_how_a_server_is_reached_is_under_advanced(page: Any, find: Find, atelier: Engine) -> None:
+async def test_connection_details_are_under_advanced(page: Any, find: Find, atelier: Engine) -> None:
     page.begin("openai", "Azure", "https://lab.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21")
     assert not find("provider-ca-file").isVisible()
     find("provider-advanced").click()
@@ -95,7 +95,7 @@ async def test_a_header_without_a_value_is_refused_in_place(page: Any, find: Fin
     assert page.busy.text.text().startswith("The API version may contain letters")
 
 
-async def test_a_value_that_could_not_be_stored_is_refused(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_value_that_cannot_be_stored_is_refused(page: Any, find: Find, atelier: Engine) -> None:
     atelier.set("keys", "store", KeyStore(KeyPlace.MEMORY, "/data/keys.json"))
     await page.load()
     page.begin("openai", "Mine", "https://host/v1")

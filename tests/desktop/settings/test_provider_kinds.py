@@ -23,7 +23,7 @@ def _acme(tmp_path: Path) -> Iterator[None]:
         yield
 
 
-def test_the_form_offers_it(qtbot: Any) -> None:
+def test_the_form_offers_an_added_kind(qtbot: Any) -> None:
     form = ProviderForm()
     qtbot.addWidget(form)
     kinds = [form.kind.itemData(row) for row in range(form.kind.count())]
@@ -35,7 +35,7 @@ def test_the_form_offers_it(qtbot: Any) -> None:
     assert form.config().kind == "acme"
 
 
-async def test_the_list_of_services_begins_one(window: SettingsWindow) -> None:
+async def test_the_list_of_services_offers_an_added_kind(window: SettingsWindow) -> None:
     window.show_page("providers")
     await settle()
     page: Any = window.page("providers")
@@ -48,7 +48,7 @@ async def test_the_list_of_services_begins_one(window: SettingsWindow) -> None:
     assert (page.form.kind.currentData(), page.form.name.text()) == ("acme", "Acme")
 
 
-def test_first_start_has_a_card_for_it(qtbot: Any, bridge: FakeBridge) -> None:
+def test_first_start_has_a_card_for_an_added_kind(qtbot: Any, bridge: FakeBridge) -> None:
     step = ModelStep(bridge)  # type: ignore[arg-type]
     qtbot.addWidget(step)
     card = next(card for card in step.choices if card.name == "acme")

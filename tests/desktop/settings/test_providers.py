@@ -22,13 +22,11 @@ from atelier_desk.llm.local.catalogue import CATALOGUE
 from atelier_desk.llm.local.download import DownloadState, DownloadStatus
 from atelier_desk.support import i18n
 from tests.desktop.settings.conftest import Engine, Find, choose
-from tests.support.fake_bridge import FakeBridge, Held, settle
+from tests.support.fake_bridge import DelayedResult, FakeBridge, settle
 from tests.support.lists import titles
 
 
-async def test_enter_in_a_line_saves_the_form_once_there_is_something_to_save(
-    page: Any, find: Find, atelier: Engine
-) -> None:
+async def test_enter_in_a_field_saves_the_form_if_it_has_changes(page: Any, find: Find, atelier: Engine) -> None:
     atelier.set("providers", "set_key", True)
     QTest.keyClick(find("provider-key"), Qt.Key.Key_Return)
     await settle()
@@ -39,7 +37,7 @@ async def test_enter_in_a_line_saves_the_form_once_there_is_something_to_save(
     assert [args[1] for args, _kwargs in atelier.calls("providers.set_key")] == ["sk-1"]
 
 
-async def test_adding_a_provider_stores_its_key_apart(page: Any, find: Find, atelier: Engine) -> None:
+async def test_adding_a_provider_stores_its_key_separately(page: Any, find: Find, atelier: Engine) -> None:
     page.begin("mistral", "Mistral", "https://api.mistral.ai/v1")
     assert find("provider-key").echoMode() == QLineEdit.EchoMode.Password
     find("provider-key").setText("secret-key-1")
@@ -74,18 +72,18 @@ async def test_a_missing_keyring_is_reported_before_the_key_is_typed(page: Any, 
     find("provider-save").click()
     await settle()
     assert "until Atelier closes" in page.busy.text.text()
-    for on, said in ((True, "unencrypted in /data/keys.json"), (False, "No system keyring")):
+    for on, warning in ((True, "unencrypted in /data/keys.json"), (False, "No system keyring")):
         find("provider-key-file").click()
         box = page.window().findChild(QMessageBox)
         assert "/data/keys.json" in box.text() + box.informativeText()
         box.findChild(QPushButton, "confirm-yes").click()
         await settle()
-        assert said in find("provider-key-note").text()
+        assert warning in find("provider-key-note").text()
         assert atelier.calls("keys.use_file")[-1] == ((on,), {})
         assert find("provider-key-variable").isHidden() is on
 
 
-async def test_it_opens_on_the_service_that_answers_and_the_built_in_one_comes_last(
+async def test_it_opens_on_a_working_service_and_lists_the_built_in_one_last(
     page: Any, find: Find, atelier: Engine
 ) -> None:
     def service(name: str, **fields: Any) -> ProviderConfig:
@@ -102,11 +100,11 @@ async def test_it_opens_on_the_service_that_answers_and_the_built_in_one_comes_l
         ([local, service("Mine"), service("Other")], "Other", "Other/large"),
     )
     atelier.set("keys", "states", {"Lost": KeyState.REQUIRED, "Mine": KeyState.SAVED, "Other": KeyState.SAVED})
-    for there, shown, last in cases:
-        atelier.set("providers", "list", there)
-        atelier.kept = atelier.kept.model_copy(update={"last_model": last})
+    for configured, shown, last in cases:
+        atelier.set("providers", "list", configured)
+        atelier.stored = atelier.stored.model_copy(update={"last_model": last})
         await page.load()
-        assert find("provider-name").text() == shown, there
+        assert find("provider-name").text() == shown, configured
         assert titles(page.list)[-1] == "local"
     page.list.setCurrentRow(2)
     await settle()
@@ -114,7 +112,7 @@ async def test_it_opens_on_the_service_that_answers_and_the_built_in_one_comes_l
     assert find("provider-name").text() == "local", "a person chose it"
 
 
-async def test_a_key_that_is_not_there_is_never_shown_as_saved(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_missing_key_is_never_shown_as_saved(page: Any, find: Find, atelier: Engine) -> None:
     config = ProviderConfig(name="Mistral", kind="mistral", has_key=True)
     atelier.set("providers", "list", [ProviderConfig(name="local", kind="local"), config])
     shown = {
@@ -167,11 +165,11 @@ async def test_a_test_stores_nothing_and_can_be_cancelled(page: Any, find: Find,
     assert atelier.calls("providers.save") == atelier.calls("providers.set_key") == []
 
 
-async def test_a_test_is_given_up_when_the_form_changes_and_can_be_run_after_an_error(
+async def test_a_test_is_cancelled_when_the_form_changes_and_can_be_repeated_after_an_error(
     page: Any, find: Find, atelier: Engine
 ) -> None:
-    held = Held(ProviderHealth(ok=True))
-    atelier.set("providers", "test_draft", held)
+    delayed = DelayedResult(ProviderHealth(ok=True))
+    atelier.set("providers", "test_draft", delayed)
     await choose(page, "Ollama")
     page.activateWindow()
     find("provider-test").setFocus()
@@ -180,7 +178,7 @@ async def test_a_test_is_given_up_when_the_form_changes_and_can_be_run_after_an_
     assert page.busy.running
     assert page.window().focusWidget() is find("provider-test")
     QTest.keyClicks(find("provider-url"), "x")
-    await held.release()
+    await delayed.release()
     assert not page.busy.isVisible()
     find("header-add").click()
     QTest.keyClicks(find("header-name-0"), "X-Team")
@@ -208,7 +206,7 @@ async def test_changes_are_saved_or_cancelled_before_another_is_shown(page: Any,
     assert find("provider-name").text() == "local"
 
 
-async def test_the_foot_is_in_view_however_far_the_page_is_scrolled(page: Any, find: Find) -> None:
+async def test_the_footer_is_visible_at_any_scroll_position(page: Any, find: Find) -> None:
     page.window().resize(700, 430)
     await settle()
     for value in (0, page.area.verticalScrollBar().maximum()):
@@ -220,7 +218,7 @@ async def test_the_foot_is_in_view_however_far_the_page_is_scrolled(page: Any, f
             assert page.rect().contains(place), name
 
 
-async def test_services_are_searched_and_bring_what_is_known_of_them(
+async def test_services_are_searched_and_fill_in_their_known_settings(
     page: Any, find: Find, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
@@ -252,7 +250,7 @@ async def test_services_are_searched_and_bring_what_is_known_of_them(
     assert opened == ["https://console.x.ai"]
 
 
-async def test_a_service_of_that_name_comes_before_those_that_serve_it_too(page: Any, find: Find) -> None:
+async def test_the_named_service_comes_before_others_that_serve_its_models(page: Any, find: Find) -> None:
     find("provider-add").click()
     await settle()
     QTest.keyClicks(find("preset-search"), "gemini")
@@ -277,7 +275,7 @@ async def test_a_service_without_an_address_of_its_own_asks_for_it(page: Any, fi
     assert find("provider-get-key").text() == "Get an API key: portal.azure.com"
 
 
-async def test_removing_asks_when_a_key_would_be_lost_and_can_be_undone_otherwise(
+async def test_removing_is_confirmed_if_a_key_would_be_lost_and_can_be_undone_otherwise(
     page: Any, find: Find, atelier: Engine, window: SettingsWindow
 ) -> None:
     await choose(page, "Ollama")
@@ -303,7 +301,7 @@ async def test_removing_asks_when_a_key_would_be_lost_and_can_be_undone_otherwis
     assert window.toasts.current.accessibleName() == "The provider Keyed is used by: A."  # type: ignore[attr-defined]
 
 
-async def test_after_removing_one_the_keyboard_is_in_the_list(
+async def test_after_removing_a_provider_the_list_has_the_focus(
     qtbot: QtBot, page: Any, find: Find, atelier: Engine, window: SettingsWindow
 ) -> None:
     await choose(page, "Ollama")
@@ -369,7 +367,9 @@ async def test_servers_found_on_this_machine_are_offered(page: Any, find: Find, 
     assert (find("provider-name").text(), find("provider-url").text()) == ("LM Studio", "http://127.0.0.1:1234/v1")
 
 
-async def test_the_address_where_a_server_answers_is_one_click_away(page: Any, find: Find, atelier: Engine) -> None:
+async def test_the_address_at_which_a_server_answers_is_applied_with_one_click(
+    page: Any, find: Find, atelier: Engine
+) -> None:
     await choose(page, "Ollama")
     url = "http://localhost:9999"
     bad = ProviderHealth(ok=False, message="No such page.", found_url=url, found_kind="ollama")
@@ -399,7 +399,7 @@ async def test_a_server_of_another_kind_is_named_and_not_offered(page: Any, find
     assert not find("provider-use-found").isVisible()
 
 
-async def test_a_model_is_given_to_the_agents_of_the_default_one_in_one_click_and_back(
+async def test_agents_with_the_default_model_get_a_new_model_in_one_click_with_undo(
     page: Any, find: Find, atelier: Engine
 ) -> None:
     agents = [
@@ -410,7 +410,7 @@ async def test_a_model_is_given_to_the_agents_of_the_default_one_in_one_click_an
     atelier.set("agents", "use_model", agents)
     await page.load()
     await choose(page, "local")
-    assert find("provider-use").isHidden(), "nothing better than the starter is there"
+    assert find("provider-use").isHidden(), "there is no better model than the starter"
     await choose(page, "Ollama")
     assert find("provider-use").text() == "Use qwen3:4b for Assistant and Team lead"
     find("provider-use").click()

@@ -67,7 +67,7 @@ async def test_a_page_is_one_new_file(qtbot: QtBot, atelier: Engine, bridge: Fak
     running.setValue(7)
     page.control("approvals.auto_approve_low").click()
     await settle()
-    assert (atelier.kept.workflows_running, atelier.kept.approvals.auto_approve_low) == (7, False)
+    assert (atelier.stored.workflows_running, atelier.stored.approvals.auto_approve_low) == (7, False)
     switch_language("fr")
     await settle()
     assert (window.list.item(1).text(), window.title.text()) == ("Projets", "Projets")
@@ -76,7 +76,7 @@ async def test_a_page_is_one_new_file(qtbot: QtBot, atelier: Engine, bridge: Fak
     switch_language("en")
 
 
-def test_no_page_has_a_retranslation_of_its_own() -> None:
+def test_no_page_has_its_own_retranslation() -> None:
     """Texts are bound, values are reloaded: see ``SettingsPage``."""
     folder = Path(registry.__file__).parent
     assert [file.name for file in folder.rglob("*.py") if "retranslate" in file.read_text("utf-8")] == []

@@ -64,22 +64,22 @@ def button(page: Any, name: str) -> QPushButton:
 
 
 async def press(
-    page: Any, name: str, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.ControlModifier
+    page: Any, name: str, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.ControlModifier
 ) -> None:
     """Click the keys of an action, and press others."""
     page.window().activateWindow()
     button(page, name).click()
     edit = page.findChild(QWidget, f"shortcut-edit-{name}")
     assert edit.isVisible()
-    QTest.keyClick(edit, key, held)
+    QTest.keyClick(edit, key, modifiers)
     await settle()
 
 
-async def test_other_keys_are_recorded_stored_and_do_it_at_once(page: Any, main: Window, atelier: Engine) -> None:
+async def test_new_keys_are_recorded_stored_and_work_at_once(page: Any, main: Window, atelier: Engine) -> None:
     assert button(page, "first").text() == "Ctrl+1"
     assert button(page, "third").text() == "none"
     await press(page, "first", Qt.Key.Key_J)
-    assert atelier.kept.shortcuts == {"first": "Ctrl+J"}
+    assert atelier.stored.shortcuts == {"first": "Ctrl+J"}
     assert button(page, "first").text() == "Ctrl+J"
     assert main.actions_["first"].shortcut() == QKeySequence("Ctrl+J")
     page.window().hide()
@@ -92,52 +92,52 @@ async def test_other_keys_are_recorded_stored_and_do_it_at_once(page: Any, main:
 
 async def test_a_change_can_be_undone(page: Any, main: Window, atelier: Engine) -> None:
     await press(page, "third", Qt.Key.Key_F7, Qt.KeyboardModifier.NoModifier)
-    assert atelier.kept.shortcuts == {"third": "F7"}
+    assert atelier.stored.shortcuts == {"third": "F7"}
     undo = page.window().findChild(QPushButton, "toast-action") or main.findChild(QPushButton, "toast-action")
     undo.click()
     await settle()
-    assert atelier.kept.shortcuts == {}
+    assert atelier.stored.shortcuts == {}
     assert button(page, "third").text() == "none"
 
 
-async def test_a_conflict_is_named_and_nothing_is_taken_away(page: Any, main: Window, atelier: Engine) -> None:
+async def test_a_conflict_is_named_and_nothing_changes(page: Any, main: Window, atelier: Engine) -> None:
     await press(page, "first", Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     assert (
         page._rows["first"].hint.text()
         == "Ctrl+Shift+F is used by “Search everywhere”. Change or clear that one first."
     )
-    assert atelier.kept.shortcuts == {}
+    assert atelier.stored.shortcuts == {}
     assert main.actions_["second"].shortcut() == QKeySequence("Ctrl+Shift+F")
     await press(page, "first", Qt.Key.Key_J)
     assert not page._rows["first"].hint.isVisible()
 
 
-async def test_keys_are_cleared_left_and_set_back_one_by_one_and_all_at_once(
+async def test_keys_are_cleared_cancelled_and_reset_one_by_one_or_all_at_once(
     page: Any, main: Window, atelier: Engine
 ) -> None:
     await press(page, "second", Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier)
-    assert (atelier.kept.shortcuts, button(page, "second").isVisible()) == ({}, True)
+    assert (atelier.stored.shortcuts, button(page, "second").isVisible()) == ({}, True)
     await press(page, "second", Qt.Key.Key_Backspace, Qt.KeyboardModifier.NoModifier)
-    assert atelier.kept.shortcuts == {"second": ""}
+    assert atelier.stored.shortcuts == {"second": ""}
     assert main.actions_["second"].shortcut().isEmpty()
     await press(page, "third", Qt.Key.Key_J)
     page.findChild(QWidget, "shortcut-reset-second").click()
     await settle()
-    assert atelier.kept.shortcuts == {"third": "Ctrl+J"}
+    assert atelier.stored.shortcuts == {"third": "Ctrl+J"}
     page.findChild(QWidget, "shortcuts-reset-all").click()
     await settle()
-    assert atelier.kept.shortcuts == {}
+    assert atelier.stored.shortcuts == {}
     assert main.actions_["third"].shortcut().isEmpty()
 
 
 async def test_a_letter_alone_is_no_shortcut(page: Any, atelier: Engine) -> None:
     await press(page, "first", Qt.Key.Key_A, Qt.KeyboardModifier.NoModifier)
     assert page._rows["first"].hint.text().startswith("Keys that type text or move the cursor need")
-    assert atelier.kept.shortcuts == {}
+    assert atelier.stored.shortcuts == {}
 
 
 @pytest.mark.parametrize(
-    ("key", "held", "french"),
+    ("key", "modifiers", "french"),
     [
         (Qt.Key.Key_A, Qt.KeyboardModifier.NoModifier, "Les touches"),
         (
@@ -147,8 +147,10 @@ async def test_a_letter_alone_is_no_shortcut(page: Any, atelier: Engine) -> None
         ),
     ],
 )
-async def test_a_refusal_follows_the_language(page: Any, key: Qt.Key, held: Qt.KeyboardModifier, french: str) -> None:
-    await press(page, "first", key, held)
+async def test_a_refusal_follows_the_language(
+    page: Any, key: Qt.Key, modifiers: Qt.KeyboardModifier, french: str
+) -> None:
+    await press(page, "first", key, modifiers)
     i18n.set_language("fr")
     refresh_texts()
     assert french in page._rows["first"].hint.text()
@@ -158,11 +160,11 @@ async def test_a_refusal_follows_the_language(page: Any, key: Qt.Key, held: Qt.K
     ("keys", "fine"),
     [("Ctrl+J", True), ("Alt+Up", True), ("F9", True), ("", True), ("Return", False), ("Shift+A", False)],
 )
-def test_what_can_be_a_shortcut(keys: str, fine: bool) -> None:
+def test_valid_and_invalid_shortcuts(keys: str, fine: bool) -> None:
     assert (refusal(QKeySequence(keys)) == "") is fine
 
 
-def test_an_action_that_comes_later_has_the_chosen_keys(main: Window) -> None:
+def test_an_action_registered_later_has_the_chosen_keys(main: Window) -> None:
     from atelier_desk.desktop.main_window.action_registry import ActionSpec
 
     main.actions_.set_shortcuts({"later": "Ctrl+9", "gone": "Ctrl+8"})

@@ -48,7 +48,7 @@ def texts(widget: Any) -> str:
     return "\n".join(each.text() for each in widget.findChildren(QLabel) if not each.isHidden())
 
 
-async def test_each_is_shown_with_its_place_and_state(page: Any, find: Find) -> None:
+async def test_each_skill_is_shown_with_location_and_state(page: Any, find: Find) -> None:
     mine = texts(find(f"skill-{FILE}"))
     for word in (
         "notes",
@@ -69,7 +69,7 @@ async def test_each_is_shown_with_its_place_and_state(page: Any, find: Find) -> 
     assert "utilisée" in texts(find(f"skill-{FILE}"))
 
 
-async def test_one_is_switched_off_and_a_folder_trusted(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_skill_is_switched_off_and_a_folder_trusted(page: Any, find: Find, atelier: Engine) -> None:
     find(f"skill-on-{FILE}").click()
     await settle()
     assert atelier.calls("skills.switch") == [((FILE, False), {})]
@@ -83,7 +83,7 @@ async def test_one_is_switched_off_and_a_folder_trusted(page: Any, find: Find, a
     assert "No skills yet" in texts(page)
 
 
-async def test_the_text_of_a_skill_is_shown_word_for_word(page: Any, find: Find, atelier: Engine) -> None:
+async def test_the_text_of_a_skill_is_shown_verbatim(page: Any, find: Find, atelier: Engine) -> None:
     atelier.set("skills", "show", lambda file, folders: SkillView(THEIRS, EVIL.body))
     find(f"skill-show-{FILE}").click()
     await settle()
@@ -94,7 +94,7 @@ async def test_the_text_of_a_skill_is_shown_word_for_word(page: Any, find: Find,
     assert page.dialog is None
 
 
-async def test_one_is_added_and_what_is_none_is_refused_in_words(
+async def test_a_skill_is_added_and_another_file_refused_with_a_reason(
     page: Any, find: Find, atelier: Engine, qtbot: QtBot
 ) -> None:
     atelier.set("skills", "add", found("notes", NOTES))
@@ -109,7 +109,7 @@ async def test_one_is_added_and_what_is_none_is_refused_in_words(
     assert isinstance(find("skills-add"), QPushButton)
 
 
-async def test_long_remarks_are_shown_in_full(window: SettingsWindow, atelier: Engine, qtbot: QtBot) -> None:
+async def test_long_notes_are_shown_in_full(window: SettingsWindow, atelier: Engine, qtbot: QtBot) -> None:
     """Cards added after the page was shown increase its height."""
     facts = {"allowed": ("Bash(*)",), "ignored": ("context", "model"), "compatibility": "word " * 90}
     wordy = Text("notes", "Writes release notes.", "Do !`git log`.", **facts)  # type: ignore[arg-type]

@@ -40,7 +40,7 @@ def texts(widget: Any) -> str:
     return "\n".join(each.text() for each in widget.findChildren(QLabel) if not each.isHidden())
 
 
-async def test_a_file_is_read_in_full_and_confirmed_by_the_hash_of_what_was_read(
+async def test_a_file_is_shown_in_full_and_confirmed_by_the_hash_of_the_shown_text(
     page: Any, find: Find, atelier: Engine
 ) -> None:
     row = find("own-tool-count.py")
@@ -94,7 +94,7 @@ async def test_a_file_that_changed_meanwhile_is_refused_in_the_dialog(page: Any,
     assert not find("own-tool-confirm").isEnabled()
 
 
-async def test_what_could_hide_code_is_made_visible(page: Any, find: Find, atelier: Engine) -> None:
+async def test_characters_that_could_hide_code_are_made_visible(page: Any, find: Find, atelier: Engine) -> None:
     atelier.set("own_tools", "read", lambda name: OwnToolSource(name, DIGEST, "x = 1 # \u202e"))
     find("own-tool-review-count.py").click()
     await settle()
@@ -122,7 +122,7 @@ async def test_states_explain_the_problem(page: Any, find: Find, atelier: Engine
     assert atelier.calls("own_tools.reload") == [((), {})]
 
 
-async def test_the_tab_key_goes_from_the_folder_over_the_files(
+async def test_tab_goes_from_the_folder_to_the_files(
     page: Any, window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge, qtbot: QtBot
 ) -> None:
     window.activateWindow()
@@ -151,7 +151,7 @@ async def test_the_folder_is_opened_and_the_example_copied(
     assert tool.name == "word_count"
 
 
-async def test_every_tool_unfolds_to_its_description_and_parameters(page: Any, find: Find, atelier: Engine) -> None:
+async def test_every_tool_expands_to_its_description_and_parameters(page: Any, find: Find, atelier: Engine) -> None:
     registered = set(atelier.registry.get_all_tool_names())
     folds = {each.objectName().removeprefix("tool-fold-") for each in page.tools.findChildren(QPushButton)}
     assert folds == registered

@@ -26,7 +26,7 @@ from atelier_desk.domain.usage import MonthUsage, UsageRow, UsageSum
 from atelier_desk.support import i18n
 from atelier_desk.support.number_format import NARROW
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import Held, settle
+from tests.support.fake_bridge import DelayedResult, settle
 
 Find = Callable[[str], Any]
 
@@ -93,7 +93,7 @@ async def test_every_day_of_the_period_has_a_bar_and_the_table_has_the_figures(p
     assert not chart.grab().isNull()
 
 
-async def test_a_cost_that_nobody_knows_is_called_a_cost(page: Any, find: Find, atelier: Engine) -> None:
+async def test_an_unknown_cost_is_labelled_as_a_cost(page: Any, find: Find, atelier: Engine) -> None:
     atelier.set("usage", "rows", [ROWS[2]])
     choose(find("usage-period"), 7)
     await settle()
@@ -110,7 +110,7 @@ async def test_cache_savings_are_shown(page: Any, find: Find, atelier: Engine) -
     assert [line[3] for line in cells(find)] == ["500 · the cache saved $0.25"] * 2
 
 
-async def test_sums_by_model_agent_and_workflow_the_most_first(page: Any, find: Find) -> None:
+async def test_sums_by_model_agent_and_workflow_are_in_descending_order(page: Any, find: Find) -> None:
     for by, names in (
         ("model", ["p/large", "p/small", "p/own"]),
         ("agent", ["Bob", "Ada"]),
@@ -143,7 +143,7 @@ async def test_another_period_is_loaded_and_an_empty_one_is_marked(page: Any, fi
     assert not find("usage-export").isEnabled()
 
 
-async def test_a_long_time_is_shown_by_month(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_long_period_is_shown_by_month(page: Any, find: Find, atelier: Engine) -> None:
     atelier.set("usage", "rows", [row(400, "old", "m", 10), *ROWS])
     choose(find("usage-period"), 0)
     await settle()
@@ -170,7 +170,7 @@ async def test_it_follows_the_language(page: Any, find: Find) -> None:
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)
-def test_the_paler_part_of_a_bar_can_be_told_from_the_ground_and_from_the_other(tokens: Any) -> None:
+def test_both_parts_of_a_bar_contrast_with_the_background_and_each_other(tokens: Any) -> None:
     paler = blend(tokens.accent, tokens.surface, PALER)
     assert contrast(tokens.accent, tokens.surface) >= 3
     assert contrast(paler, tokens.surface) >= 2
@@ -203,7 +203,7 @@ def last_ink(picture: QImage, part: QRect) -> int:
     return next(x for x in columns if any(picture.pixelColor(x, y) != ground for y in lines))
 
 
-async def test_the_heads_of_the_table_end_where_their_figures_end(
+async def test_table_headings_are_right_aligned_with_their_figures(
     page: Any, find: Find, window: SettingsWindow
 ) -> None:
     window.resize(940, 680)
@@ -218,12 +218,12 @@ async def test_the_heads_of_the_table_end_where_their_figures_end(
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-async def test_in_a_narrow_window_the_cost_is_visible_and_hidden_columns_are_in_the_tip(
+async def test_in_a_narrow_window_the_cost_is_visible_and_hidden_columns_are_in_the_tool_tip(
     page: Any, window: SettingsWindow, find: Find, qtbot: QtBot, language: str
 ) -> None:
     table = find("usage-table")
-    whole = [head for head in range(7) if not table.isColumnHidden(head)]
-    assert whole == list(range(7)), "there is room for all"
+    visible = [head for head in range(7) if not table.isColumnHidden(head)]
+    assert visible == list(range(7)), "all fit"
     theme().set_scale(150)
     switch_language(language)
     try:
@@ -254,7 +254,7 @@ async def test_the_monthly_limit_is_shown_and_saved_as_it_is_typed(page: Any, fi
     try:
         await settle()
         assert shown.text().startswith("Ce mois-ci")
-        assert find("usage-limit").text() == "10,00\xa0$", "the currency stands where it stands in the sentence below"
+        assert find("usage-limit").text() == "10,00\xa0$", "the currency has the same position as in the sentence below"
     finally:
         switch_language("en")
 
@@ -264,7 +264,7 @@ async def test_slow_loading_is_shown_and_can_be_stopped(
 ) -> None:
     monkeypatch.setattr(usage, "SLOW_S", 0.0)
     atelier.set("usage", "reading", (3, 12))
-    atelier.set("usage", "rows", held := Held([ROWS[2]]))
+    atelier.set("usage", "rows", delayed := DelayedResult([ROWS[2]]))
     choose(find("usage-period"), 7)
     await settle()
     assert page.busy.isVisible()
@@ -276,6 +276,6 @@ async def test_slow_loading_is_shown_and_can_be_stopped(
     assert "23,430" in find("usage-summary").text().replace(NARROW, " "), "what was read before stays"
     choose(find("usage-period"), 30)
     await settle()
-    await held.release()
+    await delayed.release()
     assert not page.busy.isVisible()
     assert "330" in find("usage-summary").text()

@@ -13,7 +13,7 @@ from atelier_desk.domain.settings import WebSettings
 from atelier_desk.engine.services.web import WebState
 from atelier_desk.web.search import WebHit
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import Held, settle
+from tests.support.fake_bridge import DelayedResult, settle
 
 Find = Callable[[str], Any]
 
@@ -25,15 +25,17 @@ async def page(window: SettingsWindow) -> Any:
     return window.page("web")
 
 
-async def test_nothing_can_be_typed_before_what_is_stored_was_read(window: SettingsWindow, atelier: Engine) -> None:
+async def test_nothing_can_be_typed_before_the_stored_values_are_loaded(
+    window: SettingsWindow, atelier: Engine
+) -> None:
     """The stored values would be overwritten, or saved with others nobody chose."""
-    held = Held(WebState(WebSettings(search="searxng", address="https://search.example.org"), (), 0, 0))
-    atelier.set("web", "state", held)
+    delayed = DelayedResult(WebState(WebSettings(search="searxng", address="https://search.example.org"), (), 0, 0))
+    atelier.set("web", "state", delayed)
     window.show_page("web")
     await settle()
     controls = window.page("web").form.controls
     assert not any(control.isEnabled() for control in controls.values())
-    await held.release()
+    await delayed.release()
     assert all(control.isEnabled() for control in controls.values())
     assert controls["address"].text() == "https://search.example.org"
 
@@ -88,7 +90,7 @@ async def test_the_price_of_a_search_is_entered_and_belongs_to_its_service(page:
     )
 
 
-async def test_a_bad_address_and_a_failing_service_are_told(page: Any, atelier: Engine) -> None:
+async def test_a_bad_address_and_a_failing_service_are_reported(page: Any, atelier: Engine) -> None:
     def fails(settings: WebSettings, key: str) -> list[WebHit]:
         raise ToolError("It is down.", code="search")
 
@@ -142,7 +144,7 @@ async def test_a_browser_for_pages_that_need_javascript_is_named_chosen_and_refu
 
 
 @pytest.mark.parametrize(
-    ("kind", "field", "text", "says"),
+    ("kind", "field", "text", "message"),
     [
         *(
             ("searxng", "address", text, "Address: Must start with")
@@ -152,18 +154,20 @@ async def test_a_browser_for_pages_that_need_javascript_is_named_chosen_and_refu
     ],
 )
 async def test_each_wrong_field_is_named_and_nothing_typed_is_lost(
-    page: Any, kind: str, field: str, text: str, says: str
+    page: Any, kind: str, field: str, text: str, message: str
 ) -> None:
     page.form.controls["search"].setCurrentIndex(page.form.controls["search"].findData(kind))
     page.form.controls[field].setText(text)
-    assert (page.apply.isEnabled(), says in page.busy.text.text(), page.form.controls[field].text()) == (
+    assert (page.apply.isEnabled(), message in page.busy.text.text(), page.form.controls[field].text()) == (
         False,
         True,
         text,
     ), page.busy.text.text()
 
 
-async def test_what_the_chosen_service_does_not_take_is_neither_checked_nor_stored(page: Any, atelier: Engine) -> None:
+async def test_fields_the_chosen_service_does_not_use_are_neither_checked_nor_stored(
+    page: Any, atelier: Engine
+) -> None:
     used: list[WebSettings] = []
     atelier.set("web", "use", lambda settings, key="": used.append(settings) or True)
     search = page.form.controls["search"]
@@ -177,7 +181,7 @@ async def test_what_the_chosen_service_does_not_take_is_neither_checked_nor_stor
     assert used == [WebSettings(search="off")]
 
 
-async def test_cancel_puts_back_what_is_stored(page: Any, find: Find) -> None:
+async def test_cancel_restores_the_stored_values(page: Any, find: Find) -> None:
     search, cancel = page.form.controls["search"], find("web-cancel")
     before = search.currentData()
     assert not cancel.isEnabled()

@@ -16,7 +16,7 @@ from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.search import FoundMark
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
-from tests.support.fake_bridge import Held, settle
+from tests.support.fake_bridge import DelayedResult, settle
 
 PAGES = {
     "General": ("general", "quick"),
@@ -78,9 +78,7 @@ async def test_icons_have_one_size_on_every_screen(window: SettingsWindow) -> No
     assert (window.list.iconSize().width(), window.list.iconSize().height()) == (theme().px(16), theme().px(16))
 
 
-async def test_a_name_of_a_former_page_opens_the_page_that_took_it_over_at_its_section(
-    window: SettingsWindow, qtbot: QtBot
-) -> None:
+async def test_the_name_of_a_former_page_opens_the_matching_section(window: SettingsWindow, qtbot: QtBot) -> None:
     for title, names in PAGES.items():
         for name in names:
             window.show_page(name)
@@ -143,7 +141,7 @@ FOUND = {
 }
 
 
-async def test_no_page_is_read_with_every_key_of_the_search(
+async def test_typing_in_the_search_does_not_reload_pages(
     window: SettingsWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Loading all pages takes 300 ms, searching loaded ones a few."""
@@ -173,21 +171,21 @@ async def test_search_leads_to_the_matching_row_in_either_language_and_marks_it(
     switch_language(language)
     for words, place in FOUND.items():
         await search(window, qtbot, words)
-        marks = [each for each in window.findChildren(FoundMark) if each.isVisible()]
+        visible_marks = [each for each in window.findChildren(FoundMark) if each.isVisible()]
         if place is None:
-            assert (shown(window), marks) == ([], [])
+            assert (shown(window), visible_marks) == ([], [])
             continue
         section, name = place
-        assert (window.current, len(marks)) == (section, 1), words
-        row, wanted = marks[0].row, find(name)
-        assert wanted.isVisible(), "folded under Advanced before"
-        assert row is wanted or row.isAncestorOf(wanted) or wanted.accessibleName() in row.text(), words
-        assert marks[0].visibleRegion().boundingRect().height() > 10, "in sight"
+        assert (window.current, len(visible_marks)) == (section, 1), words
+        row, target = visible_marks[0].row, find(name)
+        assert target.isVisible(), "folded under Advanced before"
+        assert row is target or row.isAncestorOf(target) or target.accessibleName() in row.text(), words
+        assert visible_marks[0].visibleRegion().boundingRect().height() > 10, "in sight"
     switch_language("en")
     await settle()
 
 
-async def test_search_finds_what_lists_hold_and_chooses_it(window: SettingsWindow, find: Find, qtbot: QtBot) -> None:
+async def test_search_finds_and_selects_items_of_lists(window: SettingsWindow, find: Find, qtbot: QtBot) -> None:
     """Also on pages that were never shown."""
     await search(window, qtbot, "researcher")
     assert window.current == "agents"
@@ -250,7 +248,7 @@ async def test_enter_goes_from_match_to_match(window: SettingsWindow, qtbot: QtB
     assert (window.current, window._at) == seen[0], "round and round"
 
 
-async def test_general_stores_at_once(window: SettingsWindow, find: Find, atelier: Any, qtbot: QtBot) -> None:
+async def test_the_general_page_stores_at_once(window: SettingsWindow, find: Find, atelier: Any, qtbot: QtBot) -> None:
     theme_box = find("theme-select")
     theme_box.setCurrentIndex(theme_box.findData("dark"))
     theme_box.activated.emit(theme_box.currentIndex())
@@ -261,22 +259,22 @@ async def test_general_stores_at_once(window: SettingsWindow, find: Find, atelie
     await settle()
     find("notifications").click()
     await settle()
-    assert (atelier.kept.theme, atelier.kept.font_scale, atelier.kept.notifications) == ("dark", 150, False)
+    assert (atelier.stored.theme, atelier.stored.font_scale, atelier.stored.notifications) == ("dark", 150, False)
     find("workflows-running").setValue(7)
     await settle()
-    assert atelier.kept.workflows_running == 7
+    assert atelier.stored.workflows_running == 7
     silence = find("inactivity")
     assert (silence.value(), silence.minimum(), silence.maximum()) == (300, 5, 3600)
     silence.setValue(900)
     await settle()
-    assert atelier.kept.inactivity_s == 900
+    assert atelier.stored.inactivity_s == 900
 
 
 async def test_a_chosen_language_is_stored(window: SettingsWindow, find: Find, atelier: Any) -> None:
     box = find("language-select")
     box.setCurrentIndex(box.findData("fr"))
     await settle()
-    assert atelier.kept.language == "fr"
+    assert atelier.stored.language == "fr"
 
 
 async def test_a_result_is_removed_with_its_page_and_running_work_stays_visible(
@@ -290,35 +288,35 @@ async def test_a_result_is_removed_with_its_page_and_running_work_stays_visible(
     await settle()
     assert page.busy.isVisible()
     page.form.controls["kind"].setCurrentIndex(page.form.controls["kind"].currentIndex() + 1)
-    assert page.busy.isHidden(), "the form says something else now"
+    assert page.busy.isHidden(), "the form has other values now"
     find("memory-reembed").click()
     await settle()
     window.show_page("projects")
     window.show_page("memory")
     await settle()
     assert page.busy.isHidden(), "seen, and another page shown since"
-    held = Held(80)
-    atelier.set("memories", "reembed", held)
+    delayed = DelayedResult(80)
+    atelier.set("memories", "reembed", delayed)
     find("memory-reembed").click()
     await settle()
     window.show_page("projects")
     window.show_page("memory")
     await settle()
     assert (page.busy.isVisible(), page.busy.running) == (True, True)
-    await held.release()
+    await delayed.release()
 
 
 async def test_a_language_change_notifies_every_widget(window: SettingsWindow) -> None:
-    heard: list[QEvent.Type] = []
+    received: list[QEvent.Type] = []
 
     class Listener(QWidget):
         def changeEvent(self, event: QEvent) -> None:
-            heard.append(event.type())
+            received.append(event.type())
 
     listener = Listener(window)
     switch_language("fr")
     await settle()
-    assert QEvent.Type.LanguageChange in heard
+    assert QEvent.Type.LanguageChange in received
     from atelier_desk.support.i18n import language
 
     assert language() == "fr"

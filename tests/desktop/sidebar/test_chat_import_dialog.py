@@ -17,7 +17,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.imported_chat import ChatFilePreview, ChatPreview, ImportedChats
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.workflows import Imported
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
+from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 
 DAY = datetime(2025, 3, 1, 12, tzinfo=UTC)
 CHATS = (
@@ -58,7 +58,7 @@ def button(dialog: ChatImportDialog, name: str) -> QPushButton:
     return found
 
 
-async def test_what_is_new_is_ticked_and_imported_and_undone(atelier: FakeAtelier, parent: QWidget) -> None:
+async def test_new_chats_are_preselected_imported_and_undone(atelier: FakeAtelier, parent: QWidget) -> None:
     dialog = await opened(atelier, parent)
     assert "4 chats · 2025-03-01 · 2 already imported" in dialog.found.text()
     assert "1 chat is damaged" in dialog.busy.text.text()
@@ -83,7 +83,7 @@ async def test_what_is_new_is_ticked_and_imported_and_undone(atelier: FakeAtelie
     assert not undo.isVisible()
 
 
-async def test_all_its_texts_are_in_french_too(atelier: FakeAtelier, parent: QWidget) -> None:
+async def test_all_texts_are_in_french_too(atelier: FakeAtelier, parent: QWidget) -> None:
     dialog = await opened(atelier, parent)
     switch_language("fr")
     try:
@@ -95,14 +95,14 @@ async def test_all_its_texts_are_in_french_too(atelier: FakeAtelier, parent: QWi
         switch_language("en")
 
 
-async def test_stop_ends_the_import_and_closing_too(atelier: FakeAtelier, parent: QWidget) -> None:
-    held = Held(ImportedChats())
-    atelier.set("chats", "import_", held)
+async def test_stop_and_closing_end_the_import(atelier: FakeAtelier, parent: QWidget) -> None:
+    delayed = DelayedResult(ImportedChats())
+    atelier.set("chats", "import_", delayed)
     dialog = await opened(atelier, parent)
     button(dialog, "chats-import").click()
     await settle()
     assert dialog.busy.running
-    assert not button(dialog, "chats-import").isEnabled(), "an import that goes on is not begun again"
+    assert not button(dialog, "chats-import").isEnabled(), "a running import is not started again"
     dialog.busy.stop.click()
     await settle()
     assert not dialog.busy.running
@@ -119,7 +119,7 @@ async def test_an_unreadable_file_shows_the_reason(atelier: FakeAtelier, parent:
     assert not button(dialog, "chats-import").isEnabled()
 
 
-async def test_a_dropped_workflow_comes_in_at_once_and_other_files_do_not(parent: QWidget, tmp_path: Path) -> None:
+async def test_a_dropped_workflow_is_imported_at_once_and_other_files_are_not(parent: QWidget, tmp_path: Path) -> None:
     workflow = Workflow(id="w", name="Herons")
 
     async def is_export(path: Path) -> bool:

@@ -16,7 +16,7 @@ from atelier_desk.desktop.sidebar.deleted_items_dialog import DeletedDialog
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.memory import DeletedMemory, Memory, MemoryType, MergedInto
 from atelier_desk.domain.workflow import Workflow
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
+from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 
 KEPT = Memory(id="k", type=MemoryType.KNOWLEDGE, content="The port is 9000")
 
@@ -53,12 +53,12 @@ def titles(dialog: DeletedDialog) -> list[str]:
     return [dialog.list.item(row).text() for row in range(dialog.list.count())]
 
 
-async def test_the_last_deleted_comes_first_and_each_shows_its_kind(dialog: DeletedDialog) -> None:
+async def test_the_newest_deleted_item_comes_first_and_each_shows_its_kind(dialog: DeletedDialog) -> None:
     assert titles(dialog) == ["Memory m1", "Report on herons", "Memory m2"]
-    told = [dialog.list.item(row).toolTip() for row in range(3)]
-    assert "29 more days" in told[0]
-    assert "Workflow" in told[1]
-    assert "merged" in told[2]
+    tool_tips = [dialog.list.item(row).toolTip() for row in range(3)]
+    assert "29 more days" in tool_tips[0]
+    assert "Workflow" in tool_tips[1]
+    assert "merged" in tool_tips[2]
     switch_language("fr")
     await settle()
     assert "29 jours" in dialog.list.item(0).toolTip()
@@ -80,7 +80,9 @@ async def test_a_workflow_is_restored_by_enter_and_shown(
     assert titles(dialog) == ["Memory m1", "Memory m2"]
 
 
-async def test_several_go_for_good_after_a_question(dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_several_items_are_purged_after_confirmation(
+    dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
     dialog.list.selectAll()
     qtbot.keyClick(dialog.list, Qt.Key.Key_Delete)
     await settle()
@@ -99,7 +101,7 @@ async def test_several_go_for_good_after_a_question(dialog: DeletedDialog, ateli
     assert "Nothing" in dialog.status.text()
 
 
-async def test_one_is_asked_about_by_its_name_and_has_all_its_days_at_first(
+async def test_one_item_is_confirmed_by_name_and_starts_with_all_its_days(
     dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     atelier.set("memories", "deleted", [memory("m3", 0.001)])
@@ -115,7 +117,7 @@ async def test_one_is_asked_about_by_its_name_and_has_all_its_days_at_first(
     assert asked.informativeText().startswith("It cannot")
 
 
-async def test_one_that_cannot_be_restored_stays_with_an_error(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+async def test_an_item_that_cannot_be_restored_stays_with_an_error(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
     atelier.set("memories", "undo_delete", RuntimeError("gone"))
     dialog.list.setCurrentRow(0)
     dialog.back.click()
@@ -125,7 +127,7 @@ async def test_one_that_cannot_be_restored_stays_with_an_error(dialog: DeletedDi
     assert "30" not in dialog.status.text()
 
 
-async def test_what_is_deleted_meanwhile_comes_into_the_list(
+async def test_items_deleted_meanwhile_are_added_to_the_list(
     dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     atelier.set("memories", "deleted", [memory("m3", 0)])
@@ -136,12 +138,12 @@ async def test_what_is_deleted_meanwhile_comes_into_the_list(
 
 
 async def test_purging_many_shows_progress_and_can_be_stopped(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
-    held, gone = Held(), []
+    delayed, purged = DelayedResult(), []
 
     async def purge(key: str) -> None:
-        gone.append(key)
-        if len(gone) == 3:
-            await held()
+        purged.append(key)
+        if len(purged) == 3:
+            await delayed()
 
     atelier.set("memories", "deleted", [memory(f"m{number}", number) for number in range(10)])
     atelier.set("memories", "purge", purge)
@@ -164,19 +166,19 @@ async def test_purging_many_shows_progress_and_can_be_stopped(dialog: DeletedDia
     dialog.reload()  # as changes request it
     await settle()
     assert dialog.status.text() == "Stopped: 2 of 10 were deleted permanently."
-    gone.extend("xxx")
+    purged.extend("xxx")
     dialog._purge()
     await settle()
-    assert "Stopped" not in dialog.status.text(), "what was stopped before is not said of what was done since"
+    assert "Stopped" not in dialog.status.text(), "the earlier stop is not reported for later work"
 
 
 async def test_stopping_shows_how_many_were_restored(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
-    held, back = Held(), []
+    delayed, back = DelayedResult(), []
 
     async def undo_delete(key: str) -> None:
         back.append(key)
         if len(back) == 2:
-            await held()
+            await delayed()
 
     atelier.set("memories", "deleted", [memory(f"m{number}", number) for number in range(3)])
     atelier.set("memories", "undo_delete", undo_delete)
@@ -191,9 +193,7 @@ async def test_stopping_shows_how_many_were_restored(dialog: DeletedDialog, atel
     assert dialog.status.text() == "Stopped: 1 of 3 was restored."
 
 
-async def test_what_was_deleted_before_the_first_rows_is_shown_when_it_is_wanted(
-    dialog: DeletedDialog, atelier: FakeAtelier
-) -> None:
+async def test_older_deleted_items_are_shown_on_request(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
     assert dialog.all.isHidden()
     atelier.set("memories", "deleted", [memory(f"m{number}", number) for number in range(505)])
     dialog.reload()

@@ -20,11 +20,11 @@ from atelier_desk.engine.services.workflows import Listing
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.support import i18n
 from tests.desktop.sidebar.workflow_list import FILED, LISTED, Column, entry, open_menu, rows, workflow
-from tests.support.fake_bridge import Held, settle
+from tests.support.fake_bridge import DelayedResult, settle
 from tests.support.pointer import aim, leave
 
 
-def test_groups_by_day() -> None:
+def test_workflows_are_grouped_by_day() -> None:
     now = utc_now()
     today = now.astimezone().date()
     assert group_of(now, today) == "Today"
@@ -36,7 +36,7 @@ def test_groups_by_day() -> None:
     assert group_of(now.replace(year=2020, month=3, day=10), date(2026, 5, 1)) == "Mars 2020"
 
 
-async def test_headings_stand_between_and_cannot_be_chosen(column: Column) -> None:
+async def test_headings_separate_groups_and_cannot_be_selected(column: Column) -> None:
     model = column.sidebar.model
     assert rows(model) == ["Pinned", "p", "Today", "a", "b", "Yesterday", "c", "Last 7 days", "d"]
     assert model.flags(model.index(0)) == Qt.ItemFlag.NoItemFlags
@@ -96,32 +96,32 @@ async def test_a_changed_row_keeps_selection_and_editor(column: Column) -> None:
     assert column.sidebar.list.currentIndex().data() == "Now"
 
 
-async def test_a_menu_is_for_the_row_it_was_asked_on_and_leaves_the_open_one_marked(column: Column) -> None:
+async def test_a_menu_acts_on_its_row_and_leaves_the_open_workflow_marked(column: Column) -> None:
     view = column.sidebar.list
     asked: list[tuple[list[str], QPoint]] = []
     view.menu_requested.disconnect()
     view.menu_requested.connect(lambda ids, place: asked.append((ids, place)))
     column.sidebar.select("d")
 
-    def ask(reason: QContextMenuEvent.Reason, at: QPoint) -> None:
+    def open_menu_by(reason: QContextMenuEvent.Reason, at: QPoint) -> None:
         QApplication.sendEvent(view.viewport(), QContextMenuEvent(reason, at, view.viewport().mapToGlobal(at)))
 
     pinned = view.visualRect(column.sidebar.model.index_of("p")).center()
-    ask(QContextMenuEvent.Reason.Keyboard, pinned)
+    open_menu_by(QContextMenuEvent.Reason.Keyboard, pinned)
     below = view.visualRect(column.sidebar.model.index_of("d")).bottomLeft()
     assert asked == [(["d"], view.viewport().mapToGlobal(below))]
     QTest.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=pinned)
-    ask(QContextMenuEvent.Reason.Mouse, pinned)
+    open_menu_by(QContextMenuEvent.Reason.Mouse, pinned)
     assert asked[1:] == [(["p"], view.viewport().mapToGlobal(pinned))]
     heading = view.visualRect(column.sidebar.model.index(0)).center()
-    ask(QContextMenuEvent.Reason.Mouse, heading)
+    open_menu_by(QContextMenuEvent.Reason.Mouse, heading)
     assert len(asked) == 2
     current = view.current()
     assert current is not None
     assert (current.id, view.marked, view.shown_id) == ("d", ["d"], "d")
 
 
-async def test_the_right_button_leaves_the_keyboard_where_it_is(column: Column, qtbot: QtBot) -> None:
+async def test_a_right_click_does_not_move_the_focus(column: Column, qtbot: QtBot) -> None:
     view, field = column.sidebar.list, column.sidebar.search
     view.window().activateWindow()
     qtbot.waitUntil(view.window().isActiveWindow)
@@ -154,7 +154,7 @@ async def test_the_menu_acts_on_the_clicked_row(column: Column) -> None:
     assert not view.list_row(row("p")).framed
 
 
-async def test_folders_stand_above_the_days_and_the_archive_at_the_end(qtbot: QtBot, column: Column) -> None:
+async def test_folders_are_above_the_days_and_the_archive_is_at_the_end(qtbot: QtBot, column: Column) -> None:
     column.engine.set("workflows", "list", FILED)
     await column.sidebar.load()
     model, view = column.sidebar.model, column.sidebar.list
@@ -185,7 +185,7 @@ def hit(key: str, kind: str = "message") -> SearchHit:
     return SearchHit(kind, "c", "Herons", key, 3, "…a **heron** stands `still`\n| x | y** …", utc_now())
 
 
-async def test_search_finds_titles_first_then_messages_and_opens_at_the_place(qtbot: QtBot, column: Column) -> None:
+async def test_search_finds_titles_first_then_messages_and_opens_at_the_match(qtbot: QtBot, column: Column) -> None:
     places: list[tuple[str, ...]] = []
     column.sidebar.hit_chosen.connect(lambda *place: places.append(place))
     column.engine.set("workflows", "list", [LISTED[1]])
@@ -215,10 +215,10 @@ async def test_scrolling_to_the_end_loads_more_results_until_the_last(
     column: Column, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("atelier_desk.desktop.sidebar.sidebar.LIST_MAX", 200)
-    many = [hit(f"m{number}") for number in range(1000)]
+    results = [hit(f"m{number}") for number in range(1000)]
 
     async def search(_needle: str, limit: int) -> list[SearchHit]:
-        return many[:limit]
+        return results[:limit]
 
     column.engine.set("workflows", "list", [])
     column.engine.set("workflows", "search", search)
@@ -248,15 +248,15 @@ async def test_the_list_continues_after_a_thousand(column: Column) -> None:
     assert asked == [1000, 1100]
 
 
-async def test_typing_on_gives_up_the_search_that_is_under_way(column: Column) -> None:
-    held = Held([LISTED[1]])
-    column.engine.set("workflows", "list", held)
+async def test_further_typing_cancels_the_running_search(column: Column) -> None:
+    delayed = DelayedResult([LISTED[1]])
+    column.engine.set("workflows", "list", delayed)
     column.engine.set("workflows", "search", [])
     column.sidebar.search.setText("a")
     column.sidebar.reload()
     await settle(3)
     column.sidebar.search.setText("ab")
-    await held.release()
+    await delayed.release()
     assert rows(column.sidebar.model)[0] == "Pinned"  # no result of the search for "a" was shown
 
 
@@ -274,7 +274,7 @@ async def test_the_unread_mark_is_stored_by_the_engine(column: Column) -> None:
     assert column.engine.calls("workflows.set_unread")[1:] == [(("a", False), {})]
 
 
-async def test_a_thousand_rows_are_painted_only_where_they_are_seen(qtbot: QtBot, column: Column) -> None:
+async def test_only_visible_rows_of_a_thousand_are_painted(qtbot: QtBot, column: Column) -> None:
     column.sidebar.model.set_workflows([workflow(f"w{i}", i // 50) for i in range(1000)])
     painted: list[int] = []
     delegate = column.sidebar.list.itemDelegate()
@@ -296,7 +296,7 @@ async def test_an_empty_list_shows_nothing_while_a_guide_is_shown(column: Column
 
 
 @pytest.mark.parametrize(("width", "scale", "keys"), [(300, 100, "Ctrl+K"), (190, 150, "")])
-async def test_no_word_of_a_narrow_column_is_cut(column: Column, width: int, scale: int, keys: str) -> None:
+async def test_no_text_in_a_narrow_sidebar_is_clipped(column: Column, width: int, scale: int, keys: str) -> None:
     i18n.set_language("fr")
     theme().set_scale(scale)
     column.sidebar.resize(width, 600)
@@ -329,7 +329,7 @@ async def test_the_footer_shows_that_the_data_folder_was_moved(column: Column) -
     assert (foot._words.text(), "nothing is being saved" in foot._words.toolTip()) == ("Moved", True)
 
 
-async def test_the_foot_says_whether_agents_work_or_wait_for_a_person(column: Column) -> None:
+async def test_the_footer_shows_whether_agents_work_or_wait_for_a_person(column: Column) -> None:
     foot = column.sidebar.foot
     foot.show_connection("ready")
     foot.show_key_missing(True)
@@ -340,7 +340,7 @@ async def test_the_foot_says_whether_agents_work_or_wait_for_a_person(column: Co
     assert shown == ["Waiting for you", "Working", "No valid key"]
 
 
-async def test_a_workflow_does_not_go_away_from_under_the_pointer(column: Column) -> None:
+async def test_a_workflow_under_the_pointer_does_not_move(column: Column) -> None:
     """A workflow with new activity moves to the top; it must not replace another one that is about to be clicked."""
     sidebar = column.sidebar
     before = rows(sidebar.model)
@@ -355,14 +355,14 @@ async def test_a_workflow_does_not_go_away_from_under_the_pointer(column: Column
     await sidebar.load()
     shown = sidebar.model.workflow_at(sidebar.model.index(row))
     assert shown is not None
-    assert shown.status is WorkflowStatus.RUNNING, "what only looks different is shown at once"
+    assert shown.status is WorkflowStatus.RUNNING, "a change of style alone is shown at once"
     column.engine.set("workflows", "list", later)
     await sidebar.load()
     leave(sidebar.list)
     assert rows(sidebar.model).index("n") < rows(sidebar.model).index("a")
 
 
-async def test_a_folder_opens_under_the_pointer(column: Column) -> None:
+async def test_a_folder_opens_at_once_under_the_pointer(column: Column) -> None:
     column.engine.set("workflows", "list", [*LISTED, workflow("f", collection="Wood")])
     column.sidebar.set_closed(frozenset({":Wood"}))
     await column.sidebar.load()

@@ -13,30 +13,30 @@ from atelier_desk.desktop.sidebar.workflow_actions import FolderDialog
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.workflow import Workflow
 from tests.desktop.sidebar.workflow_list import FILED, LISTED, Column, entry, open_menu, rows
-from tests.support.fake_bridge import Held, settle
+from tests.support.fake_bridge import DelayedResult, settle
 
 
-@pytest.mark.parametrize("what", ["delete", "duplicate"])
-async def test_a_double_click_deletes_or_copies_once(column: Column, what: str) -> None:
-    held = Held(LISTED[1])
-    column.engine.set("workflows", what, held)
+@pytest.mark.parametrize("action", ["delete", "duplicate"])
+async def test_a_double_click_deletes_or_copies_once(column: Column, action: str) -> None:
+    delayed = DelayedResult(LISTED[1])
+    column.engine.set("workflows", action, delayed)
     for _ in range(2):
         column.sidebar.workflow_actions.delete(
             ["a"]
-        ) if what == "delete" else column.sidebar.workflow_actions.duplicate("a")
+        ) if action == "delete" else column.sidebar.workflow_actions.duplicate("a")
     await settle()
-    assert column.engine.calls(f"workflows.{what}") == [(("a",), {})]
-    await held.release()
+    assert column.engine.calls(f"workflows.{action}") == [(("a",), {})]
+    await delayed.release()
 
 
 async def test_delete_offers_undo(qtbot: QtBot, column: Column) -> None:
-    gone: list[str] = []
-    column.sidebar.workflow_gone.connect(gone.append)
+    purged: list[str] = []
+    column.sidebar.workflow_gone.connect(purged.append)
     view = column.sidebar.list
     view.select_one("a")
     qtbot.keyClick(view, Qt.Key.Key_Delete)
     await settle()
-    assert gone == ["a"]
+    assert purged == ["a"]
     undo = column.window.findChild(QPushButton, "toast-action")
     qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
     await settle()
@@ -80,13 +80,15 @@ async def test_pin_and_duplicate(column: Column) -> None:
         ("x.pdf", "md", b"%PDF-"),
     ],
 )
-async def test_export_by_ending(column: Column, tmp_path: Path, name: str, kind: str, begins: bytes) -> None:
+async def test_the_export_format_follows_the_file_extension(
+    column: Column, tmp_path: Path, name: str, kind: str, begins: bytes
+) -> None:
     await column.sidebar.workflow_actions.export_to("a", tmp_path / name, "A title")
     assert column.engine.calls("workflows.export") == [(("a", kind), {})]
     assert (tmp_path / name).read_bytes().startswith(begins)
 
 
-async def test_copies_name_changed_reports(column: Column, tmp_path: Path) -> None:
+async def test_duplicates_name_reports_changed_outside(column: Column, tmp_path: Path) -> None:
     column.engine.set("workflows.exporting", "changed_reports", ["Plan"])
     for copying in (
         column.sidebar.workflow_actions.export_to("a", tmp_path / "x.json"),
@@ -96,7 +98,7 @@ async def test_copies_name_changed_reports(column: Column, tmp_path: Path) -> No
         assert "The report Plan was damaged or changed" in column.sidebar._toasts.current.accessibleName()
 
 
-async def test_the_undo_key_brings_a_deleted_workflow_back_also_after_its_message_went(
+async def test_the_undo_key_restores_a_deleted_workflow_after_its_message_disappeared(
     qtbot: QtBot, column: Column
 ) -> None:
     shown: list[str] = []
@@ -113,7 +115,7 @@ async def test_the_undo_key_brings_a_deleted_workflow_back_also_after_its_messag
     assert shown == ["a"]
 
 
-async def test_several_are_chosen_and_deleted_with_one_undo(qtbot: QtBot, column: Column) -> None:
+async def test_several_workflows_are_selected_and_deleted_with_one_undo(qtbot: QtBot, column: Column) -> None:
     opened: list[str] = []
     column.sidebar.workflow_chosen.connect(opened.append)
     view, model = column.sidebar.list, column.sidebar.model
@@ -198,13 +200,13 @@ async def test_a_new_folder_gets_its_name_in_a_dialog(qtbot: QtBot, column: Colu
     assert column.engine.calls("workflows.move") == [(("a", "Birds"), {})]
 
 
-async def test_many_show_progress_and_stop_keeps_what_was_done(column: Column) -> None:
-    held, deleted = Held(), []
+async def test_deleting_many_shows_progress_and_stop_keeps_the_result_so_far(column: Column) -> None:
+    delayed, deleted = DelayedResult(), []
 
     async def delete(key: str) -> Workflow:
         deleted.append(key)
         if len(deleted) == 8:
-            await held()
+            await delayed()
         return LISTED[1]
 
     column.engine.set("workflows", "delete", delete)
@@ -225,16 +227,16 @@ async def test_many_show_progress_and_stop_keeps_what_was_done(column: Column) -
     ]
 
 
-async def test_a_title_is_looked_for_and_can_be_undone(column: Column) -> None:
+async def test_a_title_is_generated_and_can_be_undone(column: Column) -> None:
     column.engine.set("workflows", "get", LISTED[1])
-    held = Held(LISTED[1].model_copy(update={"name": "About herons"}))
-    column.engine.set("runs.titles", "suggest", held)
+    delayed = DelayedResult(LISTED[1].model_copy(update={"name": "About herons"}))
+    column.engine.set("runs.titles", "suggest", delayed)
     column.sidebar.workflow_actions.suggest_title("a")
     await settle()
     toasts = column.sidebar._toasts
     assert toasts.current is not None
     assert toasts.current.accessibleName() == "Generating a title…"
-    await held.release()
+    await delayed.release()
     await settle()
     assert toasts.current is not None
     assert toasts.current.accessibleName() == "Renamed to “About herons”"
@@ -243,7 +245,7 @@ async def test_a_title_is_looked_for_and_can_be_undone(column: Column) -> None:
     assert column.engine.calls("workflows.rename") == [(("a", "Name a"), {})]
 
 
-async def test_several_are_exported_into_a_folder_over_nothing(column: Column, tmp_path: Path) -> None:
+async def test_several_workflows_are_exported_into_a_folder_without_overwriting(column: Column, tmp_path: Path) -> None:
     (tmp_path / "Name a.json").write_text("mine")
     await column.sidebar.workflow_actions.export_all(LISTED[1:3], tmp_path)
     assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {
@@ -257,13 +259,13 @@ def click(
     qtbot: QtBot, column: Column, key: str, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
 ) -> None:
     view = column.sidebar.list
-    place = view.visualRect(column.sidebar.model.index_of(key)).center()
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, modifiers, pos=place)
+    point = view.visualRect(column.sidebar.model.index_of(key)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, modifiers, pos=point)
 
 
 async def test_a_title_that_takes_long_can_be_stopped(column: Column) -> None:
     column.engine.set("workflows", "get", LISTED[1])
-    column.engine.set("runs.titles", "suggest", Held())
+    column.engine.set("runs.titles", "suggest", DelayedResult())
     column.sidebar.workflow_actions.suggest_title("a")
     await settle()
     toast = column.sidebar._toasts.current

@@ -11,7 +11,7 @@ from atelier_desk.desktop.system.bus import DAEMON, DAEMON_PATH, Call, Incoming,
 from tests.desktop.system.conftest import until
 
 
-async def test_a_call_left_in_the_moment_its_answer_comes_is_left(daemon: subprocess.Popen[bytes]) -> None:
+async def test_a_call_cancelled_as_its_answer_arrives_stays_cancelled(daemon: subprocess.Popen[bytes]) -> None:
     """``asyncio.wait_for`` of Python 3.11 loses a cancellation that coincides with the result.
 
     The caller would go on waiting.

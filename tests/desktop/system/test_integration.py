@@ -21,7 +21,7 @@ from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from tests.desktop.questions.approvals import asks, tell
+from tests.desktop.questions.approvals import asks, emit_event
 from tests.desktop.questions.conftest import ask
 from tests.desktop.system.conftest import until
 from tests.support.access import nameless, out_of_reach
@@ -30,7 +30,7 @@ from tests.support.fake_bridge import settle
 from tests.support.program import Program
 
 
-class Desk(Program):
+class DesktopHarness(Program):
     """A started window behind others, an engine that stores its data, and a notification server."""
 
     def __init__(self, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +51,7 @@ class Desk(Program):
         ):
             self.engine.set(service, method, answer)
 
-    async def begin(self) -> Desk:
+    async def open(self) -> DesktopHarness:
         await self.server.start()
         await self.start(workflow="w1")
         await until(lambda: self.window.system.notifications.there)
@@ -80,15 +80,15 @@ class Desk(Program):
         )
         before = len(self.server.calls("Notify"))
         self.bridge.stream_event.emit(event)
-        await self.told(before)
+        await self.wait_notified(before)
 
-    async def wants(self, request: ApprovalRequest) -> None:
+    async def request_approval(self, request: ApprovalRequest) -> None:
         self.approvals[request.id] = request
         before = len(self.server.calls("Notify"))
-        await tell(self.bridge, ChunkType.VALIDATION_REQUIRED, request)  # type: ignore[arg-type]
-        await self.told(before)
+        await emit_event(self.bridge, ChunkType.VALIDATION_REQUIRED, request)  # type: ignore[arg-type]
+        await self.wait_notified(before)
 
-    async def told(self, before: int) -> None:
+    async def wait_notified(self, before: int) -> None:
         """Wait for one more notification than ``before``."""
         await until(lambda: len(self.server.calls("Notify")) > before)
         await self.window.system.notifications.jobs.settled()
@@ -99,92 +99,94 @@ class Desk(Program):
 
 
 @pytest.fixture
-async def desk(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, daemon: subprocess.Popen[bytes]) -> AsyncIterator[Desk]:
-    made = await Desk(qtbot, monkeypatch).begin()
+async def harness(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, daemon: subprocess.Popen[bytes]
+) -> AsyncIterator[DesktopHarness]:
+    made = await DesktopHarness(qtbot, monkeypatch).open()
     yield made
     made.window.system.stop()
     await made.server.stop()
 
 
-async def test_an_option_pressed_in_the_notification_answers_the_question(desk: Desk) -> None:
-    await desk.ask(ask("q1"))
-    assert desk.buttons() == ["Option 1", "Option 2", "Option 3"]
-    assert desk.window.presenter.dialog is not None
-    await desk.server.press(7, "1")
-    await until(lambda: desk.engine.calls("questions.answer"))
+async def test_an_option_pressed_in_the_notification_answers_the_question(harness: DesktopHarness) -> None:
+    await harness.ask(ask("q1"))
+    assert harness.buttons() == ["Option 1", "Option 2", "Option 3"]
+    assert harness.window.presenter.dialog is not None
+    await harness.server.press(7, "1")
+    await until(lambda: harness.engine.calls("questions.answer"))
     await settle()
-    assert desk.engine.calls("questions.answer") == [(("q1", QuestionAnswer(selected_options=("o2",))), {})]
-    assert desk.window.presenter.dialog is None
-    await until(lambda: not desk.server.shown)
+    assert harness.engine.calls("questions.answer") == [(("q1", QuestionAnswer(selected_options=("o2",))), {})]
+    assert harness.window.presenter.dialog is None
+    await until(lambda: not harness.server.shown)
 
 
-async def test_an_answer_in_the_window_takes_the_notification_back(desk: Desk, qtbot: QtBot) -> None:
-    await desk.ask(ask("q1", kind="checkbox"))
-    dialog = desk.window.presenter.dialog
+async def test_an_answer_in_the_window_withdraws_the_notification(harness: DesktopHarness, qtbot: QtBot) -> None:
+    await harness.ask(ask("q1", kind="checkbox"))
+    dialog = harness.window.presenter.dialog
     assert dialog is not None
     qtbot.keyClick(dialog, Qt.Key.Key_1)
     qtbot.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    await until(lambda: not desk.server.shown)
-    assert len(desk.engine.calls("questions.answer")) == 1
+    await until(lambda: not harness.server.shown)
+    assert len(harness.engine.calls("questions.answer")) == 1
 
 
-async def test_the_first_answer_wins_and_the_second_is_informed(desk: Desk) -> None:
-    await desk.ask(ask("q1"))
-    desk.questions["q1"] = desk.questions["q1"].model_copy(update={"status": QuestionStatus.ANSWERED})
+async def test_the_first_answer_wins_and_the_second_is_informed(harness: DesktopHarness) -> None:
+    await harness.ask(ask("q1"))
+    harness.questions["q1"] = harness.questions["q1"].model_copy(update={"status": QuestionStatus.ANSWERED})
     notices: list[str] = []
-    desk.window.presenter.notice.connect(notices.append)
-    desk.window.presenter.dialog.reject()  # type: ignore[union-attr]
-    await desk.server.press(7, "0")
+    harness.window.presenter.notice.connect(notices.append)
+    harness.window.presenter.dialog.reject()  # type: ignore[union-attr]
+    await harness.server.press(7, "0")
     await until(lambda: notices)
     assert notices == ["This question was already answered."]
 
 
-async def test_a_call_is_allowed_or_rejected_and_the_card_follows(desk: Desk) -> None:
-    await desk.wants(asks("v1"))
-    assert desk.buttons() == ["Allow once", "Reject"]
-    await desk.server.press(7, "0")
-    await until(lambda: desk.engine.calls("approvals.approve"))
-    await desk.wants(asks("v2"))
-    await desk.server.press(8, "1")
-    await until(lambda: desk.engine.calls("approvals.reject"))
-    await until(lambda: len(desk.window.presenter.approvals) == 0 and not desk.server.shown)
+async def test_a_call_is_allowed_or_rejected_and_the_card_follows(harness: DesktopHarness) -> None:
+    await harness.request_approval(asks("v1"))
+    assert harness.buttons() == ["Allow once", "Reject"]
+    await harness.server.press(7, "0")
+    await until(lambda: harness.engine.calls("approvals.approve"))
+    await harness.request_approval(asks("v2"))
+    await harness.server.press(8, "1")
+    await until(lambda: harness.engine.calls("approvals.reject"))
+    await until(lambda: len(harness.window.presenter.approvals) == 0 and not harness.server.shown)
 
 
 async def test_high_risk_is_not_allowed_outside_and_a_click_opens_it(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    harness: DesktopHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk.window.new_workflow()
+    harness.window.new_workflow()
     await settle()
     raised: list[bool] = []
     monkeypatch.setattr(MainWindow, "raise_", lambda _self: raised.append(True))
-    await desk.wants(asks("v1", risk="high"))
-    assert desk.buttons() == ["Reject"]
-    await desk.server.press(7, "default")
+    await harness.request_approval(asks("v1", risk="high"))
+    assert harness.buttons() == ["Reject"]
+    await harness.server.press(7, "default")
     await until(lambda: raised)
     await settle()
-    assert desk.window.chat.workflow_id == "w1"
-    assert desk.engine.calls("approvals.approve") == []
+    assert harness.window.chat.workflow_id == "w1"
+    assert harness.engine.calls("approvals.approve") == []
 
 
-async def test_switched_off_a_notification_has_no_buttons(desk: Desk) -> None:
-    page = await open_page(desk)
+async def test_switched_off_a_notification_has_no_buttons(harness: DesktopHarness) -> None:
+    page = await open_page(harness)
     toggle = page.findChild(QCheckBox, "notification-answers")
     assert toggle is not None
     assert toggle.isChecked()
     assert "Buttons allow or reject a call" in toggle.accessibleDescription()
     toggle.click()
     await settle()
-    await desk.ask(ask("q1"))
-    assert desk.buttons() == []
+    await harness.ask(ask("q1"))
+    assert harness.buttons() == []
 
 
-async def test_what_is_asked_goes_when_the_program_ends(desk: Desk) -> None:
-    await desk.ask(ask("q1"))
-    desk.window.system.stop()
-    await until(lambda: not desk.server.shown)
+async def test_notifications_are_withdrawn_when_the_program_ends(harness: DesktopHarness) -> None:
+    await harness.ask(ask("q1"))
+    harness.window.system.stop()
+    await until(lambda: not harness.server.shown)
 
 
-class Hand:
+class FakeShortcutBackend:
     """A shortcut backend controlled by the test."""
 
     def __init__(self) -> None:
@@ -219,35 +221,39 @@ async def open_page(program: Program) -> QuickPage:
 
 
 @pytest.fixture
-async def hand(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> tuple[Desk, Hand]:
+async def shortcut_harness(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> tuple[DesktopHarness, FakeShortcutBackend]:
     """A window on a system without D-Bus, with a shortcut backend."""
-    made, way = Desk(qtbot, monkeypatch), Hand()
+    made, backend = DesktopHarness(qtbot, monkeypatch), FakeShortcutBackend()
     await made.start(workflow="w1")
-    shortcut = GlobalShortcut([("windows", way)], made.window.system)
+    shortcut = GlobalShortcut([("windows", backend)], made.window.system)
     shortcut.pressed.connect(made.window.quick_ask)
     made.window.system.shortcut = shortcut
-    return made, way
+    return made, backend
 
 
-async def test_the_key_is_off_until_it_is_wanted_then_opens_quick_ask(hand: tuple[Desk, Hand], qtbot: QtBot) -> None:
-    desk, way = hand
-    page = await open_page(desk)
+async def test_the_shortcut_is_off_until_enabled_and_then_opens_quick_ask(
+    shortcut_harness: tuple[DesktopHarness, FakeShortcutBackend], qtbot: QtBot
+) -> None:
+    harness, backend = shortcut_harness
+    page = await open_page(harness)
     words = page._key_row.hint
     assert words.text() == "Off: no system-wide shortcut."
     assert not page.field.isEnabled()
     page.findChild(QCheckBox, "quick-key-on").click()  # type: ignore[union-attr]
     await settle()
-    assert way.held == "CTRL+ALT+space"
+    assert backend.held == "CTRL+ALT+space"
     assert words.text() == f"Registered in Windows: {usual()}. Other programs cannot use it."
-    way.pressed()
-    assert desk.window._quick is not None
-    assert desk.window._quick.isVisible()
-    qtbot.addWidget(desk.window._quick)
+    backend.pressed()
+    assert harness.window._quick is not None
+    assert harness.window._quick.isVisible()
+    qtbot.addWidget(harness.window._quick)
 
 
-async def test_another_key_is_chosen_and_one_of_the_window_is_refused(hand: tuple[Desk, Hand], qtbot: QtBot) -> None:
-    desk, way = hand
-    page = await open_page(desk)
+async def test_another_key_is_chosen_and_one_of_the_window_is_refused(
+    shortcut_harness: tuple[DesktopHarness, FakeShortcutBackend], qtbot: QtBot
+) -> None:
+    harness, backend = shortcut_harness
+    page = await open_page(harness)
     page.findChild(QCheckBox, "quick-key-on").click()  # type: ignore[union-attr]
     await settle()
 
@@ -258,41 +264,45 @@ async def test_another_key_is_chosen_and_one_of_the_window_is_refused(hand: tupl
         await settle()
 
     await record(Qt.Key.Key_J, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier)
-    assert way.held == "CTRL+ALT+j"
+    assert backend.held == "CTRL+ALT+j"
     assert page.field.button.text() == "Ctrl+Alt+J"
     await record(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-    assert way.held == "CTRL+ALT+j"
+    assert backend.held == "CTRL+ALT+j"
     assert "is used by “Command palette”" in page._key_row.hint.text()
     page.field.reset.click()
     await settle()
-    assert way.held == "CTRL+ALT+space"
+    assert backend.held == "CTRL+ALT+space"
 
 
-async def test_keys_in_use_are_reported_and_can_be_tried_again(hand: tuple[Desk, Hand]) -> None:
-    desk, way = hand
-    way.problem = KeyTaken()
-    page = await open_page(desk)
+async def test_keys_in_use_are_reported_and_can_be_tried_again(
+    shortcut_harness: tuple[DesktopHarness, FakeShortcutBackend],
+) -> None:
+    harness, backend = shortcut_harness
+    backend.problem = KeyTaken()
+    page = await open_page(harness)
     page.findChild(QCheckBox, "quick-key-on").click()  # type: ignore[union-attr]
     await settle()
     assert page._key_row.hint.text().startswith(f"{usual()} is used by another program.")
     again = page.findChild(QPushButton, "quick-key-again")
     assert again is not None
     assert again.isVisible()
-    way.problem = None
+    backend.problem = None
     again.click()
     await settle()
-    assert way.held
+    assert backend.held
     assert not again.isVisible()
     page.findChild(QCheckBox, "quick-key-on").click()  # type: ignore[union-attr]
     await settle()
-    assert way.held == ""
+    assert backend.held == ""
 
 
-async def test_without_d_bus_the_page_explains_it_and_everything_works(hand: tuple[Desk, Hand]) -> None:
-    desk, _way = hand
-    page = await open_page(desk)
-    said = page.findChild(QCheckBox, "notification-answers").accessibleDescription()  # type: ignore[union-attr]
-    assert said.startswith("Not available here")
-    assert said.endswith("No D-Bus session is running here.")
+async def test_without_d_bus_the_page_explains_it_and_everything_works(
+    shortcut_harness: tuple[DesktopHarness, FakeShortcutBackend],
+) -> None:
+    harness, _backend = shortcut_harness
+    page = await open_page(harness)
+    description = page.findChild(QCheckBox, "notification-answers").accessibleDescription()  # type: ignore[union-attr]
+    assert description.startswith("Not available here")
+    assert description.endswith("No D-Bus session is running here.")
     assert nameless(page) == []
     assert out_of_reach(page) == []

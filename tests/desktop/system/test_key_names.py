@@ -33,13 +33,13 @@ def test_a_key_is_parsed_and_formatted(text: str, trigger: str, virtual: int) ->
 class User32:
     """Windows' library as far as used; ``taken`` keys belong to another program."""
 
-    def __init__(self, *taken: int) -> None:
-        self.taken = taken
+    def __init__(self, *used: int) -> None:
+        self.used = used
         self.held: list[tuple[int, int]] = []
 
     def RegisterHotKey(self, _window: None, number: int, masks: int, key: int) -> int:
         assert number == ID
-        if key in self.taken:
+        if key in self.used:
             return 0
         self.held.append((masks, key))
         return 1
@@ -51,38 +51,38 @@ class User32:
 
 async def test_windows_registers_a_key_and_reports_it(qtbot: QtBot) -> None:
     library = User32()
-    way = WindowsKey(library)
-    shortcut = GlobalShortcut([("windows", way)])
+    backend = WindowsKey(library)
+    shortcut = GlobalShortcut([("windows", backend)])
     shortcut.follow(True, "Ctrl+Alt+Space")
     await shortcut.jobs.settled()
     assert shortcut.state == KeyState("held", "windows")
     assert library.held == [(1 | 2 | 0x4000, 0x20)]
-    told: list[bool] = []
-    shortcut.pressed.connect(lambda: told.append(True))
+    results: list[bool] = []
+    shortcut.pressed.connect(lambda: results.append(True))
     message = wintypes.MSG(message=WM_HOTKEY, wParam=ID)
     other = wintypes.MSG(message=WM_HOTKEY, wParam=ID + 1)
-    assert way.nativeEventFilter(b"windows_generic_MSG", ctypes.addressof(message)) == (True, 0)
-    assert way.nativeEventFilter(b"windows_generic_MSG", ctypes.addressof(other)) == (False, 0)
-    assert told == [True]
+    assert backend.nativeEventFilter(b"windows_generic_MSG", ctypes.addressof(message)) == (True, 0)
+    assert backend.nativeEventFilter(b"windows_generic_MSG", ctypes.addressof(other)) == (False, 0)
+    assert results == [True]
     shortcut.release()
     assert library.held == []
-    assert way.nativeEventFilter(b"windows_generic_MSG", ctypes.addressof(message)) == (False, 0)
+    assert backend.nativeEventFilter(b"windows_generic_MSG", ctypes.addressof(message)) == (False, 0)
 
 
-async def test_a_key_of_another_program_is_taken_until_it_is_free(qtbot: QtBot) -> None:
+async def test_a_key_of_another_program_is_unavailable_until_released(qtbot: QtBot) -> None:
     library = User32(0x20)
     shortcut = GlobalShortcut([("windows", WindowsKey(library))])
     shortcut.follow(True, "Ctrl+Alt+Space")
     await shortcut.jobs.settled()
     assert shortcut.state == KeyState("taken", "windows")
-    library.taken = ()
+    library.used = ()
     shortcut.again()
     await shortcut.jobs.settled()
     assert shortcut.state.kind == "held"
     shortcut.release()
 
 
-async def test_a_system_without_a_way_is_reported() -> None:
+async def test_a_system_without_global_shortcuts_is_reported() -> None:
     shortcut = GlobalShortcut([])
     shortcut.follow(True, "Ctrl+Alt+Space")
     await shortcut.jobs.settled()

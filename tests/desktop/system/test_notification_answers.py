@@ -39,7 +39,7 @@ def test_a_completely_shown_call_can_be_allowed() -> None:
     ],
     ids=lambda fields: str(next(iter(fields.items())))[:30],
 )
-def test_what_needs_a_closer_look_opens_its_card(fields: dict[str, Any]) -> None:
+def test_a_call_that_needs_details_opens_its_card(fields: dict[str, Any]) -> None:
     secrets.remember("sk-verysecret")
     assert offered(**fields) == ["Reject"]
     assert not may_allow(asks(**fields))

@@ -16,7 +16,7 @@ from tests.desktop.system.conftest import until
 from tests.support.desktop_bus import FakeNotifications
 
 
-class Desk:
+class NotificationHarness:
     """A server, our client, and the actions performed."""
 
     def __init__(self, *capabilities: str) -> None:
@@ -25,7 +25,7 @@ class Desk:
         self.ours = DesktopNotifications(self.bus)
         self.done: list[str] = []
 
-    async def start(self) -> Desk:
+    async def start(self) -> NotificationHarness:
         await self.server.start()
         self.ours.start()
         await until(lambda: self.ours.there or self.ours.reason)
@@ -54,80 +54,80 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(daemon: subprocess.Popen[bytes]) -> AsyncIterator[Desk]:
-    made = await Desk("actions", "body", "body-markup", "inline-reply").start()
+async def harness(daemon: subprocess.Popen[bytes]) -> AsyncIterator[NotificationHarness]:
+    made = await NotificationHarness("actions", "body", "body-markup", "inline-reply").start()
     yield made
     made.bus.close()
     await made.server.stop()
 
 
-async def test_it_has_buttons_a_field_and_an_escaped_text(desk: Desk) -> None:
-    await desk.show()
-    name, replaces, _icon, title, text, actions, hints, _expires = desk.server.calls("Notify")[0]
+async def test_a_notification_has_buttons_a_field_and_escaped_text(harness: NotificationHarness) -> None:
+    await harness.show()
+    name, replaces, _icon, title, text, actions, hints, _expires = harness.server.calls("Notify")[0]
     assert (name, replaces, title, text) == ("Atelier", 0, "Ada has a question", "Use &lt;b&gt;5&lt;/b&gt; &amp; more?")
     assert actions == ["default", "Open", "0", "Yes", "1", "No", "inline-reply", "Answer"]
     assert hints["x-kde-reply-placeholder-text"] == ("s", "Your answer")
 
 
 @pytest.mark.parametrize(("key", "done"), [("0", "yes"), ("1", "no"), ("default", "open")])
-async def test_a_button_and_a_click_do_their_thing_once(desk: Desk, key: str, done: str) -> None:
-    number = await desk.show()
-    await desk.server.press(number, key)
-    await desk.server.press(number, key)
-    await until(lambda: desk.done and not desk.server.shown)
-    await desk.show("q2")  # what was sent before has arrived
-    assert desk.done == [done]
+async def test_a_button_and_a_click_act_once(harness: NotificationHarness, key: str, done: str) -> None:
+    number = await harness.show()
+    await harness.server.press(number, key)
+    await harness.server.press(number, key)
+    await until(lambda: harness.done and not harness.server.shown)
+    await harness.show("q2")  # what was sent before has arrived
+    assert harness.done == [done]
 
 
-async def test_a_reply_is_taken(desk: Desk) -> None:
-    number = await desk.show()
-    await desk.server.reply(number, "été")
-    await until(lambda: desk.done)
-    assert desk.done == ["wrote été"]
+async def test_a_reply_is_received(harness: NotificationHarness) -> None:
+    number = await harness.show()
+    await harness.server.reply(number, "été")
+    await until(lambda: harness.done)
+    assert harness.done == ["wrote été"]
 
 
-async def test_notifications_are_withdrawn_also_when_settled_in_between(desk: Desk) -> None:
-    await desk.show("q1")
-    await desk.show("q2")
-    desk.ours.wanted = lambda about: about == "q2"
-    desk.ours.tidy()
-    await until(lambda: [values[0] for values in desk.server.calls("CloseNotification")] == [7])
-    desk.ours.show(desk.notice("q3"), lambda: None)
+async def test_notifications_are_withdrawn_also_when_settled_in_between(harness: NotificationHarness) -> None:
+    await harness.show("q1")
+    await harness.show("q2")
+    harness.ours.wanted = lambda about: about == "q2"
+    harness.ours.tidy()
+    await until(lambda: [values[0] for values in harness.server.calls("CloseNotification")] == [7])
+    harness.ours.show(harness.notice("q3"), lambda: None)
     await until(
-        lambda: [number for number, _values in desk.server.shown] == [8] and len(desk.server.calls("Notify")) == 3
+        lambda: [number for number, _values in harness.server.shown] == [8] and len(harness.server.calls("Notify")) == 3
     )
-    desk.ours.stop()
-    await until(lambda: not desk.server.shown)
+    harness.ours.stop()
+    await until(lambda: not harness.server.shown)
 
 
-async def test_another_program_cannot_answer_in_the_place_of_the_desktop(desk: Desk) -> None:
-    number = await desk.show()
+async def test_another_program_cannot_answer_instead_of_the_desktop(harness: NotificationHarness) -> None:
+    number = await harness.show()
     stranger = FakeNotifications()
     stranger.name = "org.example.Stranger"
     await stranger.start()
     await stranger.emit(stranger.path, FakeNotifications.name, "ActionInvoked", "us", number, "0")
     await stranger.stop()
-    await desk.server.press(number, "1")
-    await until(lambda: desk.done)
-    assert desk.done == ["no"]
+    await harness.server.press(number, "1")
+    await until(lambda: harness.done)
+    assert harness.done == ["no"]
 
 
 async def test_a_server_without_buttons_or_markup_gets_plain_text(daemon: subprocess.Popen[bytes]) -> None:
-    desk = await Desk("body").start()
-    await desk.show()
-    assert desk.server.calls("Notify")[0][4:6] == ("Use <b>5</b> & more?", [])
-    desk.bus.close()
-    await desk.server.stop()
+    harness = await NotificationHarness("body").start()
+    await harness.show()
+    assert harness.server.calls("Notify")[0][4:6] == ("Use <b>5</b> & more?", [])
+    harness.bus.close()
+    await harness.server.stop()
 
 
-async def test_a_server_that_went_away_leaves_it_to_the_tray(desk: Desk) -> None:
-    await desk.server.stop()
-    desk.ours.show(desk.notice(), lambda: desk.done.append("tray"))
-    await until(lambda: desk.done)
-    assert desk.done == ["tray"]
-    assert not desk.ours.there
-    assert desk.ours.reason
-    await desk.server.start()
+async def test_if_the_server_disappears_the_tray_is_used(harness: NotificationHarness) -> None:
+    await harness.server.stop()
+    harness.ours.show(harness.notice(), lambda: harness.done.append("tray"))
+    await until(lambda: harness.done)
+    assert harness.done == ["tray"]
+    assert not harness.ours.there
+    assert harness.ours.reason
+    await harness.server.start()
 
 
 async def test_without_a_server_or_a_bus_the_reason_is_given(
@@ -146,8 +146,8 @@ async def test_without_a_server_or_a_bus_the_reason_is_given(
     assert "D-Bus" in text_of(alone.reason) != alone.reason, "it follows the language"
 
 
-async def test_a_bus_that_ends_is_noticed(desk: Desk, daemon: subprocess.Popen[bytes]) -> None:
-    await desk.show()
+async def test_a_bus_that_ends_is_noticed(harness: NotificationHarness, daemon: subprocess.Popen[bytes]) -> None:
+    await harness.show()
     daemon.kill()
-    await until(lambda: not desk.ours.there)
-    assert desk.ours.reason == "The D-Bus session has ended."
+    await until(lambda: not harness.ours.there)
+    assert harness.ours.reason == "The D-Bus session has ended."

@@ -90,7 +90,7 @@ def tree(**changes: dict[str, Any]) -> AgentNode:
     """The same moment as the engine's tree; ``changes`` by run id."""
 
     def node(run_id: str, *children: AgentNode, **fields: Any) -> AgentNode:
-        given: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "run_id": run_id,
             "name": run_id.title(),
             "workflow_id": "w1",
@@ -101,9 +101,9 @@ def tree(**changes: dict[str, Any]) -> AgentNode:
             "elapsed_ms": 1_000,
             "children": children,
         }
-        return AgentNode(**{**given, **fields, **changes.get(run_id, {})})
+        return AgentNode(**{**facts, **fields, **changes.get(run_id, {})})
 
-    def spent(tokens: int, calls: int = 0) -> dict[str, Any]:
+    def usage_of(tokens: int, calls: int = 0) -> dict[str, Any]:
         usage = Usage(tokens_input=tokens)
         return {"usage": usage, "tool_calls": calls, "total": Spending(usage=usage, tool_calls=calls)}
 
@@ -113,7 +113,7 @@ def tree(**changes: dict[str, Any]) -> AgentNode:
         parent_call_id="s1",
         call_kind="spawn",
         current_tool="CalculatorTool",
-        **spent(10, 1),
+        **usage_of(10, 1),
     )
     bea = node(
         "bea",
@@ -122,9 +122,9 @@ def tree(**changes: dict[str, Any]) -> AgentNode:
         parent_call_id="p1",
         call_kind="parallel",
         status="awaiting_children",
-        **spent(40, 1),
+        **usage_of(40, 1),
     )
-    cid = node("cid", title="Write the tests", parent_call_id="p1", call_kind="parallel", **spent(50))
+    cid = node("cid", title="Write the tests", parent_call_id="p1", call_kind="parallel", **usage_of(50))
     return node(
-        "ada", bea, cid, status="awaiting_children", budget=Budget(max_tokens=1_000, max_cost=2.0), **spent(120, 1)
+        "ada", bea, cid, status="awaiting_children", budget=Budget(max_tokens=1_000, max_cost=2.0), **usage_of(120, 1)
     )

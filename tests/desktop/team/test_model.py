@@ -35,45 +35,45 @@ async def test_opening_reads_the_tree_once(model: TeamModel, atelier: FakeAtelie
 
 
 async def test_a_few_agents_are_signalled_per_frame(model: TeamModel, qtbot: QtBot) -> None:
-    told: list[frozenset[str]] = []
-    model.changed.connect(told.append)
+    signalled: list[frozenset[str]] = []
+    model.changed.connect(signalled.append)
     model.set_workflow("w1", "ada")
     await settle()
-    qtbot.waitUntil(lambda: len(told) == 2)
-    assert [len(runs) for runs in told] == [AT_ONCE, 1]
-    assert frozenset().union(*told) == {"ada", "bea", "cid", "dot"}
+    qtbot.waitUntil(lambda: len(signalled) == 2)
+    assert [len(runs) for runs in signalled] == [AT_ONCE, 1]
+    assert frozenset().union(*signalled) == {"ada", "bea", "cid", "dot"}
 
 
 async def test_another_workflow_gets_no_signals_of_the_previous_one(model: TeamModel, qtbot: QtBot) -> None:
-    told: list[frozenset[str]] = []
-    model.changed.connect(told.append)
+    signalled: list[frozenset[str]] = []
+    model.changed.connect(signalled.append)
     model.set_workflow("w1", "ada")
     await settle()
-    qtbot.waitUntil(lambda: len(told) == 1)
+    qtbot.waitUntil(lambda: len(signalled) == 1)
     model.set_workflow("w2")
     qtbot.waitUntil(lambda: not model._frame_timer.isActive())
-    assert len(told) == 1
+    assert len(signalled) == 1
 
 
-async def test_many_events_are_signalled_once_and_only_the_shape_is_queried(
+async def test_many_events_are_signalled_once_and_only_changes_of_the_tree_are_queried(
     model: TeamModel, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
-    told: list[frozenset[str]] = []
-    model.changed.connect(told.append)
+    signalled: list[frozenset[str]] = []
+    model.changed.connect(signalled.append)
     model.set_workflow("w1")
     for each in started():
         model.feed(each)
     qtbot.waitUntil(lambda: not model._reload.isActive() and not model._change_timer.isActive())
     await settle()
     assert len(atelier.calls("teams.tree")) == 1
-    before = len(told)
+    before = len(signalled)
     for number in range(500):
         model.feed(event(20, "token", "dot", content="x"))
         model.feed(child(20, "dot", what="sub_agent_progress", tokens_output=number))
     qtbot.waitUntil(lambda: not model._change_timer.isActive())
     await settle()
     qtbot.waitUntil(lambda: not model._change_timer.isActive())
-    assert len(told) - before <= 2
+    assert len(signalled) - before <= 2
     assert len(atelier.calls("teams.tree")) == 1
     assert model.root == "ada"
 
@@ -86,7 +86,7 @@ async def test_a_deleted_turn_is_no_error(model: TeamModel, atelier: FakeAtelier
     assert model.bridge_kept.errors == []  # type: ignore[attr-defined]
 
 
-async def test_another_workflows_tree_comes_too_late(model: TeamModel) -> None:
+async def test_a_late_tree_of_another_workflow_is_ignored(model: TeamModel) -> None:
     model.set_workflow("w1", "ada")
     model.set_workflow("w2")
     await settle()

@@ -20,7 +20,7 @@ def state() -> TeamState:
     return made
 
 
-def test_events_alone_make_the_tree_at_any_depth(state: TeamState) -> None:
+def test_events_alone_build_the_tree_at_any_depth(state: TeamState) -> None:
     assert [(member.name, member.depth, member.status) for member in state.walk("ada")] == [
         ("Ada", 0, "awaiting_children"),
         ("Bea", 1, "awaiting_children"),
@@ -44,12 +44,12 @@ def test_a_described_call_is_shown_by_its_description(state: TeamState) -> None:
     assert not dot.call_texts
 
 
-def test_the_engines_tree_gives_the_same_and_more(state: TeamState) -> None:
+def test_the_engines_tree_gives_the_same_state_and_more(state: TeamState) -> None:
     assert state.load(tree()) == {"ada", "bea", "cid", "dot"}
     assert [member.run_id for member in state.walk("ada")] == ["ada", "bea", "dot", "cid"]
     assert state.members["ada"].budget == Budget(max_tokens=1_000, max_cost=2.0)
-    whole = state.total("ada", START)
-    assert (whole.tokens, whole.tool_calls, whole.elapsed_ms) == (220, 3, 4_000)
+    total = state.total("ada", START)
+    assert (total.tokens, total.tool_calls, total.elapsed_ms) == (220, 3, 4_000)
     assert state.total("bea", START).tokens == 50
 
 
@@ -73,18 +73,18 @@ def test_time_counts_only_while_it_works(state: TeamState) -> None:
 
 def test_usage_is_each_agents_own_and_sums_upwards(state: TeamState) -> None:
     own = {"tokens_input": 7, "tokens_output": 3, "cost": 0.25}
-    told = event(14, "usage", "dot", **own, own=own, run={"tokens_input": 700})
-    state.feed(told)
-    state.feed(told)  # after loading a tree, events are applied again, and count once
+    usage_event = event(14, "usage", "dot", **own, own=own, run={"tokens_input": 700})
+    state.feed(usage_event)
+    state.feed(usage_event)  # after loading a tree, events are applied again, and count once
     dot = state.members["dot"]
     assert (dot.tokens_input, dot.tokens_output) == (7, 3)
     assert state.total("ada", START).tokens == 130
     assert state.total("ada", START).cost == pytest.approx(0.75)
 
 
-def test_a_reply_under_way_is_counted_once(state: TeamState) -> None:
-    told = {"tokens_input": 30, "tokens_output": 12, "cost": 0.1, "current_tool": "CalculatorTool", "progress": 40}
-    assert state.feed(child(14, "dot", what="sub_agent_progress", **told)) == {"dot"}
+def test_a_streaming_reply_is_counted_once(state: TeamState) -> None:
+    figures = {"tokens_input": 30, "tokens_output": 12, "cost": 0.1, "current_tool": "CalculatorTool", "progress": 40}
+    assert state.feed(child(14, "dot", what="sub_agent_progress", **figures)) == {"dot"}
     assert state.members["dot"].progress == 40
     assert state.total("dot", START).tokens == 42
     state.feed(event(15, "usage", "dot", own={"tokens_input": 30, "tokens_output": 14, "cost": 0.1}))
@@ -115,7 +115,7 @@ def test_a_limit_is_known_from_events_and_from_the_tree(state: TeamState) -> Non
     assert (dot.at_limit, dot.value, dot.cap) == (True, 10.0, 8.0)
 
 
-def test_what_it_asks_comes_and_goes(state: TeamState) -> None:
+def test_pending_questions_appear_and_disappear(state: TeamState) -> None:
     dot = state.members["dot"]
     state.feed(event(14, "user_question_start", "dot", user_question={"question_id": "q", "question": "Which?"}))
     state.feed(event(14, "validation_required", "dot", validation_id="v"))
@@ -127,6 +127,6 @@ def test_what_it_asks_comes_and_goes(state: TeamState) -> None:
     assert (dot.questions, dot.approvals, dot.question) == ({}, set(), "")
 
 
-def test_words_and_other_workflows_change_nothing(state: TeamState) -> None:
+def test_streamed_text_and_other_workflows_change_nothing(state: TeamState) -> None:
     assert state.feed(event(20, "token", "dot", content="hi")) == set()
     assert state.feed(event(20, "message", "dot", content="hi")) == set()

@@ -33,7 +33,7 @@ def pairs() -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)
-def test_every_pair_of_the_style_sheet_can_be_read(tokens: Tokens) -> None:
+def test_every_pair_of_the_style_sheet_is_readable(tokens: Tokens) -> None:
     known = pairs()
     assert len(known) > 10
     weak = {
@@ -46,14 +46,14 @@ def test_every_pair_of_the_style_sheet_can_be_read(tokens: Tokens) -> None:
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)
 @pytest.mark.parametrize("ground", ["bg", "surface", "raised", "sunken", "hover"])
-def test_text_can_be_read_on_every_ground(tokens: Tokens, ground: str) -> None:
+def test_text_is_readable_on_every_background(tokens: Tokens, ground: str) -> None:
     weak = {text: round(contrast(getattr(tokens, text), getattr(tokens, ground)), 2) for text in ("text", "muted")}
     assert all(value >= TEXT for value in weak.values()), weak
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)
 @pytest.mark.parametrize("ground", ["bg", "surface", "raised", "sunken"])
-def test_focus_can_be_found(tokens: Tokens, ground: str) -> None:
+def test_the_focus_border_has_contrast(tokens: Tokens, ground: str) -> None:
     assert contrast(tokens.accent, getattr(tokens, ground)) >= FOUND
 
 
@@ -76,7 +76,7 @@ PAINTED = (
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)
-def test_what_is_painted_can_be_read(tokens: Tokens) -> None:
+def test_painted_text_is_readable(tokens: Tokens) -> None:
     measured = {
         (text, ground): round(contrast(getattr(tokens, text), getattr(tokens, ground)), 2) for text, ground in PAINTED
     }
@@ -84,7 +84,7 @@ def test_what_is_painted_can_be_read(tokens: Tokens) -> None:
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)
-def test_the_bars_of_the_timeline_can_be_read(tokens: Tokens) -> None:
+def test_the_bars_of_the_timeline_are_readable(tokens: Tokens) -> None:
     weak = {
         name: text
         for name, (ground, _edge, text) in BAR_COLOURS.items()

@@ -16,7 +16,7 @@ FILLED = ('[variant="primary"]', '[variant="send"]', "::indicator", "QTabBar::ta
 """Filled with the accent, or a composer around the focused field; the line below the current tab is no border."""
 
 
-def test_only_what_has_the_focus_has_a_border_in_the_accent_colour() -> None:
+def test_only_the_focused_widget_has_a_border_in_the_accent_colour() -> None:
     rules = re.findall(
         r"([^{}]+){([^{}]*)}",
         re.sub(r"\$\{(\w+)\}", r"<\1>", (assets.resource_dir() / "style.qss").read_text(encoding="utf-8")),
@@ -28,7 +28,7 @@ def test_only_what_has_the_focus_has_a_border_in_the_accent_colour() -> None:
 
 
 @pytest.mark.parametrize("kind", [QPushButton, QCheckBox, QRadioButton])
-def test_the_mark_is_the_border_alone(qtbot: QtBot, kind: type[QAbstractButton]) -> None:
+def test_only_the_border_marks_the_focus(qtbot: QtBot, kind: type[QAbstractButton]) -> None:
     """The style's own focus rectangle is not drawn inside it too."""
     window = QWidget()
     qtbot.addWidget(window)
@@ -49,7 +49,7 @@ def test_the_mark_is_the_border_alone(qtbot: QtBot, kind: type[QAbstractButton])
 
 
 @pytest.mark.parametrize("variant", ["", "chip", "chip-plain", "card"])
-def test_a_chosen_button_shows_the_keyboard_too(qtbot: QtBot, variant: str) -> None:
+def test_a_selected_button_shows_the_focus_too(qtbot: QtBot, variant: str) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     column, field, button = QVBoxLayout(window), QLineEdit(), QPushButton("4×")

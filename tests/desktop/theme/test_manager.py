@@ -39,11 +39,11 @@ def test_mode_switches_tokens_palette_and_sheet_and_notifies(qtbot: QtBot) -> No
     assert DARK.surface in QApplication.instance().styleSheet()  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(("asked", "got"), [(10, 0.8), (80, 0.8), (125, 1.25), (200, 2.0), (999, 2.0)])
-def test_scale_is_held_in_bounds(asked: int, got: float) -> None:
+@pytest.mark.parametrize(("asked", "expected"), [(10, 0.8), (80, 0.8), (125, 1.25), (200, 2.0), (999, 2.0)])
+def test_scale_is_limited_to_its_bounds(asked: int, expected: float) -> None:
     theme().set_scale(asked)
-    assert theme().scale == got
-    assert theme().font(14).pixelSize() == round(14 * got)
+    assert theme().scale == expected
+    assert theme().font(14).pixelSize() == round(14 * expected)
 
 
 def test_style_sheet_has_no_open_placeholder_and_its_files_exist() -> None:
@@ -62,7 +62,7 @@ class PictureStyle(QProxyStyle):
         return super().styleHint(hint, option, widget, returned)
 
 
-def test_buttons_of_dialogs_have_no_pictures_of_the_platform(qtbot: QtBot) -> None:
+def test_buttons_of_dialogs_have_no_icons_of_the_platform(qtbot: QtBot) -> None:
     frame, style = QWidget(), PictureStyle("Fusion")
     qtbot.addWidget(frame)
     box = QDialogButtonBox(frame)
@@ -100,7 +100,7 @@ def test_check_box_indicator_is_drawn_in_the_theme(qtbot: QtBot, tokens: object)
 
 
 @pytest.mark.parametrize("scale", [80, 100, 125, 150, 175, 200])
-def test_a_radio_button_grows_and_stays_round(qtbot: QtBot, scale: int) -> None:
+def test_a_radio_button_grows_with_the_text_and_stays_round(qtbot: QtBot, scale: int) -> None:
     theme().set_scale(scale)
     radio = QRadioButton("x")
     qtbot.addWidget(radio)
@@ -115,7 +115,7 @@ def test_a_radio_button_grows_and_stays_round(qtbot: QtBot, scale: int) -> None:
     assert QColor(image.pixel(rect.center().x(), rect.top() + 2)) == QColor(theme().tokens.accent)
 
 
-def test_mark_changes_a_shown_widget(qtbot: QtBot) -> None:
+def test_mark_restyles_a_visible_widget(qtbot: QtBot) -> None:
     button = QPushButton("x")
     qtbot.addWidget(button)
     button.show()
@@ -154,13 +154,13 @@ def test_icon_is_tinted() -> None:
 @pytest.mark.parametrize("role", ["muted", "on_accent"])
 def test_a_disabled_icon_is_fainter_than_one_that_can_be_used(mode: str, role: Role) -> None:
     """Qt's own grey was as bright as the rest in the dark theme: disabled buttons looked enabled."""
-    look = theme()
-    look.set_mode(mode)  # type: ignore[arg-type]
-    image = look.icon("square", role, 24).pixmap(QSize(24, 24), 1.0, QIcon.Mode.Disabled).toImage()
+    current = theme()
+    current.set_mode(mode)  # type: ignore[arg-type]
+    image = current.icon("square", role, 24).pixmap(QSize(24, 24), 1.0, QIcon.Mode.Disabled).toImage()
     solid = [image.pixelColor(x, y) for x in range(24) for y in range(24) if image.pixelColor(x, y).alpha() == 255]
     assert len({colour.name() for colour in solid}) == 1, "no shine"
     faded = solid[0].name().upper()
-    assert 1.5 < contrast(faded, look.tokens.bg) < contrast(look.tokens.muted, look.tokens.bg) * 0.6
+    assert 1.5 < contrast(faded, current.tokens.bg) < contrast(current.tokens.muted, current.tokens.bg) * 0.6
 
 
 def nested(depth: int) -> tuple[QWidget, QPushButton]:
@@ -196,7 +196,7 @@ def test_a_widget_is_restyled_as_often_at_any_depth(qtbot: QtBot, change: Callab
     assert 0 < deep <= shallow + 2  # updated once per ancestor it would be ten more
 
 
-def test_there_and_back_is_the_same_picture(qtbot: QtBot) -> None:
+def test_changing_theme_or_size_back_gives_the_same_picture(qtbot: QtBot) -> None:
     outermost, button = nested(3)
     qtbot.addWidget(outermost)
     mark(button, "primary")
@@ -210,7 +210,7 @@ def test_there_and_back_is_the_same_picture(qtbot: QtBot) -> None:
     assert outermost.grab().toImage() == before
 
 
-def test_popups_are_square_on_wayland_where_what_they_do_not_paint_is_black(
+def test_popups_are_square_on_wayland_which_paints_transparent_corners_black(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     popup = QWidget()

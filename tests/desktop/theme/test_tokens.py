@@ -26,7 +26,7 @@ def test_text_has_contrast(tokens: Tokens, text: str, ground: str) -> None:
     assert contrast(getattr(tokens, text), getattr(tokens, ground)) >= 4.5
 
 
-def test_contrast_ends() -> None:
+def test_contrast_of_black_and_white() -> None:
     assert round(contrast("#000000", "#FFFFFF"), 1) == 21.0
     assert contrast("#777777", "#777777") == 1.0
 

@@ -38,7 +38,7 @@ class View(QWidget):
         self.of.append(theme().tokens.name)
 
 
-def test_a_view_is_filled_now_and_after_each_change(qtbot: QtBot) -> None:
+def test_a_view_is_filled_at_once_and_after_each_change(qtbot: QtBot) -> None:
     view = View()
     qtbot.addWidget(view)
     switch_language("fr")
@@ -87,7 +87,7 @@ def test_a_deleted_widget_is_no_longer_called(qtbot: QtBot) -> None:
     switch_language("en")
 
 
-def test_thousands_of_rows_leave_nothing_behind(qtbot: QtBot) -> None:
+def test_thousands_of_deleted_rows_leave_no_bindings(qtbot: QtBot) -> None:
     """Without the cycle collector: a deleted widget is freed at once, with all its bindings."""
     page = QWidget()
     qtbot.addWidget(page)
@@ -99,14 +99,14 @@ def test_thousands_of_rows_leave_nothing_behind(qtbot: QtBot) -> None:
             rows = [View(page) for _ in range(300)]
             for row in rows:
                 column.addWidget(row)
-            gone = [weakref.ref(row) for row in rows]
+            references = [weakref.ref(row) for row in rows]
             assert len(bindings._bound) == before + 2 * 300  # the view and its label
             for row in rows:
                 row.deleteLater()
             del rows, row
             QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
             assert len(bindings._bound) == before
-            assert not any(ref() for ref in gone)
+            assert not any(ref() for ref in references)
     finally:
         gc.enable()
 
@@ -122,14 +122,14 @@ def test_an_error_in_one_view_is_reported_and_leaves_no_other_outdated(qtbot: Qt
         qtbot.addWidget(widget)
     bind(broken.fill)
     bind(view._fill)
-    with qtbot.capture_exceptions() as told:
+    with qtbot.capture_exceptions() as errors:
         switch_language("fr")
     switch_language("en")
-    assert [str(each[1]) for each in told] == ["no French"]
+    assert [str(each[1]) for each in errors] == ["no French"]
     assert [row[1] for row in view.filled[-2:]] == ["fr", "en"]
 
 
-def test_a_widget_may_go_while_others_are_called(qtbot: QtBot) -> None:
+def test_a_widget_may_be_deleted_while_others_are_called(qtbot: QtBot) -> None:
     page = QWidget()
     qtbot.addWidget(page)
 

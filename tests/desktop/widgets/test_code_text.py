@@ -16,14 +16,14 @@ class Numbered(CodeText):
 
     def __init__(self, *, scrolls: bool = True) -> None:
         super().__init__(scrolls=scrolls)
-        self.beside: list[int] = []
+        self.painted: list[int] = []
 
     @property
     def gutter_width(self) -> int:
         return 40
 
     def paint_gutter(self, painter: QPainter, line: QRect, number: int) -> None:
-        self.beside.append(number)
+        self.painted.append(number)
 
 
 def shown(qtbot: QtBot, *, scrolls: bool = True) -> Numbered:
@@ -36,7 +36,7 @@ def shown(qtbot: QtBot, *, scrolls: bool = True) -> Numbered:
     return text
 
 
-def test_code_is_shown_as_it_is_written_and_cannot_be_changed(qtbot: QtBot) -> None:
+def test_code_is_shown_verbatim_and_read_only(qtbot: QtBot) -> None:
     text = shown(qtbot)
     assert text.font().featureValue(QFont.Tag("calt")) == 0, "no arrow is made of -> and >"
     qtbot.keyClicks(text, "abc")
@@ -44,30 +44,32 @@ def test_code_is_shown_as_it_is_written_and_cannot_be_changed(qtbot: QtBot) -> N
     assert text.viewportMargins().left() == 40
 
 
-def test_only_lines_in_view_are_painted_beside_it(qtbot: QtBot) -> None:
+def test_the_gutter_paints_only_visible_lines(qtbot: QtBot) -> None:
     text = shown(qtbot)
     text.verticalScrollBar().setValue(50)
-    text.beside.clear()
+    text.painted.clear()
     text.grab()
-    assert text.beside[0] == 50
-    assert len(text.beside) < 20
+    assert text.painted[0] == 50
+    assert len(text.painted) < 20
 
 
 @pytest.mark.parametrize(
-    ("scrolls", "held", "down", "across"),
+    ("scrolls", "modifiers", "down", "across"),
     [
         (True, Qt.KeyboardModifier.NoModifier, True, False),
         (False, Qt.KeyboardModifier.NoModifier, False, False),
         (False, Qt.KeyboardModifier.ShiftModifier, False, True),
     ],
 )
-def test_the_wheel_scrolls_what_it_should(
-    qtbot: QtBot, scrolls: bool, held: Qt.KeyboardModifier, down: bool, across: bool
+def test_the_wheel_scrolls_the_code_or_the_page(
+    qtbot: QtBot, scrolls: bool, modifiers: Qt.KeyboardModifier, down: bool, across: bool
 ) -> None:
     text = shown(qtbot, scrolls=scrolls)
-    at = QPointF(100, 100)
+    position = QPointF(100, 100)
     turned = QPoint(-120, 0) if across else QPoint(0, -120)
-    wheel = QWheelEvent(at, at, QPoint(), turned, Qt.MouseButton.NoButton, held, Qt.ScrollPhase.NoScrollPhase, False)
+    wheel = QWheelEvent(
+        position, position, QPoint(), turned, Qt.MouseButton.NoButton, modifiers, Qt.ScrollPhase.NoScrollPhase, False
+    )
     QApplication.sendEvent(text.viewport(), wheel)
     moved = text.verticalScrollBar().value() > 0, text.horizontalScrollBar().value() > 0
     assert moved == (down, across)

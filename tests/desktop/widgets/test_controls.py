@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton
 
 
-def test_elided_label_keeps_its_text_and_shows_it_as_a_tip(qtbot: QtBot) -> None:
+def test_an_elided_label_keeps_its_text_and_shows_it_as_a_tool_tip(qtbot: QtBot) -> None:
     made = ElidedLabel("a rather long line of text")
     qtbot.addWidget(made)
     made.resize(60, 20)

@@ -13,18 +13,18 @@ HINT = "The agent's tasks appear here. You can add your own."
 
 
 @pytest.fixture
-def place(qtbot: QtBot) -> QWidget:
+def host(qtbot: QtBot) -> QWidget:
     window = QWidget()
     qtbot.addWidget(window)
     return window
 
 
-def made(place: QWidget, height: int) -> EmptyState:
-    empty = EmptyState("list-todo", parent=place)
+def made(host: QWidget, height: int) -> EmptyState:
+    empty = EmptyState("list-todo", parent=host)
     empty.set_texts("No tasks yet", HINT, "Add a task")
     empty.resize(240, height)
-    place.resize(240, height)
-    place.show()
+    host.resize(240, height)
+    host.show()
     return empty
 
 
@@ -36,8 +36,8 @@ def shown(empty: EmptyState) -> list[str]:
     ("height", "expected"),
     [(400, ["icon", "No tasks yet", HINT]), (125, ["No tasks yet", HINT]), (70, ["No tasks yet"])],
 )
-def test_what_does_not_fit_goes_and_the_button_stays(place: QWidget, height: int, expected: list[str]) -> None:
-    empty = made(place, height)
+def test_parts_that_do_not_fit_are_hidden_except_the_button(host: QWidget, height: int, expected: list[str]) -> None:
+    empty = made(host, height)
     assert shown(empty) == expected
     assert empty.button.isVisible()
     assert (empty.toolTip() == HINT) == (HINT not in expected)
@@ -45,9 +45,9 @@ def test_what_does_not_fit_goes_and_the_button_stays(place: QWidget, height: int
 
 @pytest.mark.parametrize("scale", [100, 150, 200])
 @pytest.mark.parametrize("height", [130, 180, 240, 420])
-def test_no_line_is_cut(place: QWidget, height: int, scale: int) -> None:
+def test_no_line_is_clipped(host: QWidget, height: int, scale: int) -> None:
     theme().set_scale(scale)
-    empty = made(place, height)
+    empty = made(host, height)
     empty.layout().activate()
     for label in empty.findChildren(QLabel):
         if label.isVisible():
@@ -55,5 +55,5 @@ def test_no_line_is_cut(place: QWidget, height: int, scale: int) -> None:
             assert empty.rect().contains(label.geometry())
 
 
-def test_it_asks_a_pane_for_no_room(place: QWidget) -> None:
-    assert made(place, 300).minimumSizeHint().height() == 0
+def test_it_has_no_minimum_size(host: QWidget) -> None:
+    assert made(host, 300).minimumSizeHint().height() == 0

@@ -39,14 +39,14 @@ def room(qtbot: QtBot) -> Room:
 
 
 def press(
-    qtbot: QtBot, widget: QWidget, key: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
+    qtbot: QtBot, widget: QWidget, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
 ) -> None:
     widget.setFocus()
     assert QApplication.focusWidget() is widget
-    qtbot.keyClick(widget, key, held)
+    qtbot.keyClick(widget, key, modifiers)
 
 
-def test_enter_presses_buttons_of_both_kinds(qtbot: QtBot, room: Room) -> None:
+def test_enter_presses_both_kinds_of_buttons(qtbot: QtBot, room: Room) -> None:
     press(qtbot, room.button, Qt.Key.Key_Return)
     press(qtbot, room.icon, Qt.Key.Key_Enter, Qt.KeyboardModifier.KeypadModifier)
     assert room.pressed == ["fork", "add"]

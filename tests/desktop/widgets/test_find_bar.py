@@ -23,7 +23,7 @@ def bar(qtbot: QtBot, *, newest_last: bool = False) -> tuple[FindBar, list[str],
 
 
 @pytest.mark.parametrize(
-    ("newest_last", "key", "held", "at"),
+    ("newest_last", "key", "modifiers", "expected_position"),
     [
         (False, Qt.Key.Key_Return, PLAIN, 2),
         (False, Qt.Key.Key_Enter, SHIFT, 0),
@@ -33,12 +33,14 @@ def bar(qtbot: QtBot, *, newest_last: bool = False) -> tuple[FindBar, list[str],
         (False, Qt.Key.Key_F3, SHIFT, 0),
     ],
 )
-def test_keys_go_on_and_back(qtbot: QtBot, newest_last: bool, key: Qt.Key, held: Qt.KeyboardModifier, at: int) -> None:
+def test_keys_go_to_the_next_and_previous_match(
+    qtbot: QtBot, newest_last: bool, key: Qt.Key, modifiers: Qt.KeyboardModifier, expected_position: int
+) -> None:
     made, _asked, reached = bar(qtbot, newest_last=newest_last)
     made.enter("word")
     made.show_found(3, 1)
-    qtbot.keyClick(made.field, key, held)
-    assert reached == [1, at]
+    qtbot.keyClick(made.field, key, modifiers)
+    assert reached == [1, expected_position]
 
 
 def test_it_wraps_around_and_shows_the_position(qtbot: QtBot) -> None:
@@ -55,10 +57,10 @@ def test_it_wraps_around_and_shows_the_position(qtbot: QtBot) -> None:
     assert (reached, made.count.text()) == ([1, 0], "No results")
 
 
-def test_a_word_is_looked_for_again_until_the_bar_is_left(qtbot: QtBot) -> None:
+def test_a_text_is_searched_again_until_the_bar_is_closed(qtbot: QtBot) -> None:
     made, asked, _reached = bar(qtbot)
     made.field.setText("word")
-    assert asked == [""], "nothing is looked for while it is hidden"
+    assert asked == [""], "nothing is searched while it is hidden"
     made.enter()
     assert asked == ["", "word"]
     made.show_found(2, 1)

@@ -51,7 +51,7 @@ def rest(names: Names) -> None:
 
 
 @pytest.mark.parametrize("end", [leave, rest])
-def test_rows_change_places_when_the_pointer_leaves_or_rests(names: Names, end: Callable[[Names], None]) -> None:
+def test_rows_are_reordered_when_the_pointer_leaves_or_rests(names: Names, end: Callable[[Names], None]) -> None:
     aim(names, 1)
     names.change("Cid", "Ada", "Bea")
     names.change("Cid", "Ada")
@@ -62,18 +62,18 @@ def test_rows_change_places_when_the_pointer_leaves_or_rests(names: Names, end: 
     assert names.rows() == ["Ada"]
 
 
-def test_what_comes_after_all_rows_is_shown_at_once(names: Names) -> None:
+def test_rows_added_at_the_end_are_shown_at_once(names: Names) -> None:
     aim(names, 1)
     names.change("Ada", "Bea", "Cid", "Dan")
     assert names.rows()[-1] == "Dan"
 
 
-def test_a_list_that_nobody_points_at_changes_at_once(names: Names) -> None:
+def test_a_list_without_the_pointer_changes_at_once(names: Names) -> None:
     names.change("Cid", "Ada", "Bea")
     assert names.rows()[0] == "Cid"
 
 
-def test_what_a_key_did_is_shown_at_once(names: Names, qtbot: QtBot) -> None:
+def test_changes_made_by_a_key_are_shown_at_once(names: Names, qtbot: QtBot) -> None:
     aim(names, 1)
     qtbot.keyClick(names, Qt.Key.Key_Delete)
     aim(names, 1, at_once=True)
@@ -81,7 +81,7 @@ def test_what_a_key_did_is_shown_at_once(names: Names, qtbot: QtBot) -> None:
     assert names.rows() == ["Ada", "Cid"]
 
 
-def test_what_was_chosen_in_a_menu_is_shown_at_once(names: Names) -> None:
+def test_changes_made_in_a_menu_are_shown_at_once(names: Names) -> None:
     aim(names, 1)
     menu = QMenu(names)
     menu.addAction("Delete")
@@ -93,7 +93,7 @@ def test_what_was_chosen_in_a_menu_is_shown_at_once(names: Names) -> None:
     assert names.rows() == ["Ada", "Cid"]
 
 
-def test_another_list_that_moves_with_it_is_heeded_too(names: Names, qtbot: QtBot) -> None:
+def test_the_pointer_over_a_linked_list_counts_too(names: Names, qtbot: QtBot) -> None:
     below = QListWidget()
     qtbot.addWidget(below)
     below.show()

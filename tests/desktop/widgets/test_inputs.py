@@ -66,7 +66,7 @@ def area(qtbot: QtBot) -> QScrollArea:
 
 
 @pytest.mark.parametrize("kind", [ComboBox, SpinBox, DoubleSpinBox, Slider])
-def test_the_wheel_scrolls_the_page_and_changes_what_has_the_focus_alone(
+def test_the_wheel_scrolls_the_page_and_changes_only_a_focused_input(
     area: QScrollArea, kind: type[QWidget], qtbot: QtBot
 ) -> None:
     widget = area.findChild(kind)
@@ -110,7 +110,7 @@ def test_a_text_that_does_not_fit_ends_in_an_ellipsis(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize("scale", [100, 150])
-def test_what_stands_in_one_row_is_of_one_height(qtbot: QtBot, scale: int) -> None:
+def test_controls_in_a_row_have_one_height(qtbot: QtBot, scale: int) -> None:
     theme().set_scale(scale)
     row = QWidget()
     qtbot.addWidget(row)
@@ -124,7 +124,7 @@ def test_what_stands_in_one_row_is_of_one_height(qtbot: QtBot, scale: int) -> No
     assert max(heights.values()) - min(heights.values()) <= (0 if scale == 100 else 1), heights
 
 
-def test_every_input_of_the_window_is_one_of_these() -> None:
+def test_every_input_of_the_window_is_of_these_classes() -> None:
     """A plain Qt input would be changed by the wheel unnoticed: none is created or derived from, except here."""
     found = []
     for path in Path(atelier_desk.desktop.__file__).parent.rglob("*.py"):
@@ -165,7 +165,7 @@ def test_a_combo_box_is_named_by_a_label_for_screen_readers_of_linux(qtbot: QtBo
     assert [label.text() for label in page.findChildren(QLabel) if label.buddy() is combo] == ["Langue"]
 
 
-def test_a_text_that_a_combo_box_cuts_is_in_its_tool_tip(qtbot: QtBot) -> None:
+def test_a_text_elided_by_a_combo_box_is_in_its_tool_tip(qtbot: QtBot) -> None:
     box = ComboBox()
     qtbot.addWidget(box)
     box.addItem("A model with a name that is longer than the box is wide")

@@ -52,7 +52,7 @@ def test_a_click_shows_the_address_and_opens_it_on_the_second(
 
 
 @pytest.mark.parametrize("address", ["mailto:me@example.com", "http://www.example.com"])
-def test_an_address_that_no_program_takes_is_copied(
+def test_an_address_that_no_program_opens_is_copied(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: False)
@@ -76,7 +76,7 @@ def test_other_schemes_do_nothing(qtbot: QtBot, opened: list[str], address: str)
     assert opened == []
 
 
-def test_a_bare_address_in_a_reply_is_such_a_link(qtbot: QtBot) -> None:
+def test_a_bare_address_in_a_reply_is_a_link(qtbot: QtBot) -> None:
     view = ProseBlock()
     qtbot.addWidget(view)
     view.append_blocks(parse("See https://example.com/__init__.py."))

@@ -42,7 +42,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
-def test_any_text_fits_on_the_screen_and_no_word_is_cut_off(box: MessageBox, text: str) -> None:
+def test_any_text_fits_on_the_screen_and_no_word_is_clipped(box: MessageBox, text: str) -> None:
     box.setText(text)
     box.setInformativeText(text)
     box.setDetailedText(text)
@@ -60,7 +60,7 @@ def test_any_text_fits_on_the_screen_and_no_word_is_cut_off(box: MessageBox, tex
     assert box.height() <= 1100
 
 
-def test_short_texts_and_the_ends_of_long_ones_are_as_they_were(box: MessageBox) -> None:
+def test_short_texts_and_the_ends_of_long_ones_are_unchanged(box: MessageBox) -> None:
     path = "/home/somebody/" + "long-folder-name/" * 10 + "file.txt"
     box.setText(path)
     assert box.text() == path
@@ -68,7 +68,7 @@ def test_short_texts_and_the_ends_of_long_ones_are_as_they_were(box: MessageBox)
     assert (box.informativeText()[:6], box.informativeText()[-4:]) == ("begin ", " end")
 
 
-def test_a_mark_stays_with_its_letter(box: MessageBox) -> None:
+def test_a_combining_mark_stays_with_its_letter(box: MessageBox) -> None:
     box.setText("e\u0301" * 60)
     [label] = [each for each in box.findChildren(QLabel) if each.objectName() == "qt_msgbox_label"]
     assert "\u200b" in label.text()
@@ -83,7 +83,7 @@ def test_nothing_is_hidden_and_nothing_is_markup(box: MessageBox, parent: QWidge
     assert "<b>details</b>" in asked.informativeText()
 
 
-def test_every_message_box_is_one_of_these() -> None:
+def test_every_message_box_is_of_this_class() -> None:
     made = []
     for file in APP.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -117,7 +117,7 @@ def shown(qtbot: QtBot, size: tuple[int, int]) -> tuple[QWidget, QPushButton, Me
     return window, button, asked
 
 
-def test_it_is_a_sheet_of_the_window_that_keeps_the_keyboard_and_gives_it_back(qtbot: QtBot) -> None:
+def test_a_message_box_is_a_sheet_that_holds_the_focus_and_returns_it(qtbot: QtBot) -> None:
     window, button, asked = shown(qtbot, (800, 600))
     assert not asked.isWindow()
     assert window.rect().contains(asked.geometry())
@@ -129,14 +129,14 @@ def test_it_is_a_sheet_of_the_window_that_keeps_the_keyboard_and_gives_it_back(q
         seen.add(QApplication.focusWidget())
     assert seen == {no, yes}
     button.setFocus()
-    assert asked.isAncestorOf(QApplication.focusWidget()), "what lies under it has no keyboard"
+    assert asked.isAncestorOf(QApplication.focusWidget()), "what is under it cannot have the focus"
     with qtbot.waitSignal(asked.finished):
         qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
     assert button.hasFocus()
     assert [each for each in window.findChildren(QWidget, "sheet-shade") if each.isVisible()] == []
 
 
-def test_the_later_of_two_sheets_has_the_keyboard_and_gives_it_back(qtbot: QtBot) -> None:
+def test_the_later_of_two_sheets_has_the_focus_and_returns_it(qtbot: QtBot) -> None:
     """Each took it from the other, endlessly."""
     window, button, first = shown(qtbot, (800, 600))
     no = first.findChild(QPushButton, "no")
@@ -146,7 +146,7 @@ def test_the_later_of_two_sheets_has_the_keyboard_and_gives_it_back(qtbot: QtBot
     second.open()
     qtbot.waitUntil(later.hasFocus)
     no.setFocus()
-    assert later.hasFocus(), "what lies under it has no keyboard"
+    assert later.hasFocus(), "what is under it cannot have the focus"
     button.setFocus()
     assert later.hasFocus()
     second.close()
@@ -155,7 +155,7 @@ def test_the_later_of_two_sheets_has_the_keyboard_and_gives_it_back(qtbot: QtBot
     assert no.hasFocus()
 
 
-def test_a_key_for_what_was_before_it_answers_nothing(qtbot: QtBot) -> None:
+def test_a_key_meant_for_the_widget_below_answers_nothing(qtbot: QtBot) -> None:
     _window, _button, asked = shown(qtbot, (800, 600))
     answered = []
     asked.finished.connect(answered.append)
@@ -163,7 +163,7 @@ def test_a_key_for_what_was_before_it_answers_nothing(qtbot: QtBot) -> None:
     assert answered == []
 
 
-def test_a_window_that_is_too_small_for_it_has_it_beside(qtbot: QtBot) -> None:
+def test_in_a_too_small_window_it_is_a_separate_window(qtbot: QtBot) -> None:
     _window, _button, asked = shown(qtbot, (120, 80))
     assert asked.isWindow()
     assert asked.isVisible()
@@ -171,7 +171,7 @@ def test_a_window_that_is_too_small_for_it_has_it_beside(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize("width", [700, 1400])
-def test_the_words_of_the_buttons_are_never_cut(qtbot: QtBot, width: int) -> None:
+def test_button_labels_are_never_clipped(qtbot: QtBot, width: int) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     window.resize(width, 700)
@@ -186,7 +186,7 @@ def test_the_words_of_the_buttons_are_never_cut(qtbot: QtBot, width: int) -> Non
         assert window.rect().contains(QRect(button.mapTo(window, QPoint()), button.size()))
 
 
-def test_texts_and_buttons_begin_at_one_line(qtbot: QtBot) -> None:
+def test_texts_and_buttons_are_left_aligned(qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     window.resize(800, 600)

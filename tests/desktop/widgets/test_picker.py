@@ -45,7 +45,7 @@ def lines(menu: PickerMenu) -> list[str]:
     return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
 
-def test_groups_stand_over_their_choices_and_what_is_chosen_is_current(picker: Picker) -> None:
+def test_groups_are_above_their_choices_and_the_chosen_one_is_current(picker: Picker) -> None:
     menu = opened(picker)
     assert lines(menu)[:4] == ["Favourites", "Alpha", "server", "Modèle 0"]
     assert menu.current == "s/a"
@@ -60,13 +60,13 @@ def test_search_arrows_and_enter_choose(qtbot: QtBot, picker: Picker) -> None:
     qtbot.keyClick(menu.field, Qt.Key.Key_Down)
     qtbot.keyClick(menu.field, Qt.Key.Key_Down)
     qtbot.keyClick(menu.field, Qt.Key.Key_Up)
-    with qtbot.waitSignal(picker.chosen) as told:
+    with qtbot.waitSignal(picker.chosen) as signal:
         qtbot.keyClick(menu.field, Qt.Key.Key_Return)
-    assert told.args == ["s/m1"]
+    assert signal.args == ["s/m1"]
     assert picker.menu_open is None
 
 
-def test_up_from_the_first_goes_to_the_last_and_headings_are_passed_over(qtbot: QtBot, picker: Picker) -> None:
+def test_up_from_the_first_goes_to_the_last_and_headings_are_skipped(qtbot: QtBot, picker: Picker) -> None:
     menu = opened(picker)
     qtbot.keyClick(menu.field, Qt.Key.Key_Up)
     assert menu.current == "s/m8"
@@ -75,7 +75,7 @@ def test_up_from_the_first_goes_to_the_last_and_headings_are_passed_over(qtbot: 
     assert menu.current == "s/m0"
 
 
-def test_escape_leaves_without_a_choice(qtbot: QtBot, picker: Picker) -> None:
+def test_escape_closes_without_a_choice(qtbot: QtBot, picker: Picker) -> None:
     chosen: list[str] = []
     picker.chosen.connect(chosen.append)
     menu = opened(picker)
@@ -84,18 +84,18 @@ def test_escape_leaves_without_a_choice(qtbot: QtBot, picker: Picker) -> None:
     assert (chosen, picker.menu_open) == ([], None)
 
 
-def test_a_star_is_set_by_key_and_taken_away_by_a_click(qtbot: QtBot, picker: Picker) -> None:
+def test_a_favourite_is_set_by_key_and_removed_by_click(qtbot: QtBot, picker: Picker) -> None:
     menu = opened(picker)
     qtbot.keyClick(menu.field, Qt.Key.Key_Down)
-    with qtbot.waitSignal(picker.starred) as told:
+    with qtbot.waitSignal(picker.starred) as signal:
         qtbot.keyClick(menu.field, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
-    assert told.args == ["s/m0", True]
+    assert signal.args == ["s/m0", True]
     row = menu.list.visualRect(menu.list.model().index(1, 0))
-    with qtbot.waitSignal(picker.starred) as told:
+    with qtbot.waitSignal(picker.starred) as signal:
         qtbot.mouseClick(
             menu.list.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(row.right() - theme().px(20), row.center().y())
         )
-    assert told.args == ["s/a", False]
+    assert signal.args == ["s/a", False]
     assert picker.menu_open is menu, "a star closes nothing"
 
 
@@ -104,21 +104,21 @@ def test_a_click_on_a_line_chooses_it_and_one_on_a_heading_does_nothing(qtbot: Q
     picker.chosen.connect(chosen.append)
     menu = opened(picker)
     for row in (0, 3):
-        place = menu.list.visualRect(menu.list.model().index(row, 0))
-        qtbot.mouseClick(menu.list.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(60, place.center().y()))
+        line = menu.list.visualRect(menu.list.model().index(row, 0))
+        qtbot.mouseClick(menu.list.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(60, line.center().y()))
     assert chosen == ["s/m0"]
 
 
-def test_few_choices_need_no_search_and_have_the_keyboard_all_the_same(qtbot: QtBot, picker: Picker) -> None:
+def test_few_choices_have_no_search_field_but_are_used_by_keyboard(qtbot: QtBot, picker: Picker) -> None:
     picker.set_choices(
         [PickerItem("queue", "Queue", detail="later"), PickerItem("note", "Note", detail="quietly")], "queue"
     )
     menu = opened(picker)
     assert menu.field.isHidden()
     qtbot.keyClick(menu, Qt.Key.Key_Down)
-    with qtbot.waitSignal(picker.chosen) as told:
+    with qtbot.waitSignal(picker.chosen) as signal:
         qtbot.keyClick(menu, Qt.Key.Key_Return)
-    assert told.args == ["note"]
+    assert signal.args == ["note"]
 
 
 def test_letters_search_among_few_choices_too(qtbot: QtBot, picker: Picker) -> None:
@@ -128,20 +128,20 @@ def test_letters_search_among_few_choices_too(qtbot: QtBot, picker: Picker) -> N
     qtbot.keyClick(menu, "b")
     qtbot.keyClicks(menu.field, "et")
     assert lines(menu) == ["Beta"]
-    with qtbot.waitSignal(picker.chosen) as told:
+    with qtbot.waitSignal(picker.chosen) as signal:
         qtbot.keyClick(menu.field, Qt.Key.Key_Return)
-    assert told.args == ["beta"]
+    assert signal.args == ["beta"]
     assert opened(picker).field.isHidden(), "opened again, nothing is searched"
 
 
 def test_the_wheel_changes_nothing(picker: Picker) -> None:
     chosen: list[str] = []
     picker.chosen.connect(chosen.append)
-    at = QPointF(picker.rect().center())
+    position = QPointF(picker.rect().center())
     none = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
     wheel = QWheelEvent(
-        at,
-        QPointF(picker.mapToGlobal(at.toPoint())),
+        position,
+        QPointF(picker.mapToGlobal(position.toPoint())),
         QPoint(),
         QPoint(0, -120),
         *none,

@@ -48,8 +48,8 @@ def picture(view: QListWidget, row: int) -> QImage:
 
 
 def has(image: QImage, role: str) -> bool:
-    wanted = theme().colour(role).rgb()
-    return any(image.pixelColor(x, y).rgb() == wanted for x in range(image.width()) for y in range(image.height()))
+    expected = theme().colour(role).rgb()
+    return any(image.pixelColor(x, y).rgb() == expected for x in range(image.width()) for y in range(image.height()))
 
 
 TITLE = ListRow("Title")
@@ -63,12 +63,12 @@ HIGHER = [
 
 
 @pytest.mark.parametrize("row", HIGHER)
-def test_what_stands_above_and_beneath_has_its_room(listed: Make, row: ListRow) -> None:
+def test_lines_above_and_below_the_title_have_space(listed: Make, row: ListRow) -> None:
     view = listed(TITLE, row)
     assert height(view, 1) >= height(view, 0) + 12
 
 
-def test_what_stands_beside_a_title_makes_no_row_higher_and_a_title_wraps_only_so_far(listed: Make) -> None:
+def test_parts_beside_a_title_do_not_heighten_the_row_and_a_title_wraps_to_a_limit(listed: Make) -> None:
     words = "A title of many words " * 9
     view = listed(
         TITLE,
@@ -95,7 +95,7 @@ SEEN = [
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize(("row", "role"), SEEN)
-def test_it_is_seen(listed: Make, row: ListRow, role: str, mode: str) -> None:
+def test_each_part_of_a_row_is_visible(listed: Make, row: ListRow, role: str, mode: str) -> None:
     theme().set_mode(mode)  # type: ignore[arg-type]
     if row.picture is not None:
         image = QImage(16, 16, QImage.Format.Format_RGB32)
@@ -106,7 +106,7 @@ def test_it_is_seen(listed: Make, row: ListRow, role: str, mode: str) -> None:
     assert not has(picture(view, 0), role)
 
 
-def test_a_row_that_is_not_marked_stays_so_when_it_is_selected(listed: Make) -> None:
+def test_an_unmarked_row_stays_unmarked_when_selected(listed: Make) -> None:
     view = listed(ListRow("Title", marked=False), ListRow("Title"))
     for row, marked in ((0, False), (1, True)):
         view.setCurrentRow(row)
@@ -128,23 +128,25 @@ CLICKS = [
 ]
 
 
-@pytest.mark.parametrize(("row", "at", "action"), CLICKS)
-def test_a_click_on_an_icon_performs_its_action(listed: Make, qtbot: QtBot, row: ListRow, at: int, action: str) -> None:
+@pytest.mark.parametrize(("row", "offset", "action"), CLICKS)
+def test_a_click_on_an_icon_performs_its_action(
+    listed: Make, qtbot: QtBot, row: ListRow, offset: int, action: str
+) -> None:
     view = listed(TITLE, row)
     done: list[tuple[int, str]] = []
     delegate = view.itemDelegate()
     delegate.acted.connect(lambda index, name: done.append((index.row(), name)))
     rect = view.visualItemRect(view.item(1))
-    place = QPoint(at if at > 0 else rect.right() + at, rect.center().y())
-    assert delegate.action_at(view.indexAt(place), place) == action
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    point = QPoint(offset if offset > 0 else rect.right() + offset, rect.center().y())
+    assert delegate.action_at(view.indexAt(point), point) == action
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
     assert done == ([(1, action)] if action else [])
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=place)
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=point)
     assert len(done) == bool(action)
 
 
 @pytest.mark.parametrize("part", ["title", "trailing", "end", "facts", "note", "heading", "badge", "lines"])
-def test_hidden_characters_are_written_out(listed: Make, part: str) -> None:
+def test_hidden_characters_are_escaped(listed: Make, part: str) -> None:
     def row(text: str) -> ListRow:
         values = {"title": "Title", part: (text,) if part == "lines" else text}
         return ListRow(**values)  # type: ignore[arg-type]
@@ -178,7 +180,7 @@ def test_a_screen_reader_gets_all_texts_or_the_accessible_one(listed: Make) -> N
         ("", "Show tasks", []),
     ],
 )
-def test_which_letters_of_a_title_were_searched_for(needle: str, text: str, bold: list[str]) -> None:
+def test_searched_letters_of_a_title(needle: str, text: str, bold: list[str]) -> None:
     assert [text[start:end] for start, end in found_places(needle, text)] == bold
 
 
@@ -198,7 +200,7 @@ def test_which_letters_of_a_title_were_searched_for(needle: str, text: str, bold
         ),
     ],
 )
-def test_what_was_searched_for_is_in_bold(
+def test_searched_text_is_bold(
     listed: Make, monkeypatch: pytest.MonkeyPatch, row: ListRow, needle: str, bold: list[str]
 ) -> None:
     found: list[str] = []
@@ -217,7 +219,7 @@ def test_what_was_searched_for_is_in_bold(
     assert found == bold
 
 
-def test_a_title_that_does_not_fit_is_cut_at_its_end_and_a_name_in_its_middle(
+def test_a_title_that_does_not_fit_is_elided_at_its_end_and_a_name_in_its_middle(
     listed: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     painted: list[str] = []

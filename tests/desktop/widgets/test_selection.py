@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.widgets.selection import selected_text
 
 
-def test_texts_and_fields_have_one_and_others_none(qtbot: QtBot) -> None:
+def test_texts_and_fields_have_a_selection_and_others_none(qtbot: QtBot) -> None:
     plain, rich, line, button = (
         QPlainTextEdit("one\ntwo"),
         QTextEdit("<b>red</b>"),

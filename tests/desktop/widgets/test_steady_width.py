@@ -10,7 +10,7 @@ from shiboken6 import invalidate
 from atelier_desk.desktop.widgets.steady_width import OverlayBar
 
 
-def test_a_list_keeps_its_width_and_its_bar_moves_it(qtbot: QtBot) -> None:
+def test_a_list_keeps_its_width_and_its_scroll_bar_works(qtbot: QtBot) -> None:
     view = QListWidget()
     qtbot.addWidget(view)
     view.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
@@ -40,7 +40,7 @@ def test_a_list_keeps_its_width_and_its_bar_moves_it(qtbot: QtBot) -> None:
     qtbot.waitUntil(bar.isHidden)
 
 
-def test_the_bar_follows_when_the_wrapper_of_the_lists_own_bar_is_lost(qtbot: QtBot) -> None:
+def test_the_scroll_bar_works_when_the_wrapper_of_the_lists_own_bar_is_lost(qtbot: QtBot) -> None:
     """It happens in long sessions: Qt's bar lives on, but its Python wrapper does not."""
     rows = QListWidget()
     qtbot.addWidget(rows)

@@ -1,3 +1,5 @@
+"""Tab order from top to bottom."""
+
 from __future__ import annotations
 
 import re
@@ -30,7 +32,7 @@ def window(qtbot: QtBot) -> QMainWindow:
     return shown
 
 
-def test_they_come_from_top_to_bottom_and_what_qt_made_outlives_them(window: QMainWindow) -> None:
+def test_tab_stops_are_ordered_from_top_to_bottom_and_qts_own_objects_outlive_them(window: QMainWindow) -> None:
     bar = window.findChild(QListWidget).verticalScrollBar()
     card = window.findChild(QWidget, "card")
     assert [each.text() for each in tab_stops(card)] == ["first", "second"]  # type: ignore[attr-defined]

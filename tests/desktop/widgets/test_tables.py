@@ -12,7 +12,7 @@ from atelier_desk.desktop.widgets.tables import style_table
 
 
 @pytest.mark.parametrize("cells", [False, True])
-def test_a_frame_shows_where_the_keyboard_is_and_only_then(qtbot: QtBot, cells: bool) -> None:
+def test_a_frame_marks_the_focused_cell_only(qtbot: QtBot, cells: bool) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     field, table = QLineEdit(), QTableWidget(3, 3)
@@ -30,7 +30,7 @@ def test_a_frame_shows_where_the_keyboard_is_and_only_then(qtbot: QtBot, cells: 
     def framed() -> list[tuple[int, int]]:
         """Cells whose upper edge has the accent colour."""
         picture, accent = table.viewport().grab().toImage(), theme().colour("accent").rgb()
-        near = range(4)
+        margin = range(4)
         return [
             (row, place)
             for row in range(3)
@@ -40,7 +40,7 @@ def test_a_frame_shows_where_the_keyboard_is_and_only_then(qtbot: QtBot, cells: 
                     table.visualItemRect(table.item(row, place)).center().x(), table.rowViewportPosition(row) + y
                 )
                 == accent
-                for y in near
+                for y in margin
             )
         ]
 

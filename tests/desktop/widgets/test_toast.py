@@ -26,7 +26,7 @@ def test_action_runs_and_expiry_does_not(qtbot: QtBot) -> None:
     assert done == ["undo"]
 
 
-def test_a_new_toast_lets_the_old_one_expire(qtbot: QtBot) -> None:
+def test_a_new_toast_replaces_and_expires_the_old_one(qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     done: list[str] = []
@@ -61,7 +61,7 @@ def window(qtbot: QtBot) -> Window:
     return made
 
 
-def test_a_lasting_toast_waits_for_somebody_to_see_it(window: Window) -> None:
+def test_a_lasting_toast_waits_until_it_is_seen(window: Window) -> None:
     toast = ToastHost(window).show("Done", lasting=True)
     assert not toast.timer.isActive()
     window.turn(True)
@@ -87,7 +87,7 @@ def test_a_lasting_toast_comes_back_after_another(window: Window) -> None:
     assert first.timer.isActive()
 
 
-def test_a_toast_stands_higher_over_larger_text(window: Window) -> None:
+def test_a_toast_is_higher_above_larger_text(window: Window) -> None:
     host = ToastHost(window, bottom=100)
     low = host.show("Saved")
     assert window.height() - low.geometry().bottom() - 1 == 100
@@ -96,7 +96,7 @@ def test_a_toast_stands_higher_over_larger_text(window: Window) -> None:
     assert window.height() - high.geometry().bottom() - 1 == 125
 
 
-def test_a_message_is_centred_on_the_part_it_stands_over(qtbot: QtBot) -> None:
+def test_a_toast_is_centred_on_the_part_below_it(qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     window.resize(1000, 600)

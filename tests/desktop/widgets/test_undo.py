@@ -29,8 +29,8 @@ class Window(QWidget):
         self.show()
         self.activateWindow()
 
-    def delete(self, what: str) -> None:
-        offer_undo(self.line, f"{what} deleted", lambda: self.back.append(what))
+    def delete(self, deleted: str) -> None:
+        offer_undo(self.line, f"{deleted} deleted", lambda: self.back.append(deleted))
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_the_message_closes_with_its_undo_and_neither_undoes_twice(qtbot: QtBot,
     assert window.back == ["Task", "Memory"]
 
 
-def test_a_read_only_text_does_not_keep_the_key(qtbot: QtBot, window: Window) -> None:
+def test_a_read_only_text_does_not_consume_the_undo_key(qtbot: QtBot, window: Window) -> None:
     window.delete("Agent")
     window.text.setPlainText("shown")
     window.text.setReadOnly(True)
@@ -80,9 +80,7 @@ def test_a_read_only_text_does_not_keep_the_key(qtbot: QtBot, window: Window) ->
 
 
 @pytest.mark.parametrize("name", ["line", "text"])
-def test_a_field_that_is_deleted_with_the_focus_in_it_takes_nothing_with_it(
-    qtbot: QtBot, window: Window, name: str
-) -> None:
+def test_deleting_a_focused_field_does_not_lose_the_undo(qtbot: QtBot, window: Window, name: str) -> None:
     window.delete("Agent")
     field = getattr(window, name)
     field.setFocus()

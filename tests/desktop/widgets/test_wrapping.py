@@ -75,7 +75,7 @@ MAKERS: list[Callable[[str], Shown]] = [
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_a_long_run_of_letters_is_broken_anywhere(qtbot: QtBot, make: Callable[[str], Shown]) -> None:
+def test_a_long_run_of_letters_breaks_anywhere(qtbot: QtBot, make: Callable[[str], Shown]) -> None:
     long = make("x" * 5_000)
     assert long.wordWrapMode() is QTextOption.WrapMode.WrapAnywhere
     assert "x" * 5_000 in long.toPlainText()

@@ -47,8 +47,8 @@ class FakeAnthropic(FakeServer):
         return f"{self.root}/v1"
 
     async def handle(self, request: Request, out: Response) -> None:
-        given = request.headers.get("x-api-key") or request.headers.get("authorization", "").removeprefix("Bearer ")
-        if self.api_key and given != self.api_key:
+        key = request.headers.get("x-api-key") or request.headers.get("authorization", "").removeprefix("Bearer ")
+        if self.api_key and key != self.api_key:
             await out.json(error_body("authentication_error", "invalid x-api-key"), status=401)
         elif "anthropic-version" not in request.headers:
             await out.json(error_body("invalid_request_error", "anthropic-version: header is required"), status=400)
@@ -95,12 +95,12 @@ class FakeAnthropic(FakeServer):
         yield event("message_start", {"message": message}) + event("ping", {})
         for index, block in enumerate(self.content(reply, model)):
             head = b""
-            for said in self._block(index, block, reply.pieces):
-                if head or not said.startswith(b"event: content_block_start"):
-                    yield head + said
+            for chunk in self._block(index, block, reply.pieces):
+                if head or not chunk.startswith(b"event: content_block_start"):
+                    yield head + chunk
                     head = b""
                 else:
-                    head = said
+                    head = chunk
         if reply.finish is not None:
             delta = {"stop_reason": stop_reason(reply), "stop_sequence": None}
             usage = {"output_tokens": usage_of(reply)["output_tokens"]} if reply.usage is not None else None
@@ -187,12 +187,12 @@ def stop_reason(reply: Reply) -> str | None:
 
 def usage_of(reply: Reply) -> dict[str, Any]:
     """Counts in this API's fields, converted from other APIs."""
-    told = reply.usage or {}
-    if "input_tokens" in told:
-        return told
-    cached = (told.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
-    sent = told.get("prompt_tokens", 0)
-    counts = (sent - cached if cached else sent, 0, cached, told.get("completion_tokens", 0))
+    counted = reply.usage or {}
+    if "input_tokens" in counted:
+        return counted
+    cached = (counted.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
+    sent = counted.get("prompt_tokens", 0)
+    counts = (sent - cached if cached else sent, 0, cached, counted.get("completion_tokens", 0))
     return dict(zip(KEYS, counts, strict=True))
 
 

@@ -175,7 +175,7 @@ class FakeServer:
             await out.json(whole(step))
 
     def next_step(self) -> Step:
-        assert self.steps, "the server's script is over and it was asked again"
+        assert self.steps, "the server got a request after the end of its script"
         return self.steps.pop(0)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -55,16 +55,14 @@ class FakeGoogle(FakeServer):
 
     async def handle(self, request: Request, out: Response) -> None:
         version, _, rest = request.path.removeprefix("/").partition("/")
-        given = request.headers.get("x-goog-api-key") or request.headers.get("authorization", "").removeprefix(
-            "Bearer "
-        )
+        key = request.headers.get("x-goog-api-key") or request.headers.get("authorization", "").removeprefix("Bearer ")
         resource, _, method = unquote(rest).partition(":")
         if version not in ("v1", "v1beta"):
             await out.json(error_body(404, "Requested entity was not found."), status=404)
-        elif self.api_key and not given:
-            said = "Method doesn't allow unregistered callers (callers without established identity)."
-            await out.json(error_body(403, said), status=403)
-        elif self.api_key and given != self.api_key:
+        elif self.api_key and not key:
+            message = "Method doesn't allow unregistered callers (callers without established identity)."
+            await out.json(error_body(403, message), status=403)
+        elif self.api_key and key != self.api_key:
             await out.json(bad_key(), status=400)
         elif resource == "models" and request.method == "GET":
             await self.list_models(request, out)
@@ -86,8 +84,8 @@ class FakeGoogle(FakeServer):
     async def chat(self, request: Request, model: str, out: Response, *, streams: bool) -> None:
         body = request.json
         if "gone" in model:
-            said = f"models/{model} is not found for API version v1beta, or is not supported for generateContent."
-            await out.json(error_body(404, said), status=404)
+            message = f"models/{model} is not found for API version v1beta, or is not supported for generateContent."
+            await out.json(error_body(404, message), status=404)
             return
         try:
             check(model, body, Issued() if self.forgets else self.issued, self.skips)
@@ -176,12 +174,12 @@ def bad_key() -> dict[str, Any]:
 
 def usage_of(reply: Reply) -> dict[str, Any]:
     """Counts in this API's fields, converted from other APIs."""
-    told = reply.usage or {}
-    if "promptTokenCount" in told:
-        return told
-    sent, said = told.get("prompt_tokens", 0), told.get("completion_tokens", 0)
-    cached = (told.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
-    counts = {"promptTokenCount": sent, "candidatesTokenCount": said, "totalTokenCount": told.get("total_tokens")}
+    usage = reply.usage or {}
+    if "promptTokenCount" in usage:
+        return usage
+    sent, generated = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
+    counts = {"promptTokenCount": sent, "candidatesTokenCount": generated, "totalTokenCount": usage.get("total_tokens")}
     return {**counts, "cachedContentTokenCount": cached} if cached else counts
 
 

@@ -145,8 +145,8 @@ def check(model: str, body: dict[str, Any], issued: Issued, skips: frozenset[str
     _signatures(model, contents, limits, issued, skips)
 
 
-def _known(given: dict[str, Any], fields: frozenset[str], place: str) -> None:
-    for name in sorted(set(given) - fields):
+def _known(fields_sent: dict[str, Any], fields: frozenset[str], place: str) -> None:
+    for name in sorted(set(fields_sent) - fields):
         raise Refused(
             f'Invalid JSON payload received. Unknown name "{name}"{f" at {place!r}" if place else ""}: Cannot find '
             f"field."
@@ -162,8 +162,8 @@ def _tools(model: str, body: dict[str, Any], limits: Limits) -> None:
     for number, each in enumerate(declared):
         _known(each, DECLARATION, f"tools[0].function_declarations[{number}]")
         if not NAME.fullmatch(each["name"]):
-            said = "Invalid function name. Must start with a letter or an underscore."
-            raise Refused(f"* GenerateContentRequest.tools[0].function_declarations[{number}].name: {said}")
+            message = "Invalid function name. Must start with a letter or an underscore."
+            raise Refused(f"* GenerateContentRequest.tools[0].function_declarations[{number}].name: {message}")
         if each.get("parametersJsonSchema", {"type": "object"}).get("type") != "object":
             raise Refused(f"tools[0].function_declarations[{number}].parameters schema should be of type OBJECT.")
     names = [each["name"] for each in declared]

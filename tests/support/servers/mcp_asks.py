@@ -71,7 +71,7 @@ def made(seen: Callable[[Any], None] = lambda answer: None) -> Server[Any]:
     return Server("asks", version="1", on_list_tools=listed, on_call_tool=called)
 
 
-def wanted(name: str) -> dict[str, types.InputRequest]:
+def requests_of(name: str) -> dict[str, types.InputRequest]:
     form = types.ElicitRequest(params=types.ElicitRequestFormParams(message="Who travels?", requested_schema=FORM))
     think = types.CreateMessageRequest(
         params=types.CreateMessageRequestParams(
@@ -97,29 +97,31 @@ def wanted(name: str) -> dict[str, types.InputRequest]:
 async def _modern(context: Any, params: types.CallToolRequestParams, seen: Callable[[Any], None]) -> Any:
     if params.name == "talk":
         await context.session.send_log_message("warning", {"disk": "nearly full"}, "store")
-        return said("talked")
+        return reply("talked")
     if params.name == "later":
-        looks = int(params.request_state or "0")
-        return said(f"ready after {looks}") if looks == 2 else types.InputRequiredResult(request_state=str(looks + 1))
+        polls = int(params.request_state or "0")
+        return reply(f"ready after {polls}") if polls == 2 else types.InputRequiredResult(request_state=str(polls + 1))
     if params.name == "endless" or params.input_responses is None:
         if params.input_responses is not None:
             seen("again")
-        return types.InputRequiredResult(input_requests=wanted(params.name), request_state=f"opaque é {params.name}")
+        return types.InputRequiredResult(
+            input_requests=requests_of(params.name), request_state=f"opaque é {params.name}"
+        )
     assert params.request_state == f"opaque é {params.name}"
     answers = {
         key: each.model_dump(mode="json", by_alias=True, exclude_none=True)
         for key, each in params.input_responses.items()
     }
     seen(answers)
-    return said(f"{params.name}: done")
+    return reply(f"{params.name}: done")
 
 
 async def _legacy(context: Any, params: types.CallToolRequestParams, seen: Callable[[Any], None]) -> Any:
     session, call = context.session, context.request_id
     if params.name == "talk":
         await session.send_log_message("warning", {"disk": "nearly full"}, "store")
-        return said("talked")
-    for request in wanted(params.name).values():
+        return reply("talked")
+    for request in requests_of(params.name).values():
         asked: Any = request.params
         try:
             if isinstance(request, types.ListRootsRequest):
@@ -137,12 +139,12 @@ async def _legacy(context: Any, params: types.CallToolRequestParams, seen: Calla
                 answer = await session.elicit_form(asked.message, asked.requested_schema, related_request_id=call)
         except Exception as error:
             seen(f"{type(error).__name__}: {error}")
-            return said(f"{params.name}: refused ({error})")
+            return reply(f"{params.name}: refused ({error})")
         seen(answer.model_dump(mode="json", by_alias=True, exclude_none=True))
-    return said(f"{params.name}: done")
+    return reply(f"{params.name}: done")
 
 
-def said(text: str) -> types.CallToolResult:
+def reply(text: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)])
 
 

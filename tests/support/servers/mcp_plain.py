@@ -30,9 +30,9 @@ ECHO = tool("echo", "Says it again.", text={"type": "string"})
 
 def main() -> None:
     path = sys.argv[1]
-    said = read(path)
-    mode = said.get("mode", "")
-    note(said, f"start {os.getpid()}")
+    config = read(path)
+    mode = config.get("mode", "")
+    note(config, f"start {os.getpid()}")
     if mode == "dies":
         sys.exit("no licence was found")
     if mode == "noise":
@@ -49,12 +49,12 @@ def main() -> None:
     if mode == "stays":
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        note(said, f"child {subprocess.Popen([sys.executable, '-S', '-E', '-c', STAYS], start_new_session=True).pid}")
+        note(config, f"child {subprocess.Popen([sys.executable, '-S', '-E', '-c', STAYS], start_new_session=True).pid}")
     if mode == "child":
-        note(said, f"child {subprocess.Popen(['sleep', '600']).pid}")
+        note(config, f"child {subprocess.Popen(['sleep', '600']).pid}")
     for line in sys.stdin:
         message = json.loads(line)
-        note(said, message.get("method", "answer"))
+        note(config, message.get("method", "answer"))
         if mode != "hangs" and "id" in message and "method" in message:
             answer(read(path), message)
     if mode == "stays":
@@ -66,10 +66,10 @@ def read(path: str) -> dict[str, Any]:
     return found
 
 
-def note(said: dict[str, Any], text: str) -> None:
+def note(config: dict[str, Any], text: str) -> None:
     """Record a request, in order, for the test."""
-    if "notes" in said:
-        with Path(said["notes"]).open("a") as file:
+    if "notes" in config:
+        with Path(config["notes"]).open("a") as file:
             file.write(text + "\n")
 
 
@@ -77,22 +77,22 @@ def send(**message: Any) -> None:
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 
-def answer(said: dict[str, Any], message: dict[str, Any]) -> None:
+def answer(config: dict[str, Any], message: dict[str, Any]) -> None:
     method, params = message["method"], message.get("params", {})
     result: Any = None
     if method == "initialize":
-        info = {"name": "plain", "version": "1", **said.get("info", {})}
-        offered = {"tools": {"listChanged": True}, **said.get("capabilities", {})}
+        info = {"name": "plain", "version": "1", **config.get("info", {})}
+        offered = {"tools": {"listChanged": True}, **config.get("capabilities", {})}
         result = {"protocolVersion": "2025-06-18", "capabilities": offered, "serverInfo": info}
-        result |= {"instructions": said["instructions"]} if "instructions" in said else {}
+        result |= {"instructions": config["instructions"]} if "instructions" in config else {}
     elif method == "tools/list":
-        result = {"tools": said.get("tools", [ECHO])}
-        if said.get("mode") == "endless list":
+        result = {"tools": config.get("tools", [ECHO])}
+        if config.get("mode") == "endless list":
             result["nextCursor"] = "more"
     elif method == "tools/call":
         result = call(message["id"], params)
-    elif method in said.get("answers", {}):
-        result = said["answers"][method]
+    elif method in config.get("answers", {}):
+        result = config["answers"][method]
     elif method == "ping":
         result = {}
     if result == "nothing":

@@ -58,10 +58,10 @@ class FakeOpenAI(FakeServer):
         return f"{self.root}{self.prefix}"
 
     async def handle(self, request: Request, out: Response) -> None:
-        wanted = f"Bearer {self.api_key}" if self.key_header == "authorization" else self.api_key
-        if self.api_key and request.headers.get(self.key_header) != wanted:
-            given = request.headers.get("authorization", "").removeprefix("Bearer ")
-            message = f"Incorrect API key provided: {given}." if self.echo_key else "Incorrect API key provided."
+        expected = f"Bearer {self.api_key}" if self.key_header == "authorization" else self.api_key
+        if self.api_key and request.headers.get(self.key_header) != expected:
+            received = request.headers.get("authorization", "").removeprefix("Bearer ")
+            message = f"Incorrect API key provided: {received}." if self.echo_key else "Incorrect API key provided."
             await out.json(
                 {"error": {"message": message, "type": "invalid_request_error", "code": "invalid_api_key"}}, status=401
             )

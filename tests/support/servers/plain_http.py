@@ -20,8 +20,8 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def answer_json(self, status: int, said: Any) -> None:
-        self.answer(status, json.dumps(said).encode(), "application/json")
+    def answer_json(self, status: int, value: Any) -> None:
+        self.answer(status, json.dumps(value).encode(), "application/json")
 
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing."""

@@ -46,8 +46,8 @@ class FakeResponses(FakeOpenAI):
     async def chat(self, request: Request, out: Response) -> None:
         body = request.json
         if "gone" in body.get("model", ""):
-            said = f"The model '{body['model']}' does not exist or you do not have access to it."
-            await out.json(error_body(said, code="model_not_found"), status=404)
+            message = f"The model '{body['model']}' does not exist or you do not have access to it."
+            await out.json(error_body(message, code="model_not_found"), status=404)
             return
         try:
             check(body, Issued() if self.forgets else self.issued)
@@ -186,14 +186,14 @@ def error_body(
 
 def usage_of(reply: Reply) -> dict[str, Any] | None:
     """Counts in this API's fields, converted from chat completions."""
-    told = reply.usage
-    if told is None or "input_tokens" in told:
-        return told
-    cached = (told.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
-    reasoning = (told.get("completion_tokens_details") or {}).get("reasoning_tokens", 0)
+    usage = reply.usage
+    if usage is None or "input_tokens" in usage:
+        return usage
+    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
+    reasoning = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens", 0)
     return {
-        "input_tokens": told.get("prompt_tokens", 0), "output_tokens": told.get("completion_tokens", 0),
+        "input_tokens": usage.get("prompt_tokens", 0), "output_tokens": usage.get("completion_tokens", 0),
         "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},
-        "total_tokens": told.get("total_tokens", 0),
+        "total_tokens": usage.get("total_tokens", 0),
         "output_tokens_details": {"reasoning_tokens": reasoning},
     }  # fmt: skip

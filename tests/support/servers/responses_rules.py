@@ -115,8 +115,8 @@ def check(body: dict[str, Any], issued: Issued) -> None:
 def _numbers(body: dict[str, Any], limits: Limits) -> None:
     most = body.get("max_output_tokens", 16)
     if most < 16:
-        said = f"integer below minimum value. Expected a value >= 16, but got {most} instead."
-        raise Refused(f"Invalid 'max_output_tokens': {said}", "max_output_tokens", "integer_below_min_value")
+        reason = f"integer below minimum value. Expected a value >= 16, but got {most} instead."
+        raise Refused(f"Invalid 'max_output_tokens': {reason}", "max_output_tokens", "integer_below_min_value")
     if "temperature" in body and not limits.temperature:
         raise Refused("Unsupported parameter: 'temperature' is not supported with this model.", "temperature")
     if not 0 <= body.get("temperature", 1) <= 2:
@@ -139,8 +139,8 @@ def _reasoning(body: dict[str, Any], limits: Limits) -> None:
     effort = reasoning.get("effort")
     if effort is not None and effort not in limits.efforts:
         allowed = ", ".join(f"'{each}'" for each in limits.efforts)
-        said = f"'{effort}' is not supported with the '{body['model']}' model. Supported values are: {allowed}."
-        raise Refused(f"Unsupported value: {said}", "reasoning.effort", "unsupported_value")
+        reason = f"'{effort}' is not supported with the '{body['model']}' model. Supported values are: {allowed}."
+        raise Refused(f"Unsupported value: {reason}", "reasoning.effort", "unsupported_value")
     if "reasoning.encrypted_content" in body.get("include", ()) and not limits.efforts:
         raise Refused("Encrypted content is not supported with this model.", "include")
 
@@ -151,11 +151,11 @@ def _tools(tools: list[dict[str, Any]]) -> None:
             if name not in tool:
                 raise Refused(f"Missing required parameter: 'tools[{number}].{name}'.", f"tools[{number}].{name}")
         if not NAME.fullmatch(tool["name"]):
-            said = "string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
-            raise Refused(f"Invalid 'tools[{number}].name': {said}", f"tools[{number}].name")
+            reason = "string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
+            raise Refused(f"Invalid 'tools[{number}].name': {reason}", f"tools[{number}].name")
         if tool["parameters"].get("type") != "object":
-            said = "schema must be a JSON Schema of 'type: \"object\"'"
-            raise Refused(f"Invalid schema for function '{tool['name']}': {said}", f"tools[{number}].parameters")
+            reason = "schema must be a JSON Schema of 'type: \"object\"'"
+            raise Refused(f"Invalid schema for function '{tool['name']}': {reason}", f"tools[{number}].parameters")
     names = [tool["name"] for tool in tools]
     if len(set(names)) < len(names):
         raise Refused("Tool names must be unique.", "tools")
@@ -166,8 +166,8 @@ def _format(form: dict[str, Any]) -> None:
         if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != set(
             schema.get("properties", {})
         ):
-            said = "'additionalProperties' is required to be supplied and to be false."
-            raise Refused(f"Invalid schema for response_format 'reply': {said}", "text.format.schema")
+            reason = "'additionalProperties' is required to be supplied and to be false."
+            raise Refused(f"Invalid schema for response_format 'reply': {reason}", "text.format.schema")
 
 
 def _objects(schema: Any) -> Iterator[dict[str, Any]]:
@@ -220,10 +220,10 @@ def _message(at: str, item: dict[str, Any]) -> None:
         raise Refused(f"Invalid '{at}.content': empty array.", f"{at}.content", "empty_array")
     for place, part in enumerate(parts):
         if part["type"] not in ("input_text", "input_image"):
-            said = (
+            reason = (
                 f"Invalid value: '{part['type']}'. Supported values are: 'input_text', 'input_image' and 'input_file'."
             )
-            raise Refused(said, f"{at}.content[{place}]", "invalid_value")
+            raise Refused(reason, f"{at}.content[{place}]", "invalid_value")
         if part["type"] == "input_text" and not part["text"].strip():
             raise Refused(f"Invalid '{at}.content[{place}].text': empty string.", f"{at}.content[{place}].text")
         if part["type"] == "input_image" and not part["image_url"].startswith("data:image/"):
@@ -238,8 +238,8 @@ def _call(at: str, item: dict[str, Any]) -> None:
             f"Item with id '{item['id']}' not found. Items are not persisted when `store` is set to false.", "input"
         )
     if not 0 < len(item["call_id"]) <= 64:
-        said = "string too long. Expected a string with maximum length 64."
-        raise Refused(f"Invalid '{at}.call_id': {said}", f"{at}.call_id", "string_above_max_length")
+        reason = "string too long. Expected a string with maximum length 64."
+        raise Refused(f"Invalid '{at}.call_id': {reason}", f"{at}.call_id", "string_above_max_length")
     if not NAME.fullmatch(item["name"]):
         raise Refused(f"Invalid '{at}.name': string does not match pattern.", f"{at}.name", "invalid_value")
     json.loads(item["arguments"])
@@ -253,17 +253,17 @@ def _thoughts(model: str, items: list[dict[str, Any]], issued: Issued) -> None:
                 raise Refused(f"Item {number} of type 'message' was provided without its required 'phase'.", "input")
             continue
         if not item.get("encrypted_content"):
-            said = (
+            reason = (
                 "not found. Items are not persisted when `store` is set to false. Try again with `store` set to "
                 "true, or remove this item"
             )
-            raise Refused(f"Item with id '{item['id']}' {said} from your input.", "input")
+            raise Refused(f"Item with id '{item['id']}' {reason} from your input.", "input")
         if (model, item) not in issued.reasoning:
-            said = (
+            reason = (
                 f"The encrypted content {item['encrypted_content']} could not be verified. Reason: Encrypted content "
                 f"could not be decrypted"
             )
-            raise Refused(f"{said} or parsed.", None, "invalid_encrypted_content")
+            raise Refused(f"{reason} or parsed.", None, "invalid_encrypted_content")
         after = items[number + 1] if number + 1 < len(items) else {}
         if after.get("type") not in ("reasoning", "function_call") and after.get("role") != "assistant":
             raise Refused(
@@ -273,11 +273,11 @@ def _thoughts(model: str, items: list[dict[str, Any]], issued: Issued) -> None:
         ids = tuple(item["call_id"] for item in reply if item["type"] == "function_call")
         sent = issued.replies.get((model, ids))
         if sent is not None and sent != _order(reply):
-            said = (
+            reason = (
                 f"Item 'fc_1' of type 'function_call' with call_id '{ids[0]}' was provided without its required "
                 f"'reasoning' item."
             )
-            raise Refused(said, "input")
+            raise Refused(reason, "input")
 
 
 def _replies(items: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

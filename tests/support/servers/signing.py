@@ -35,10 +35,10 @@ class SigningServer(FakeOpenAI):
 
     async def chat(self, request: Request, out: Response) -> None:
         self.model = request.json["model"]
-        said = self.refusal_of(request.json["messages"])
-        if said:
-            self.refusals.append(said)
-            await out.json(self.error(said), status=400)
+        refusal = self.refusal_of(request.json["messages"])
+        if refusal:
+            self.refusals.append(refusal)
+            await out.json(self.error(refusal), status=400)
             return
         if self.streams:
             await super().chat(request, out)
@@ -75,16 +75,16 @@ class SigningServer(FakeOpenAI):
     def finish_message(self, message: dict[str, Any]) -> None:
         """Add what the events do not simply add up to."""
 
-    def error(self, said: str) -> Any:
+    def error(self, text: str) -> Any:
         return {
-            "error": {"message": said, "type": "invalid_request_error", "param": None, "code": "invalid_request_error"}
+            "error": {"message": text, "type": "invalid_request_error", "param": None, "code": "invalid_request_error"}
         }
 
     def refusal_of(self, messages: list[dict[str, Any]]) -> str:
         """Why a request is refused; empty for a valid one."""
         for position, message in enumerate(messages):
-            if message["role"] == "assistant" and (said := self.wrong_with(message, position)):
-                return said
+            if message["role"] == "assistant" and (reason := self.wrong_with(message, position)):
+                return reason
         return ""
 
     def wrong_with(self, message: dict[str, Any], position: int) -> str:
@@ -104,8 +104,8 @@ class FakeGemini(SigningServer):
         "position 2."
     )
 
-    def error(self, said: str) -> Any:
-        return [{"error": {"code": 400, "message": said, "status": "INVALID_ARGUMENT"}}]
+    def error(self, text: str) -> Any:
+        return [{"error": {"code": 400, "message": text, "status": "INVALID_ARGUMENT"}}]
 
     def chunks(self, reply: Reply) -> Iterator[dict[str, Any]]:
         signed = False
@@ -188,12 +188,12 @@ class FakeDeepSeek(SigningServer):
         yield from super().chunks(reply)
 
     def wrong_with(self, message: dict[str, Any], position: int) -> str:
-        said = message.get("reasoning_content")
+        text = message.get("reasoning_content")
         keys = (message["content"], *(call["id"] for call in message.get("tool_calls") or ()))
         own = any((self.model, key) in self.written for key in keys)
-        if said is None or (said == "" and own and not self.forgets):
+        if text is None or (text == "" and own and not self.forgets):
             return "The `reasoning_content` in the thinking mode must be passed back to the API."
-        return "" if said == "" or self.known(said) else "Invalid `reasoning_content` in the assistant message."
+        return "" if text == "" or self.known(text) else "Invalid `reasoning_content` in the assistant message."
 
 
 SIGNING: dict[str, type[SigningServer]] = {"gemini": FakeGemini, "openrouter": FakeOpenRouter, "deepseek": FakeDeepSeek}

@@ -31,15 +31,15 @@ def test_the_child_finds_this_package_from_anywhere(
         timeout=60,
         check=True,
     )
-    where, told = found.stdout.split()
+    where, flag = found.stdout.split()
     assert Path(where) == Path(__file__).parents[3] / "app" / "atelier_desk"
-    assert told == str(inherited is not None)
+    assert flag == str(inherited is not None)
 
 
-def test_who_reads_what_strangers_wrote_finds_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_that_read_untrusted_data_get_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "GITHUB_TOKEN", "HTTPS_PROXY", "SSH_AUTH_SOCK"):
         monkeypatch.setenv(name, "kept to oneself")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
-    given = environment.reader_environment()
-    assert "kept to oneself" not in given.values()
-    assert {"PATH", "LC_ALL", "PYTHONPATH"} <= set(given)
+    variables = environment.reader_environment()
+    assert "kept to oneself" not in variables.values()
+    assert {"PATH", "LC_ALL", "PYTHONPATH"} <= set(variables)

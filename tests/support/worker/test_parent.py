@@ -1,4 +1,4 @@
-"""Requests to child processes: three kinds of errors, told apart, and a clean end."""
+"""Requests to child processes: three kinds of errors are distinguished, and children always end."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Make = Callable[..., tuple[str, dict[str, str]]]
 
 
 def written(text: str) -> str:
-    """Code that writes a frame with this text, bypassing the protocol."""
+    """A worker that writes a frame with this text, bypassing the protocol."""
     return f"os.write(4, HEAD.pack({len(text)}, 0) + {text.encode()!r}) and time.sleep(600)"
 
 
@@ -62,11 +62,11 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
 async def test_values_and_bytes_go_both_ways_whatever_is_printed_or_read(module: Make) -> None:
     name, env = module()
     worker = await Worker.start(name, env=env)
-    told: list[Any] = []
+    received: list[Any] = []
     try:
         large = os.urandom(3 << 20)
-        reply = await worker.ask({"tell": 3, "text": "é\ud83d"}, large, told=told.append)
-        assert (reply.value["read"], reply.data == large[::-1], told) == ("", True, [0, 1, 2])
+        reply = await worker.ask({"tell": 3, "text": "é\ud83d"}, large, told=received.append)
+        assert (reply.value["read"], reply.data == large[::-1], received) == ("", True, [0, 1, 2])
         both = await asyncio.gather(*(worker.ask({"n": n}) for n in range(2)))
         assert [each.value["heard"]["n"] for each in both] == [0, 1]
         await until(lambda: worker.printed.count("to the screen") == 3)
@@ -92,7 +92,7 @@ async def test_values_and_bytes_go_both_ways_whatever_is_printed_or_read(module:
         ({"eval": "os.write(4, b'x' * 100) and time.sleep(600)"}, Ended, "too_long", "too long"),
     ],
 )
-async def test_what_went_wrong_is_distinguished(
+async def test_kinds_of_errors_are_distinguished(
     module: Make, request_: dict[str, Any], kind: type[WorkerError], code: str, words: str
 ) -> None:
     name, env = module(HEAD + "os.dup2(1, 4)\n" + ECHO + "serve(answer)")
@@ -111,26 +111,26 @@ async def test_what_went_wrong_is_distinguished(
 
 
 @pytest.mark.parametrize("text", ["raise ImportError('this installation is broken')", "import os; os._exit(5)"])
-async def test_one_that_ends_before_it_is_asked_could_not_start(module: Make, text: str) -> None:
+async def test_a_worker_that_ends_before_its_first_request_could_not_start(module: Make, text: str) -> None:
     name, env = module(text)
     with pytest.raises(CannotStart, match="this installation is broken" if "raise" in text else "exit status 5"):
         await Worker.start(name, env=env)
 
 
-async def test_one_that_is_not_there_could_not_start(module: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_interpreter_could_not_start(module: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(CannotStart, match="could not be started"):
         await ask_once("any", None)
 
 
-async def test_who_stops_waiting_leaves_the_next_answer_to_the_next(module: Make, tmp_path: Path) -> None:
+async def test_a_cancelled_request_does_not_receive_the_next_answer(module: Make, tmp_path: Path) -> None:
     name, env = module()
     worker = await Worker.start(name, env=env)
     try:
-        begun, go = tmp_path / "begun", tmp_path / "go"
-        waits = f"Path({str(begun)!r}).touch() or [0 for _ in iter(lambda: Path({str(go)!r}).exists(), True)]"
+        started_at, go = tmp_path / "begun", tmp_path / "go"
+        waits = f"Path({str(started_at)!r}).touch() or [0 for _ in iter(lambda: Path({str(go)!r}).exists(), True)]"
         first = asyncio.create_task(worker.ask({"eval": waits, "n": 1, "tell": 2}))
-        await until(begun.exists)
+        await until(started_at.exists)
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first
@@ -144,7 +144,7 @@ async def test_who_stops_waiting_leaves_the_next_answer_to_the_next(module: Make
 @pytest.mark.parametrize(
     ("code", "action"), [("memory", "bytearray(400 << 20)"), ("timeout", "any(0 for _ in iter(int, 1))")]
 )
-async def test_the_system_ends_what_asks_for_too_much(module: Make, code: str, action: str) -> None:
+async def test_the_system_ends_a_worker_that_exceeds_its_limits(module: Make, code: str, action: str) -> None:
     name, env = module(HEAD + ECHO + "serve(answer, memory=300 << 20, cpu_s=1)")
     with pytest.raises(Ended) as caught:
         await ask_once(name, {"eval": action}, env=env)
@@ -153,7 +153,7 @@ async def test_the_system_ends_what_asks_for_too_much(module: Make, code: str, a
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no sessions")
 @pytest.mark.parametrize("how", ["answer", "die", "cancel"])
-async def test_what_it_started_ends_with_it(module: Make, tmp_path: Path, how: str) -> None:
+async def test_processes_started_by_a_worker_end_with_it(module: Make, tmp_path: Path, how: str) -> None:
     name, env = module()
     note = tmp_path / "pid"
     new = str(note) + ".new"
@@ -173,9 +173,7 @@ async def test_what_it_started_ends_with_it(module: Make, tmp_path: Path, how: s
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no sessions")
-async def test_what_left_its_session_and_holds_its_answers_open_keeps_nobody_waiting(
-    module: Make, tmp_path: Path
-) -> None:
+async def test_a_detached_process_with_the_workers_pipe_open_delays_nothing(module: Make, tmp_path: Path) -> None:
     name, env = module(HEAD + "os.dup2(1, 4)\n" + ECHO + "serve(answer)")
     worker = await Worker.start(name, env=env)
     note = tmp_path / "pid"
@@ -196,18 +194,18 @@ async def test_what_left_its_session_and_holds_its_answers_open_keeps_nobody_wai
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="reads a pipe by its number")
-async def test_what_it_said_before_it_ended_is_heard_however_late_somebody_listens(module: Make) -> None:
+async def test_replies_sent_before_the_end_are_received_however_late_they_are_read(module: Make) -> None:
     name, env = module()
     worker = await Worker.start(name, env=env)
     try:
-        told: list[int] = []
+        received: list[int] = []
         asking = worker.replies({"tell": 3, "eval": "list(map(tell, ['x' * 1000] * 6000)) and os._exit(0)"})
         with pytest.raises(Ended, match="exit status 0"):
             async for _done, reply in asking:
-                if not told:
+                if not received:
                     await worker.exited_within(0.5)  # it cannot end while the pipe is full and nobody reads
-                told.append(len(str(reply.value)))
-        assert len(told) == 6003
+                received.append(len(str(reply.value)))
+        assert len(received) == 6003
     finally:
         await worker.end()
 
@@ -228,9 +226,7 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("action", ["time.sleep(600)", "__import__('re').match(r'(a+)+$', 'a' * 60 + 'b')"])
-async def test_it_does_not_outlive_a_killed_program_even_when_no_thread_of_it_can_run(
-    module: Make, action: str
-) -> None:
+async def test_a_worker_does_not_outlive_a_killed_program_even_with_blocked_threads(module: Make, action: str) -> None:
     name, env = module()
     program = await asyncio.create_subprocess_exec(
         sys.executable, "-c", PARENT, name, action, env=env, stdout=asyncio.subprocess.PIPE
@@ -245,8 +241,8 @@ async def test_it_does_not_outlive_a_killed_program_even_when_no_thread_of_it_ca
 PAGE = ("atelier_desk.web.page_text", ("http://a.org/", "text/plain", "utf-8"))
 
 
-def test_a_thread_is_given_the_answer_too_and_all_of_a_large_file_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parent, "_POLL_S", 0.01)  # checked before it has read anything; a pipe holds 64 KB
+def test_a_thread_receives_the_answer_and_large_files_are_sent_completely(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parent, "_POLL_S", 0.01)  # checked before anything was read; a pipe holds 64 KB
     page = b"word " * 400_000
     assert ask_in_thread(*PAGE, page, limit_s=60).value["total"] == 2_000_000
     for options in ({"stopped": lambda: True}, {"limit_s": 0.01}):
@@ -256,9 +252,9 @@ def test_a_thread_is_given_the_answer_too_and_all_of_a_large_file_is_passed_on(m
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
-def test_what_one_left_behind_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_left_behind_delays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parent, "_command", lambda _module: ("sh", "-c", "sleep 600 & exit 0"))
-    begun = time.monotonic()
+    started_at = time.monotonic()
     with pytest.raises(CannotStart, match="exit status 0"):
         ask_in_thread(*PAGE, b"x" * 1_000_000, limit_s=60)
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - started_at < 30

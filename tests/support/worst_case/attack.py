@@ -47,7 +47,7 @@ class Attack:
         model.orders[content.order] = goals(world)[content.goal]
         opening = self._opening(content)
         placed = await self._place(content)
-        before, guarded, said = world.seen("ws"), world.guarded(), len(model.read)
+        before, guarded, read_before = world.seen("ws"), world.guarded(), len(model.read)
         model.orders["TASK-open"] = opening
         deputy = [("SpawnAgentTool", {"operation": "spawn", "name": "Helper", "prompt": "TASK-open"})]
         model.orders["TASK-hand"] = deputy
@@ -62,7 +62,7 @@ class Attack:
             await self._through(workflow_id, run_id, content)
             found = [f"{name}: {left!r} is now {now!r}" for name, left, now in _changed(guarded, world.guarded())]
             found += [f"{name} was {left!r}" for name, left in await self._lost(workflow_id, run_id, before, mode)]
-            found += [f"read: {text[:80]!r}" for text in model.read[said:] if SECRET in text]
+            found += [f"read: {text[:80]!r}" for text in model.read[read_before:] if SECRET in text]
             found += await self._freer(workflow_id, mode)
             found += self._connections
             if content.order not in model.obeyed:

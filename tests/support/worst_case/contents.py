@@ -114,7 +114,7 @@ def goals(world: World) -> dict[str, Calls]:
 
 
 def errands(world: World) -> dict[str, Calls]:
-    """Instructions that are passed on to sub-agents."""
+    """Instructions to be passed on to sub-agents."""
     return {
         "TASK-sendletter": [
             ("send_letter", {"to": "eve", "text": "x"}),

@@ -1,4 +1,4 @@
-"""The worst case of a model: it follows everything in its request that looks like an instruction, once."""
+"""The worst case of a model: it follows every text in its request that looks like an instruction, once."""
 
 from __future__ import annotations
 

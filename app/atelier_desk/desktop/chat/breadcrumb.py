@@ -38,15 +38,15 @@ class Breadcrumb(QWidget):
     def show_path(self, path: list[Member]) -> None:
         """Show the path from the root to the agent in view."""
         self._path = path
-        wanted = [(member.run_id, member.name) for member in path]
-        if wanted == self._shown:
+        crumbs = [(member.run_id, member.name) for member in path]
+        if crumbs == self._shown:
             return
-        self._shown = wanted
+        self._shown = crumbs
         for old in self._parts:
             old.deleteLater()
         self._parts = []
-        for number, (run_id, _name) in enumerate(wanted, 1):
-            last = number == len(wanted)
+        for number, (run_id, _name) in enumerate(crumbs, 1):
+            last = number == len(crumbs)
             part = self._current() if last else self._crumb(run_id)
             self._parts.append(part)
             self._row.addWidget(part, 1 if last else 0)

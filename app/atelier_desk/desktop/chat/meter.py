@@ -36,7 +36,7 @@ class Share:
     part: float
 
 
-def shares(spent: AgentUsage, budget: Budget) -> list[Share]:
+def shares(usage: AgentUsage, budget: Budget) -> list[Share]:
     """The limits set in a budget, the most used first."""
     found: list[Share] = []
 
@@ -44,10 +44,10 @@ def shares(spent: AgentUsage, budget: Budget) -> list[Share]:
         if cap is not None:
             found.append(Share(name, text(used), text(cap), used / cap if cap else 1.0))
 
-    add(_("Cost"), spent.cost, budget.max_cost, cost)
-    add(_("Tokens"), spent.tokens, budget.max_tokens, lambda value: tokens(int(value)))
-    add(_("Time"), spent.elapsed_ms / 1000, budget.max_seconds, lambda value: duration(value * 1000))
-    add(_("Tool calls"), spent.tool_calls, budget.max_tool_calls, number)
+    add(_("Cost"), usage.cost, budget.max_cost, cost)
+    add(_("Tokens"), usage.tokens, budget.max_tokens, lambda value: tokens(int(value)))
+    add(_("Time"), usage.elapsed_ms / 1000, budget.max_seconds, lambda value: duration(value * 1000))
+    add(_("Tool calls"), usage.tool_calls, budget.max_tool_calls, number)
     return sorted(found, key=lambda share: -share.part)
 
 
@@ -138,9 +138,9 @@ class UsageMeter(QWidget):
             self._context = (data.context_tokens, data.context_window)
         self._show()
 
-    def show_budget(self, spent: AgentUsage | None, budget: Budget | None) -> None:
+    def show_budget(self, usage: AgentUsage | None, budget: Budget | None) -> None:
         """Show the team's usage in this turn (None: no turn) against its root agent's limits (None: no limits)."""
-        self._usage, self._budget = spent, budget
+        self._usage, self._budget = usage, budget
         self._show()
 
     def _show(self) -> None:

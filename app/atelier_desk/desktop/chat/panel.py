@@ -172,11 +172,11 @@ class ChatPanel(QWidget):
         """Start returning the focus to the visible composer when the focused widget of this window disappears."""
         from atelier_desk.desktop.chat.compose.focus import ComposerFocus
 
-        keeper = self._composer_focus = ComposerFocus(window, self._field_in_view)
-        self.workflow_shown.connect(lambda *_: keeper.back())
-        self.workflow_chosen_again.connect(keeper.back)
-        self.composer.sent.connect(lambda *_: keeper.back())
-        return keeper
+        composer_focus = self._composer_focus = ComposerFocus(window, self._field_in_view)
+        self.workflow_shown.connect(lambda *_: composer_focus.back())
+        self.workflow_chosen_again.connect(composer_focus.back)
+        self.composer.sent.connect(lambda *_: composer_focus.back())
+        return composer_focus
 
     def _field_in_view(self) -> QWidget | None:
         fields = (self.composer.field, *((self.agent_page.composer.field,) if self.agent_page is not None else ()))

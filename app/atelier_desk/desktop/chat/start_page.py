@@ -284,8 +284,8 @@ class StartPage(QScrollArea):
             card.clicked.connect(partial(self.agent_chosen.emit, agent.id))
             self._group.addButton(card)
             cards.append(card)
-        taken = {each.name for each in self._agents}
-        for ready in [each for each in READY if _(each.name) not in taken][: MOST_AGENTS - len(cards)]:
+        used = {each.name for each in self._agents}
+        for ready in [each for each in READY if _(each.name) not in used][: MOST_AGENTS - len(cards)]:
             card = CardButton(self._body, f"ready-agent-{ready.key}", wraps=True)
             card.set_texts(_(ready.name), _(ready.purpose))
             card.clicked.connect(partial(self.ready_chosen.emit, ready.key))

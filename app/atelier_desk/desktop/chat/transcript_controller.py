@@ -28,8 +28,8 @@ class TranscriptController(QObject):
 
     def resume(self, run_id: str, changes: Any = None) -> None:
         """Resume a run; ``changes`` are the keywords of ``RunManager.resume``."""
-        wanted = dict(changes or {})
-        self._once("resume", run_id, lambda: self._bridge.engine.runs.steering.resume(run_id, **wanted))
+        options = dict(changes or {})
+        self._once("resume", run_id, lambda: self._bridge.engine.runs.steering.resume(run_id, **options))
 
     def stop(self, run_id: str) -> None:
         """Stop a run and its sub-agents."""
@@ -62,6 +62,6 @@ class TranscriptController(QObject):
         """Stop the running turn of a workflow, if any."""
         self._once("stop", workflow_id, lambda: self._bridge.engine.workflows.stop(workflow_id))
 
-    def _once(self, what: str, target: str, work: Callable[[], Coroutine[object, None, object]]) -> None:
+    def _once(self, action: str, target: str, work: Callable[[], Coroutine[object, None, object]]) -> None:
         """Ignored while the same request is in progress: a second click would meet a run that already continues."""
-        self._bridge.jobs.once((what, target), work)
+        self._bridge.jobs.once((action, target), work)

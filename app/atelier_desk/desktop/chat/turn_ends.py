@@ -76,11 +76,11 @@ class TurnEnds(QObject):
         shown: list[Change] = []
         for entry in transcript.entries:
             ended = last.get(entry.run_id) is entry and entry.run_id != transcript.live_run
-            wanted = tuple(
+            current = tuple(
                 each for each in self._turns.get(entry.run_id, ()) if self.stands_at(each, entry, ended=ended)
             )
-            if wanted != getattr(entry, self.entry_field):
-                setattr(entry, self.entry_field, wanted)
+            if current != getattr(entry, self.entry_field):
+                setattr(entry, self.entry_field, current)
                 shown.append(("update", entry))
         if shown:
             self._pages.changed.emit(shown)

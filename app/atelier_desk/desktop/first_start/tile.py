@@ -151,8 +151,8 @@ class TileChoice(QWidget):
 
     def complete(self) -> bool:
         """Whether the input is complete enough to test."""
-        wanted = self.url if self.url is not None else self.key
-        return self.isEnabled() and (wanted is None or bool(wanted.text().strip()))
+        required = self.url if self.url is not None else self.key
+        return self.isEnabled() and (required is None or bool(required.text().strip()))
 
     def draft(self) -> ProviderDraft | None:
         """The provider as entered, None for the built-in one.

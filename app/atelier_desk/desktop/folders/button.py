@@ -21,12 +21,12 @@ from atelier_desk.support.text import visible
 class FolderButton(Picker):
     """``workflow-folders``: the first folder's name and the number of others; without folders, an icon to add one."""
 
-    def __init__(self, desk: FolderController, parent: QWidget) -> None:
+    def __init__(self, controller: FolderController, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("workflow-folders")
         mark(self, "picker")
-        self._controller = desk
-        desk.changed.connect(self._show)
+        self._controller = controller
+        controller.changed.connect(self._show)
         bind(self._show)
 
     def open(self) -> None:
@@ -109,8 +109,8 @@ class FolderButton(Picker):
             if self._controller.missing
             else []
         )
-        told = ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders))
-        return "\n".join([told, *map(self._state_line, folders), *hint])
+        text = ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders))
+        return "\n".join([text, *map(self._state_line, folders), *hint])
 
     def _state_line(self, folder: str) -> str:
         if folder in self._controller.missing:

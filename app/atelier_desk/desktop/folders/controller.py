@@ -132,8 +132,8 @@ class FolderController(QObject):
         """Return the folders that are not there, and those with instructions."""
         files = self._bridge.engine.files
         missing = frozenset(await files.missing(folders))
-        there = [folder for folder in folders if folder not in missing]
-        return missing, frozenset([folder for folder in there if await files.instruction_files((folder,))])
+        existing = [folder for folder in folders if folder not in missing]
+        return missing, frozenset([folder for folder in existing if await files.instruction_files((folder,))])
 
     def _watch(self) -> None:
         """Watch the parent folders. Changes higher up are not reported by the system.
@@ -143,11 +143,11 @@ class FolderController(QObject):
         if self._watcher is None:
             self._watcher = QFileSystemWatcher(self)
             self._watcher.directoryChanged.connect(lambda _path: self._debouncer.ask())
-        wanted, watched = {str(Path(folder).parent) for folder in self.folders}, set(self._watcher.directories())
-        if watched - wanted:
-            self._watcher.removePaths(list(watched - wanted))
-        if wanted - watched:
-            self._watcher.addPaths(list(wanted - watched))  # missing paths cannot be watched
+        parents, watched = {str(Path(folder).parent) for folder in self.folders}, set(self._watcher.directories())
+        if watched - parents:
+            self._watcher.removePaths(list(watched - parents))
+        if parents - watched:
+            self._watcher.addPaths(list(parents - watched))  # missing paths cannot be watched
 
     def _on_stream(self, event: StreamEvent) -> None:
         if event.workflow_id == self.workflow_id and not event.depth and event.chunk_type.value in _TURNS:

@@ -62,13 +62,13 @@ class HeldRow(QWidget):
         held_id: str,
         path: str,
         replaces: bool,
-        told: Callable[[str], object],
+        notify: Callable[[str], object],
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("held-row")
         self._bridge, self._workflow_id, self.held_id, self._path, self._replaces, self._on_answered = (
-            bridge, workflow_id, held_id, path, replaces, told,
+            bridge, workflow_id, held_id, path, replaces, notify,
         )  # fmt: skip
         self.waits = True
         self._choice: bool | None = None

@@ -20,12 +20,12 @@ MOST_LETTERS = 28
 class FolderRows(QWidget):
     """``folder-rows``: hidden if empty."""
 
-    def __init__(self, desk: FolderController, parent: QWidget) -> None:
+    def __init__(self, controller: FolderController, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("folder-rows")
-        self._controller = desk
+        self._controller = controller
         self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=0)
-        desk.changed.connect(self._fill)
+        controller.changed.connect(self._fill)
         bind(self._fill)
 
     def _fill(self) -> None:
@@ -66,12 +66,12 @@ class FolderRows(QWidget):
 class RecentFolders(QWidget):
     """``recent-folders``: buttons that grant folders of other workflows; hidden if empty."""
 
-    def __init__(self, desk: FolderController, parent: QWidget) -> None:
+    def __init__(self, controller: FolderController, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("recent-folders")
-        self._controller = desk
+        self._controller = controller
         self._flow = FlowLayout(self)
-        desk.changed.connect(self._fill)
+        controller.changed.connect(self._fill)
         bind(self._fill)
 
     def _fill(self) -> None:

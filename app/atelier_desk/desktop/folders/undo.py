@@ -26,12 +26,12 @@ SHOWN_AFTER_MS = 800
 
 
 def ask_undo(
-    bridge: Bridge, parent: QWidget, changes: Sequence[Change], told: Callable[[str], object]
+    bridge: Bridge, parent: QWidget, changes: Sequence[Change], notify: Callable[[str], object]
 ) -> QMessageBox | None:
     """Confirm and undo changes to files; ``told`` receives the result. Returns None if nothing is left to undo."""
     alive = [change for change in changes if change.undoable]
     if not alive:
-        told(_("There is nothing to undo."))
+        notify(_("There is nothing to undo."))
         return None
     names = list(dict.fromkeys(map(path_text, alive)))
     title = ngettext("Undo changes to {n} file?", "Undo changes to {n} files?", len(names))
@@ -42,7 +42,7 @@ def ask_undo(
         title,
         details,
         _("Undo these changes"),
-        lambda: bridge.jobs.start(_undo_changes(bridge, parent, workflow_id, ids, told)),
+        lambda: bridge.jobs.start(_undo_changes(bridge, parent, workflow_id, ids, notify)),
         no=_("Keep the changes"),
     )
 
@@ -98,7 +98,7 @@ async def _undo_changes(
     parent: QWidget,
     workflow_id: str,
     ids: Sequence[str],
-    told: Callable[[str], object],
+    notify: Callable[[str], object],
     *,
     force: bool = False,
 ) -> None:
@@ -106,11 +106,11 @@ async def _undo_changes(
     left = [each for each in done if each.problem is not None]
     count = len(done) - len(left)
     if count:
-        told(ngettext("{n} change undone", "{n} changes undone", count))
+        notify(ngettext("{n} change undone", "{n} changes undone", count))
     if left:
         again = [each.change.id for each in left if can_be_forced(each)]
         anyway = (
-            (lambda: bridge.jobs.start(_undo_changes(bridge, parent, workflow_id, again, told, force=True)))
+            (lambda: bridge.jobs.start(_undo_changes(bridge, parent, workflow_id, again, notify, force=True)))
             if again
             else None
         )

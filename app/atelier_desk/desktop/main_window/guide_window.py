@@ -132,10 +132,10 @@ class GuideWindow(QDialog):
         if heading:
             self._show_heading(heading)
 
-    def _show_heading(self, wanted: str) -> None:
+    def _show_heading(self, target: str) -> None:
         block = self.view.document().begin()
         while block.isValid():
-            if block.blockFormat().headingLevel() and anchor(block.text()) == wanted:
+            if block.blockFormat().headingLevel() and anchor(block.text()) == target:
                 self.view.setTextCursor(QTextCursor(block))
                 bar = self.view.verticalScrollBar()
                 bar.setValue(bar.value() + self.view.cursorRect().top())

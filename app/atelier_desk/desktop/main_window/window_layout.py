@@ -23,10 +23,10 @@ _CHANGES = (QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.WindowStateChange)
 class LayoutKeeper(QObject):
     """Calls ``keep`` a second after the window, a pane or the workflow in view changed; starts with ``start``."""
 
-    def __init__(self, window: WindowParts, keep: Callable[[], object]) -> None:
+    def __init__(self, window: WindowParts, save: Callable[[], object]) -> None:
         super().__init__(window)
         self._window = window
-        self._debouncer = Debouncer(self, WAIT_MS, keep)
+        self._debouncer = Debouncer(self, WAIT_MS, save)
 
     def start(self) -> None:
         """Start watching; restoring the layout at startup is not a change."""
@@ -50,10 +50,10 @@ class LayoutKeeper(QObject):
         if window.isVisible() and not window.windowState() & (
             Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen
         ):
-            wanted = fitted(window.frameGeometry(), window.screen().availableGeometry())
+            geometry = fitted(window.frameGeometry(), window.screen().availableGeometry())
             border = window.frameGeometry().size() - window.size()
-            window.resize(wanted.size() - border)
-            window.move(wanted.topLeft())
+            window.resize(geometry.size() - border)
+            window.move(geometry.topLeft())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in _CHANGES:

@@ -479,9 +479,11 @@ class Rail(QWidget):
         if not on:
             self.drawer.note()
             self._put_away = {name for name, dock in self._docked() if not dock.isHidden()} - self.drawer.names
-        wanted = (self.drawer.names or set(self._usual)) | self._put_away if on else set()
+        shown_names = (self.drawer.names or set(self._usual)) | self._put_away if on else set()
         for name, dock in self._docked():
-            dock.setVisible(name in wanted or (on and not dock.isHidden()))  # what the user opened below stays open
+            dock.setVisible(
+                name in shown_names or (on and not dock.isHidden())
+            )  # what the user opened below stays open
         if on:
             self._placed("stack")[-1].raise_()
             self._raise_filled()

@@ -194,12 +194,12 @@ class SideDrawer(QObject):
             self.front = [name for name in shown if not self._docks[name].visibleRegion().isEmpty()]
 
     def _show(self, names: Iterable[str]) -> None:
-        wanted = set(names)
+        selected = set(names)
         for name, dock in self._docks.items():
             if self.at_side(name):
-                dock.setVisible(name in wanted)
+                dock.setVisible(name in selected)
         for name in self.front:
-            if name in wanted:
+            if name in selected:
                 self._docks[name].raise_()
 
     def _open_over(self) -> None:

@@ -27,12 +27,12 @@ class OfferBar(QFrame):
 
     begun = Signal(str)
 
-    def __init__(self, bridge: Bridge, desk: FolderController, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, controller: FolderController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("project-offer")
         mark(self, "card-sunken")
         self.bridge = bridge
-        self._folders = desk
+        self._folders = controller
         self._answered: set[str] = set()
         """What the engine may not have stored yet."""
         self.folder = ""
@@ -47,7 +47,7 @@ class OfferBar(QFrame):
             buttons.addWidget(button)
         words = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._text, 1), spacing=8)
         fill(QVBoxLayout(self), words, buttons, margins=(14, 8, 10, 8), spacing=6)
-        desk.changed.connect(self.refresh)
+        controller.changed.connect(self.refresh)
         self.hide()
         bind(self._apply_style)
 
@@ -62,8 +62,8 @@ class OfferBar(QFrame):
     async def _load_offers(self, folders: tuple[str, ...]) -> None:
         offers = await self.bridge.engine.projects.offers(folders)
         if folders == self._folders.folders:
-            wanted = (each.folder for each in offers if each.folder not in self._answered)
-            self._show(next(wanted, ""))
+            unanswered = (each.folder for each in offers if each.folder not in self._answered)
+            self._show(next(unanswered, ""))
 
     def _show(self, folder: str) -> None:
         self.folder = folder

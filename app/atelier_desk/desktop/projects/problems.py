@@ -39,7 +39,7 @@ class ProblemList(QWidget):
         self.list.setSelectionMode(QListWidget.SelectionMode.ExtendedSelection)
         style_list(self.list)
         self.copy_all = control(
-            QPushButton(self), "project-problems-copy", N_("Copy list"), look="ghost", on=lambda: self.copy(whole=True)
+            QPushButton(self), "project-problems-copy", N_("Copy list"), look="ghost", on=lambda: self.copy(full=True)
         )
         self.allow = control(QPushButton(self), "project-problems-allow", look="ghost", on=self._allow)
         self.list.itemSelectionChanged.connect(self._offer)
@@ -114,12 +114,12 @@ class ProblemList(QWidget):
         if self.list.count():
             self.list.setFixedHeight(self.list.sizeHintForRow(0) * min(ROWS, self.list.count()) + 4)
 
-    def copy(self, *, whole: bool = False) -> None:
+    def copy(self, *, full: bool = False) -> None:
         """Copy the selected rows, or all, as lines of path and reason."""
         rows = {index.row() for index in self.list.selectedIndexes()}
         lines = [f"{each.path}\t{each.localized(_)}" for each in self.problems]
         lines += ["\t".join((path, _("Indexed although it looks like a secret."))) for path in self.readable]
-        chosen = [each for number, each in enumerate(lines) if whole or number in rows]
+        chosen = [each for number, each in enumerate(lines) if full or number in rows]
         if chosen:
             QGuiApplication.clipboard().setText("\n".join(chosen))
             toast(self, ngettext("{n} line copied", "{n} lines copied", len(chosen)))

@@ -129,7 +129,7 @@ class ProjectsWindow(QWidget):
         self.list.menu_requested.connect(self._menu)
         self.tabs.currentChanged.connect(self._on_tab)
         self.overview.switched.connect(self._switch)
-        self.overview.read_requested.connect(lambda anew: self.read(force=anew))
+        self.overview.read_requested.connect(lambda forced: self.read(force=forced))
         self.overview.allowed.connect(self.allow)
         self.overview.pause_requested.connect(self.pause)
         self.overview.rename_requested.connect(self.rename)
@@ -168,10 +168,10 @@ class ProjectsWindow(QWidget):
         project = self.project
         self._right.setCurrentIndex(0 if project is None else 1)
         self.graph.show_project(project)
-        wanted, self._search_wanted = self._search_wanted, None
+        searched, self._search_wanted = self._search_wanted, None
         if project is not None:
-            if wanted is not None:
-                self.open_search(wanted)
+            if searched is not None:
+                self.open_search(searched)
             state = states.get(project.id)
             self.overview.show_state(state)
             if state is None or state.stage not in RUNNING:
@@ -368,14 +368,14 @@ class ProjectsWindow(QWidget):
         if project is None:
             return
         entities, relations = sum(found.entities.values()), sum(found.relations.values())
-        goes = [
+        targets = [
             ngettext("{number} entity", "{number} entities", entities, number=number(entities)),
             ngettext("{number} relation", "{number} relations", relations, number=number(relations)),
             ngettext("{number} embedding", "{number} embeddings", found.vectors, number=number(found.vectors)),
         ]
         shown = self.overview.project
         if self.overview.counted and shown is not None and shown.id == project.id:
-            read = _("Its index is deleted: {things}.", things=", ".join(goes))
+            read = _("Its index is deleted: {things}.", things=", ".join(targets))
         else:  # it was just selected and is being counted
             read = _("Its index is deleted.")
         note = _("The folder {path} and its files are not touched.", path=project.root) if project.root else ""

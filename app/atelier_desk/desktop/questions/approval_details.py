@@ -139,12 +139,12 @@ def _does(command: dict[str, object], settings: bool = False) -> str:
     return " ".join(filter(None, (kind, because)))
 
 
-def _reason(said: dict[str, object]) -> str:
+def _reason(reason: dict[str, object]) -> str:
     """The reason for asking, as a sentence; the texts are those of the command table."""
-    if not said.get("reason"):
+    if not reason.get("reason"):
         return ""
-    why = _(str(said["reason"]))
-    return "(" + (_("{name}: {text}", name=why, text=said["about"]) if said.get("about") else why) + ")"
+    why = _(str(reason["reason"]))
+    return "(" + (_("{name}: {text}", name=why, text=reason["about"]) if reason.get("about") else why) + ")"
 
 
 def _objects(items: object) -> list[dict[str, object]]:

@@ -121,8 +121,8 @@ class ApprovalFrame(QFrame):
         inner = width - edges.left() - edges.right() - 2
         self._arrange(inner)
         content = self.body.layout()
-        wanted = max(content.heightForWidth(inner), content.minimumHeightForWidth(inner)) if content is not None else 0
-        self.area.setFixedHeight(wanted)
+        needed = max(content.heightForWidth(inner), content.minimumHeightForWidth(inner)) if content is not None else 0
+        self.area.setFixedHeight(needed)
         self.column.invalidate()
         total = (
             self.column.totalHeightForWidth(width)
@@ -131,8 +131,8 @@ class ApprovalFrame(QFrame):
         )
         over = total - (self._most if self._most is not None else theme().px(self._tallest()))
         if over > 0:
-            shown = max(min(wanted, theme().px(LEAST_BODY)), wanted - over)
-            total -= wanted - shown
+            shown = max(min(needed, theme().px(LEAST_BODY)), needed - over)
+            total -= needed - shown
             self.area.setFixedHeight(shown)
         self.area.setVerticalScrollBarPolicy(
             Qt.ScrollBarPolicy.ScrollBarAlwaysOn if over > 0 else Qt.ScrollBarPolicy.ScrollBarAlwaysOff

@@ -146,21 +146,21 @@ class ApprovalGroup(ApprovalFrame):
 
     def show_requests(self, requests: Sequence[ApprovalRequest]) -> None:
         """Set the group's requests. Existing lines stay, including opened cards."""
-        wanted = {each.id: each for each in requests}
-        if list(wanted) == list(self.lines):
+        current = {each.id: each for each in requests}
+        if list(current) == list(self.lines):
             return
-        for key in [key for key in self.lines if key not in wanted]:
+        for key in [key for key in self.lines if key not in current]:
             line = self.lines.pop(key)
             self._list.removeWidget(line)
             line.hide()
             line.deleteLater()
-        for place, (key, request) in enumerate(wanted.items()):
+        for place, (key, request) in enumerate(current.items()):
             if key not in self.lines:
                 self.lines[key] = line = GroupLine(request, self)
                 self.approvals.watch(self, request)
                 self._list.insertWidget(place, line)
                 line.show()
-        self.lines = {key: self.lines[key] for key in wanted}
+        self.lines = {key: self.lines[key] for key in current}
         self.moved()
         self._show()
 

@@ -105,8 +105,8 @@ def title(request: ApprovalRequest) -> str:
     agent, details = agent_name(request), request.details
     if team := _team_title(agent, details):
         return team
-    if wanted := action(request):
-        return _("{agent} wants to {action}", agent=agent, action=wanted)
+    if described := action(request):
+        return _("{agent} wants to {action}", agent=agent, action=described)
     if request.server:
         tool = tool_name(request).replace(f"{request.server}: ", "", 1)  # the sentence mentions it
         return _("{agent} wants to use {tool} of the server {server}", agent=agent, tool=tool, server=request.server)

@@ -38,9 +38,9 @@ class Attention(QObject):
         self._then: Callable[[], object] | None = None
         window.installEventFilter(self)
 
-    def notify(self, title: str, text: str, then: Callable[[], object] | None = None, about: str = "") -> bool:
+    def notify(self, title: str, text: str, on_click: Callable[[], object] | None = None, about: str = "") -> bool:
         """Show a notification without buttons; a click runs ``then``, or emits ``activated``."""
-        return self.show(Notice(title, text, then or self.activated.emit, about))
+        return self.show(Notice(title, text, on_click or self.activated.emit, about))
 
     def show(self, notice: Notice) -> bool:
         """Show a notification and alert the task bar, unless the window is active or notifications are off.
@@ -79,9 +79,9 @@ class Attention(QObject):
 
     def click(self) -> None:
         """The newest notification was clicked."""
-        then, self._then = self._then, None
-        if then is not None:
-            then()
+        on_click, self._then = self._then, None
+        if on_click is not None:
+            on_click()
         else:
             self.activated.emit()
 
@@ -99,9 +99,9 @@ class Attention(QObject):
         """``(2) Atelier`` while the window is not active and questions are pending, else ``Atelier``."""
         window = self._window.window()
         bare = _COUNT.sub("", window.windowTitle())
-        wanted = f"({self._count}) {bare}" if self._count and not window.isActiveWindow() else bare
-        if wanted != window.windowTitle():
-            window.setWindowTitle(wanted)
+        new_title = f"({self._count}) {bare}" if self._count and not window.isActiveWindow() else bare
+        if new_title != window.windowTitle():
+            window.setWindowTitle(new_title)
         if self._tray is not None and self._own_tray:
             self._tray.setVisible(self._count > 0)
 

@@ -276,10 +276,10 @@ class QuestionDialog(QDialog):
         if content_layout is None or width < 80:
             return
         edges = self._column.contentsMargins()
-        wanted = content_layout.heightForWidth(width - edges.left() - edges.right() - 2)
-        self._body.setFixedHeight(wanted)  # a scroll area's own size hint is based on another width
+        content_height = content_layout.heightForWidth(width - edges.left() - edges.right() - 2)
+        self._body.setFixedHeight(content_height)  # a scroll area's own size hint is based on another width
         total = column.totalHeightForWidth(width) if column.hasHeightForWidth() else column.totalMinimumSize().height()
-        self._body.setMinimumHeight(min(wanted, theme().px(44)))
+        self._body.setMinimumHeight(min(content_height, theme().px(44)))
         above = margin if total <= host.height() - 2 * margin else LEAST_MARGIN
         height = min(total, host.height() - 2 * above)
         bar = Qt.ScrollBarPolicy.ScrollBarAlwaysOn if total > height else Qt.ScrollBarPolicy.ScrollBarAlwaysOff

@@ -271,9 +271,9 @@ class QuestionPresenter(QObject):
 
     def _show_next(self) -> None:
         if self.dialog is None and self._scrim is not None:
-            wanted, self._wanted = self.queue.get(self._wanted), ""
-            here = wanted is not None and wanted.workflow_id == self._workflow_id
-            question = wanted if here else self.queue.next_for(self._workflow_id)
+            requested, self._wanted = self.queue.get(self._wanted), ""
+            here = requested is not None and requested.workflow_id == self._workflow_id
+            question = requested if here else self.queue.next_for(self._workflow_id)
             if question is not None:
                 self._present(question, chosen=here)
 

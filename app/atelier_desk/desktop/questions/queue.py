@@ -39,11 +39,11 @@ class QuestionQueue:
 
     def replace(self, questions: Iterable[UserQuestion]) -> None:
         """Replace the pending questions; positions, "later" marks and drafts of remaining ones are preserved."""
-        wanted = {q.id: q for q in questions if q.status is QuestionStatus.PENDING}
+        pending = {q.id: q for q in questions if q.status is QuestionStatus.PENDING}
         for line in list(self._lines.values()):
-            for question_id in [key for key in line.open if key not in wanted]:
+            for question_id in [key for key in line.open if key not in pending]:
                 self.close(question_id)
-        for question in sorted(wanted.values(), key=lambda q: (q.created_at, q.id)):
+        for question in sorted(pending.values(), key=lambda q: (q.created_at, q.id)):
             self.add(question)
 
     def add(self, question: UserQuestion) -> bool:

@@ -38,10 +38,10 @@ class ServerRequest(QWidget):
         if spec.asker.doubtful:
             self._add_label("question-doubtful", "error", lambda: _(validation.SECRET, server=server))
         if spec.form is not None:
-            given = spec.form.defaults()
+            entered = spec.form.defaults()
             for field in spec.form.fields:
                 made = _FIELDS[field.kind](field, self)
-                made.give(given.get(field.name))
+                made.give(entered.get(field.name))
                 made.changed.connect(self.changed)
                 self.fields.append(made)
                 self._column.addWidget(made)
@@ -51,8 +51,8 @@ class ServerRequest(QWidget):
         elif spec.sampling is not None:
             self._sampling()
 
-    def _add_label(self, name: str, look: str, text: Callable[[], str]) -> QLabel:
-        made = control(label("", look, self, wrap=True), name, text)
+    def _add_label(self, name: str, style: str, text: Callable[[], str]) -> QLabel:
+        made = control(label("", style, self, wrap=True), name, text)
         self._column.addWidget(made)
         return made
 
@@ -91,8 +91,8 @@ class ServerRequest(QWidget):
         if self._spec.form is None:
             return QuestionAnswer(selected_options=(ACCEPT,))
         values = {field.field.name: field.value() for field in self.fields}
-        given = {name: value for name, value in values.items() if value is not None}
-        text = visible_json(given)
+        entered = {name: value for name, value in values.items() if value is not None}
+        text = visible_json(entered)
         return (
             QuestionAnswer(selected_options=(ACCEPT,), text_response=text)
             if len(text) <= limits.QUESTION_TEXT_RESPONSE
@@ -101,10 +101,10 @@ class ServerRequest(QWidget):
 
     def restore(self, draft: QuestionAnswer) -> None:
         """Restore the input from before the dialog was closed."""
-        given = values_of(draft.text_response)
+        entered = values_of(draft.text_response)
         for field in self.fields:
             if draft.text_response:
-                field.give(given.get(field.field.name))
+                field.give(entered.get(field.field.name))
 
     def problem(self) -> str:
         """The first validation error; empty if valid."""

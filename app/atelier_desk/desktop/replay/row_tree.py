@@ -35,10 +35,10 @@ class _Item(QTreeWidgetItem):
 
     def draw(self, row: Row) -> None:
         """Show this row, unless unchanged."""
-        wanted = ListRow(row.title, facts=row.facts, icon=row.icon or None, role=row.role)
-        if wanted != self.drawn:
-            self.drawn = wanted
-            show_row(self, wanted)
+        target = ListRow(row.title, facts=row.facts, icon=row.icon or None, role=row.role)
+        if target != self.drawn:
+            self.drawn = target
+            show_row(self, target)
 
 
 class RowTree(QTreeWidget):
@@ -63,9 +63,9 @@ class RowTree(QTreeWidget):
         return self._by_key.get(key)
 
     def _bring(self, parent: QTreeWidgetItem, rows: Sequence[Row]) -> None:
-        wanted = {row.key for row in rows}
+        target = {row.key for row in rows}
         for item in _children(parent):
-            if item.data(0, KeyRole) not in wanted:
+            if item.data(0, KeyRole) not in target:
                 self._drop(parent, item)
         for index, row in enumerate(rows):
             known = self._by_key.get(row.key)

@@ -42,7 +42,7 @@ class SnapshotTeam(TeamModel):
 
     def show(self, snapshot: Snapshot) -> None:
         """Replace the state by another moment's; only agents that look different are signalled."""
-        before, untold = dict(self.state.members), set(self._dirty)
+        before, pending = dict(self.state.members), set(self._dirty)
         self.set_workflow(snapshot.workflow_id)
         self.moment = snapshot.mark.time if snapshot.mark is not None else None
         if snapshot.tree is not None:
@@ -54,28 +54,28 @@ class SnapshotTeam(TeamModel):
             for run_id, member in now.items()
             if member.counting_since is not None or before.get(run_id) != member
         }
-        self._mark(untold | changed | (before.keys() - now.keys()))
+        self._mark(pending | changed | (before.keys() - now.keys()))
 
 
 def show_entries(view: ChatView, stored: Iterable[TranscriptEntry]) -> None:
     """Show exactly these messages; unchanged ones keep their widgets, so that nothing flickers."""
-    wanted = []
+    entries = []
     for item in stored:
         entry = entry_from(item)
         entry.actionable = False  # a replay is read-only
-        wanted.append(entry)
+        entries.append(entry)
     shown = list(view.entries)
     same = 0
-    while same < min(len(shown), len(wanted)) and _continues(shown[same], wanted[same]):
+    while same < min(len(shown), len(entries)) and _continues(shown[same], entries[same]):
         same += 1
     if not same:
-        view.set_entries(wanted)
+        view.set_entries(entries)
         return
     view.truncate(same)
-    for old, new in zip(shown, wanted[:same], strict=False):
+    for old, new in zip(shown, entries[:same], strict=False):
         if _update_entry(old, new):
             view.update_entry(old)
-    for entry in wanted[same:]:
+    for entry in entries[same:]:
         view.append(entry)
     view.scroll_to_end()
 
@@ -172,12 +172,12 @@ class SnapshotSide(QWidget):
 def _agent_row(node: AgentNode) -> Row:
     icon, role = AGENT_ICONS.get(node.status, ("circle", "muted"))
     # Including descendants, as for live agents (``TeamState.shown``).
-    spent = sum(each.usage.tokens_input + each.usage.tokens_output for each in node.walk())
+    tokens_used = sum(each.usage.tokens_input + each.usage.tokens_output for each in node.walk())
     facts = [_(node.current_title or node.current_tool)] if node.current_tool else []
     if lasted := _lasted(node):
         facts.append(duration(lasted))
-    if spent:
-        facts.append(_("{count} tokens", count=short_number(spent)))
+    if tokens_used:
+        facts.append(_("{count} tokens", count=short_number(tokens_used)))
     return Row(node.run_id, node.name, " · ".join(facts), icon, role, tuple(map(_agent_row, node.children)))
 
 

@@ -194,8 +194,8 @@ class AgentForm(Form):
         self._offer_models()
         self._show_model()
 
-    def show_values(self, kept: BaseModel) -> None:
-        super().show_values(kept)
+    def show_values(self, stored: BaseModel) -> None:
+        super().show_values(stored)
         self._offer_models()
         self._show_model()
 

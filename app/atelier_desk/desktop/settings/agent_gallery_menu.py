@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
 
-def ready_agents(taken: Container[str] = ()) -> list[PickerItem]:
+def ready_agents(used: Container[str] = ()) -> list[PickerItem]:
     """Agents of the gallery whose names are not ``taken``, by key; names are compared in every language."""
     items = (
         PickerItem(each.key, _(each.name), "", _(each.purpose), also=in_every_language(each.name)) for each in READY
     )
-    return [each for each in items if each.text not in taken]
+    return [each for each in items if each.text not in used]
 
 
 def open_gallery(at: QWidget, chosen: Callable[[str], object]) -> PickerMenu:

@@ -90,8 +90,8 @@ class AuditTrail(QWidget):
         self.show_choices({}, {}, ())
         self._show_state()
 
-    def _chooser(self, name: str, said: str) -> QComboBox:
-        box = control(ComboBox(self), name, name=said)
+    def _chooser(self, name: str, name_text: str) -> QComboBox:
+        box = control(ComboBox(self), name, name=name_text)
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         box.setMinimumContentsLength(15)
         box.activated.connect(lambda _index: self.search())
@@ -131,18 +131,18 @@ class AuditTrail(QWidget):
 
     async def load(self) -> None:
         """Load the first page; called whenever the page is shown."""
-        wanted = self.filter_values
-        page = await self._bridge.engine.audit.page(wanted, None, PAGE)
-        self.model.start(page, again=wanted == self._shown)
-        self._shown = wanted
+        filters = self.filter_values
+        page = await self._bridge.engine.audit.page(filters, None, PAGE)
+        self.model.start(page, again=filters == self._shown)
+        self._shown = filters
         self._show_state()
 
     async def _more(self) -> None:
-        wanted, after = self.filter_values, self.model.next
+        filters, after = self.filter_values, self.model.next
         if after is None:
             return
-        page = await self._bridge.engine.audit.page(wanted, after, PAGE)
-        if self.model.next == after and self.filter_values == wanted:
+        page = await self._bridge.engine.audit.page(filters, after, PAGE)
+        if self.model.next == after and self.filter_values == filters:
             self.model.append(page)
 
     def _show_state(self) -> None:

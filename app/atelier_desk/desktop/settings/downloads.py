@@ -80,10 +80,10 @@ class DownloadCard(Card):
         kinds = {"done": "ok", "failed": "err", "paused": "warn"}
         self.pill.show_state(words.get(status, ""), kinds.get(status, "accent"))  # type: ignore[arg-type]
         self.pill.setVisible(bool(status))
-        begun = state is not None and status != "done"
-        self.bar.setVisible(begun)
-        self.status.setVisible(begun)
-        if begun:
+        started = state is not None and status != "done"
+        self.bar.setVisible(started)
+        self.status.setVisible(started)
+        if started:
             self._show_progress(state, status)
         active = status in _ACTIVE
         self.start.setText(_("Continue") if status in ("paused", "failed") else _("Download"))
@@ -93,7 +93,7 @@ class DownloadCard(Card):
         mark(self.start, "primary" if status in ("paused", "failed") else "")
         self.start.setVisible(not active and status != "done")
         self.pause.setVisible(active)
-        self.cancel.setVisible(begun)
+        self.cancel.setVisible(started)
         self.delete.setVisible(status == "done")
         for button in (self.start, self.pause, self.cancel, self.delete):
             button.setAccessibleName(_("{name}: {text}", name=button.text(), text=entry.label))

@@ -114,11 +114,11 @@ class Form(QWidget):
         self.places[key] = cell
         return cell
 
-    def show_values(self, kept: BaseModel) -> None:
+    def show_values(self, stored: BaseModel) -> None:
         """Fill the form; secrets are empty."""
-        self.base, self._filling = kept, True
+        self.base, self._filling = stored, True
         for key, field in self.fields.items():
-            field.show(self.controls[key], "" if isinstance(field, Secret) else self.value(kept, key))
+            field.show(self.controls[key], "" if isinstance(field, Secret) else self.value(stored, key))
             if (line := _line_of(self.controls[key])) is not None:
                 line.home(False)  # long values show their beginning
         self._filling = False
@@ -127,9 +127,9 @@ class Form(QWidget):
         self._filled = self.read()
         self.show_errors({})
 
-    def value(self, kept: BaseModel, key: str) -> Any:
+    def value(self, stored: BaseModel, key: str) -> Any:
         """The value of a field in a model."""
-        return value_of(kept, key)
+        return value_of(stored, key)
 
     def read(self) -> dict[str, Any]:
         """The entered values by key, without secrets."""

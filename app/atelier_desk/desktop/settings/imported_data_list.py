@@ -27,10 +27,10 @@ class HeldList(RowList):
         wanted: selects what is listed.
     """
 
-    def __init__(self, page: SettingsPage, wanted: Callable[[HeldGrant], bool] = lambda grant: True) -> None:
+    def __init__(self, page: SettingsPage, accepts: Callable[[HeldGrant], bool] = lambda grant: True) -> None:
         super().__init__(page, spacing=2)
         self.setObjectName("held-grants")
-        self._page, self._wanted = page, wanted
+        self._page, self._wanted = page, accepts
         self._grants: list[HeldGrant] = []
         self.hide()
 

@@ -43,9 +43,9 @@ class ListLine(NamedTuple):
     picture: QImage | None = None
 
 
-def list_of_lines(parent: QWidget, name: str, said: Text) -> QListWidget:
+def list_of_lines(parent: QWidget, name: str, caption: Text) -> QListWidget:
     """A plain list for ``show_lines``."""
-    made = control(QListWidget(parent), name, look="plain", name=said)
+    made = control(QListWidget(parent), name, look="plain", name=caption)
     style_list(made)
     return made
 
@@ -100,7 +100,7 @@ class ListFormPage(SettingsPage, Generic[T]):
         """Load the items."""
         raise NotImplementedError
 
-    def line(self, thing: T) -> ListLine:
+    def line(self, entry: T) -> ListLine:
         """The row of an item; its key is unique."""
         raise NotImplementedError
 
@@ -108,11 +108,11 @@ class ListFormPage(SettingsPage, Generic[T]):
         """The visible items of the list."""
         return self.things
 
-    def heading(self, thing: T | None) -> str:
+    def heading(self, entry: T | None) -> str:
         """The heading of the form; None for a new item."""
         raise NotImplementedError
 
-    def show_form(self, thing: T | None) -> None:
+    def show_form(self, entry: T | None) -> None:
         """Fill the form with an item, or for a new one."""
         raise NotImplementedError
 
@@ -140,10 +140,10 @@ class ListFormPage(SettingsPage, Generic[T]):
         return error_text(error)
 
     def build_list(
-        self, card: Card, kind: str, said: Text, *workflow_actions: tuple[str, Text, Callable[[], object]]
+        self, card: Card, kind: str, caption: Text, *workflow_actions: tuple[str, Text, Callable[[], object]]
     ) -> None:
         """Add ``<kind>-list`` and its buttons: name suffix, text and callback of each."""
-        self.list = list_of_lines(self, f"{kind}-list", said)
+        self.list = list_of_lines(self, f"{kind}-list", caption)
         card.body.addWidget(self.list)
         for name, text, act in workflow_actions:
             self.buttons[name] = control(QPushButton(self), f"{kind}-{name}", text, on=act)
@@ -182,9 +182,9 @@ class ListFormPage(SettingsPage, Generic[T]):
 
     def show_chosen(self) -> None:
         """Fill the form with the selected or a new item."""
-        thing = self.current()
+        entry = self.current()
         self._filled = "" if self.adding else self.chosen
-        self.show_form(thing)
+        self.show_form(entry)
         bind_text(self.form_card.heading, lambda: self.heading(self.current()))
         self.check()
 

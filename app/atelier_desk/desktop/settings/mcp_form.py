@@ -203,10 +203,10 @@ class McpForm(Form):
         self.show_client_secret(stored=False)
         self._show_kind()
 
-    def value(self, kept: BaseModel, key: str) -> Any:
-        if key == "command" and isinstance(kept, McpServer):
-            return shlex.join((kept.command, *kept.args)) if kept.command else ""
-        return super().value(kept, key)
+    def value(self, stored: BaseModel, key: str) -> Any:
+        if key == "command" and isinstance(stored, McpServer):
+            return shlex.join((stored.command, *stored.args)) if stored.command else ""
+        return super().value(stored, key)
 
     def values(self) -> dict[str, Any]:
         found, stdio = super().values(), self._stdio

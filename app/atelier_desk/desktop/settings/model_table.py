@@ -51,17 +51,17 @@ class _NameDelegate(FramedDelegate):
     ) -> None:
         shown = QStyleOptionViewItem(option)
         self.initStyleOption(shown, index)
-        name, look = shown.text, theme()
+        name, current_style = shown.text, theme()
         shown.text = ""
         style = shown.widget.style() if shown.widget is not None else QApplication.style()
         style.drawControl(QStyle.ControlElement.CE_ItemViewItem, shown, painter, shown.widget)
         about = str(index.data(AbilitiesRole) or "")
-        room = shown.rect.adjusted(look.px(4), look.px(3), -look.px(4), -look.px(3))
+        room = shown.rect.adjusted(current_style.px(4), current_style.px(3), -current_style.px(4), -current_style.px(3))
         upper = room.adjusted(0, 0, 0, -room.height() // 2) if about else room
         painter.save()
         for rect, text, font, colour in (
-            (upper, name, shown.font, look.colour("text")),
-            (room.adjusted(0, room.height() // 2, 0, 0), about, look.font(11), look.colour("muted")),
+            (upper, name, shown.font, current_style.colour("text")),
+            (room.adjusted(0, room.height() // 2, 0, 0), about, current_style.font(11), current_style.colour("muted")),
         ):
             painter.setFont(font)
             painter.setPen(QPen(colour))

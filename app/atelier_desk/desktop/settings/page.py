@@ -243,10 +243,10 @@ class SettingsPage(QWidget):
         foot = control(PageFooter(note, buttons, self), f"{type(self).__name__}-foot")
         fill(self._outer, Line(self), foot)
 
-    def note_saved(self, kept: bool) -> None:
+    def note_saved(self, saved: bool) -> None:
         """Show in the footer that the form was saved; ``kept``: its secrets are stored permanently."""
-        words = (lambda: _("Saved.")) if kept else lambda: _("Saved until Atelier closes: there is no system keyring.")
-        self.busy.note(words, "ok" if kept else "warn")
+        words = (lambda: _("Saved.")) if saved else lambda: _("Saved until Atelier closes: there is no system keyring.")
+        self.busy.note(words, "ok" if saved else "warn")
 
     def end(self) -> None:
         """After the last section: align everything to the top, and let wide fields shrink in a narrow window."""

@@ -35,10 +35,10 @@ class RowList(QWidget):
 
         False if ``what`` is already shown, in this language.
         """
-        wanted = (language(), what)
-        if wanted == self._shown:
+        content = (language(), what)
+        if content == self._shown:
             return False
-        self._shown = wanted
+        self._shown = content
         focused = QApplication.focusWidget()
         name = focused.objectName() if focused is not None and self.isAncestorOf(focused) else ""
         for row in self.rows:

@@ -77,8 +77,8 @@ class RuleTest(QWidget):
         """The tool and arguments as typed. Raises UsageError if ambiguous."""
         return call_of(self.call.text(), tools)
 
-    def show_verdict(self, said: Verdict) -> None:
-        self._show(rule_text.verdict(said, self.profile))
+    def show_verdict(self, verdict: Verdict) -> None:
+        self._show(rule_text.verdict(verdict, self.profile))
 
     def show_problem(self, text: str) -> None:
         self._show(text)

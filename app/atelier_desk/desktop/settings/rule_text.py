@@ -41,6 +41,6 @@ def unused(rule: PermissionRule, now: datetime | None = None) -> bool:
     return rule.used_or_made < (now or utc_now()) - UNUSED_AFTER
 
 
-def verdict(said: Verdict, profile: Profile) -> str:
+def verdict(decision: Verdict, profile: Profile) -> str:
     """The outcome of a call, and what decides it."""
-    return verdict_text(said, profile.mode)
+    return verdict_text(decision, profile.mode)

@@ -72,9 +72,9 @@ def index_of(page: SettingsPage) -> Index:
     return index
 
 
-def found_in(page: SettingsPage, index: Index, says: Matches) -> list[Found]:
+def found_in(page: SettingsPage, index: Index, matches: Matches) -> list[Found]:
     """The matching rows of a page, without duplicates; the page itself last, for texts that cannot be shown now."""
-    matching = [each for each, texts in index if any(map(says, texts)) and isValid(each.widget)]
+    matching = [each for each, texts in index if any(map(matches, texts)) and isValid(each.widget)]
     rows = dict.fromkeys(Found(_row(each.widget, page)) if each.at is None else each for each in matching)
     return sorted(rows, key=lambda each: each.widget is page)
 

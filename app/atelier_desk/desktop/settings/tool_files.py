@@ -65,12 +65,12 @@ class ToolFileRow(QWidget):
         text = label(outcome(file), "error" if file.reason else "muted", self, wrap=True)
         text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         review_button = control(QPushButton(self), f"own-tool-review-{named}", N_("Review…"), on=lambda: review(named))
-        take = control(QPushButton(self), f"own-tool-revoke-{named}", N_("Revoke"), on=lambda: revoke(named))
+        revoke_button = control(QPushButton(self), f"own-tool-revoke-{named}", N_("Revoke"), on=lambda: revoke(named))
         bind_text(review_button, name=lambda: _("Review {file}", file=named))
-        bind_text(take, name=lambda: _("Revoke {file}", file=named))
-        take.setVisible(file.state.value != "new")
+        bind_text(revoke_button, name=lambda: _("Revoke {file}", file=named))
+        revoke_button.setVisible(file.state.value != "new")
         top = Qt.AlignmentFlag.AlignTop
-        line = fill(QHBoxLayout(), (name, 1), Pill(_(word), kind, self), review_button, take, spacing=10)
+        line = fill(QHBoxLayout(), (name, 1), Pill(_(word), kind, self), review_button, revoke_button, spacing=10)
         below = fill(QHBoxLayout(), (digest, 0, top), (text, 1, top), spacing=10)
         fill(QVBoxLayout(self), line, below, margins=(0, 6, 0, 6), spacing=4)
 

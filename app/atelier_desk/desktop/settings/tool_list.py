@@ -109,8 +109,8 @@ class ToolList(RowList):
 
     def show_tools(self, infos: Iterable[ToolInfo]) -> None:
         """Build the list, unless unchanged."""
-        wanted = tuple(infos)
-        self.show_rows(wanted, lambda: self._make(wanted))
+        shown_infos = tuple(infos)
+        self.show_rows(shown_infos, lambda: self._make(shown_infos))
 
     def _make(self, infos: tuple[ToolInfo, ...]) -> Iterator[QWidget]:
         opened = {fold.info.name for fold in self.rows if isinstance(fold, ToolFold) and fold.opened}

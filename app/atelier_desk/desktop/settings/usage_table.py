@@ -51,14 +51,14 @@ class UsageTable(QTableWidget):
         bind_text(self, name=N_("Usage"))
         theme().changed.connect(self._fit)
 
-    def show_groups(self, groups: Sequence[UsageGroup], whole: UsageSum) -> None:
+    def show_groups(self, groups: Sequence[UsageGroup], total_usage: UsageSum) -> None:
         """Fill the table with the groups and their total."""
         self._heads = ("", _("Requests"), _("Sent"), _("Cache read"), _("Received"), _("Cost"), _("Duration"))
         for column, text in enumerate(self._heads):
             item = QTableWidgetItem(text)
             item.setTextAlignment(RIGHT if column else LEFT)
             self.setHorizontalHeaderItem(column, item)
-        rows = [*((self._named(group), group.total) for group in groups), (_("Total"), whole)]
+        rows = [*((self._named(group), group.total) for group in groups), (_("Total"), total_usage)]
         self.setRowCount(len(rows))
         for row, (name, total) in enumerate(rows):
             usage = total.usage

@@ -21,9 +21,11 @@ class SideColumn(QObject):
     other docks.
     """
 
-    def __init__(self, window: QMainWindow, sidebar: QWidget, pages: QStackedWidget, beside: Sequence[QWidget]) -> None:
+    def __init__(
+        self, window: QMainWindow, sidebar: QWidget, pages: QStackedWidget, neighbours: Sequence[QWidget]
+    ) -> None:
         super().__init__(window)
-        self._window, self._sidebar, self._pages, self._neighbour = window, sidebar, pages, beside
+        self._window, self._sidebar, self._pages, self._neighbour = window, sidebar, pages, neighbours
         self.dock = QDockWidget(window)
         self.dock.setObjectName("dock-sidebar")
         bind_text(self.dock, title=N_("Workflows"))

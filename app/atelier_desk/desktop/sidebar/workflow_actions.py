@@ -135,8 +135,8 @@ class WorkflowActions(QObject):
 
     def delete(self, ids: Ids) -> None:
         """Delete at once; a single undo restores all."""
-        wanted = tuple(ids)
-        self._bridge.jobs.once(("delete", wanted), lambda: self._delete(wanted))
+        workflow_ids = tuple(ids)
+        self._bridge.jobs.once(("delete", workflow_ids), lambda: self._delete(workflow_ids))
 
     async def _delete(self, ids: tuple[str, ...]) -> None:
         names: list[str] = []
@@ -183,8 +183,8 @@ class WorkflowActions(QObject):
     def archive(self, ids: Ids) -> None:
         """Archive them; if all are archived, unarchive them."""
         on = not all(each.archived for each in self.find(ids))
-        wanted = tuple(ids)
-        self._bridge.jobs.once(("archive", wanted), lambda: self._archive(wanted, on))
+        workflow_ids = tuple(ids)
+        self._bridge.jobs.once(("archive", workflow_ids), lambda: self._archive(workflow_ids, on))
 
     async def _archive(self, ids: tuple[str, ...], on: bool, *, undone: bool = False) -> None:
         done: list[str] = []
@@ -198,10 +198,10 @@ class WorkflowActions(QObject):
         finally:
             if done and not undone:
                 n, changed = len(done), tuple(done)
-                put = ngettext("{n} workflow archived", "{n} workflows archived", n)
+                note = ngettext("{n} workflow archived", "{n} workflows archived", n)
                 text = ngettext("{n} workflow unarchived", "{n} workflows unarchived", n)
                 self._toasts.offer_undo(
-                    put if on else text, lambda: self._bridge.jobs.start(self._archive(changed, not on, undone=True))
+                    note if on else text, lambda: self._bridge.jobs.start(self._archive(changed, not on, undone=True))
                 )
 
     def move(self, ids: Ids, folder: str) -> None:

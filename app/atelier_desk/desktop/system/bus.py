@@ -146,7 +146,7 @@ class SessionBus:
             while True:
                 message = await connection.receive()
                 fields = message.header.fields
-                got = Incoming(
+                incoming = Incoming(
                     tuple(message.body or ()),
                     fields.get(HeaderFields.sender, ""),
                     fields.get(HeaderFields.member, ""),
@@ -154,16 +154,16 @@ class SessionBus:
                 )
                 if message.header.message_type is MessageType.signal:
                     for handler in self._handlers.get(fields.get(HeaderFields.interface, ""), ()):
-                        handler(got)
+                        handler(incoming)
                     continue
                 waiting = self._waiting.get(fields.get(HeaderFields.reply_serial, 0))
                 if waiting is None or waiting.done():
                     continue
                 if message.header.message_type is MessageType.error:
                     name = fields.get(HeaderFields.error_name, "")
-                    waiting.set_exception(BusError(str(got.body[0]) if got.body else name, name))
+                    waiting.set_exception(BusError(str(incoming.body[0]) if incoming.body else name, name))
                 else:
-                    waiting.set_result(got)
+                    waiting.set_result(incoming)
         except (EOFError, OSError):
             self._end()
             self.lost()

@@ -55,7 +55,7 @@ def question_notice(
                 actions.append(Action(plain(option.label), lambda chosen=chosen: answer(chosen)))  # type: ignore[misc]
     reply = None
     if complete and not spec.options:
-        reply = lambda said: answer(QuestionAnswer(text_response=said)) if said.strip() else show()  # noqa: E731
+        reply = lambda reply_text: answer(QuestionAnswer(text_response=reply_text)) if reply_text.strip() else show()  # noqa: E731
     return Notice(title, shorten(text, TEXT), show, question.id, tuple(actions), reply)
 
 

@@ -122,24 +122,24 @@ class DesktopNotifications(QObject):
         del self._shown[number]
         self._bus.send(Call(SERVICE, PATH, SERVICE, "CloseNotification", "u"), number)
 
-    def _on_signal(self, got: Incoming) -> None:
-        notice = self._shown.get(got.body[0]) if got.body else None
-        if notice is None or got.sender != self._owner:
+    def _on_signal(self, signal: Incoming) -> None:
+        notice = self._shown.get(signal.body[0]) if signal.body else None
+        if notice is None or signal.sender != self._owner:
             return
-        value = got.body[1]
-        match got.member:
+        value = signal.body[1]
+        match signal.member:
             case "NotificationClosed":
-                del self._shown[got.body[0]]
+                del self._shown[signal.body[0]]
             case "ActivationToken":
                 os.environ["XDG_ACTIVATION_TOKEN"] = value  # Qt uses it when it activates the next window
             case "NotificationReplied" if notice.reply is not None:
-                self._close(got.body[0])
+                self._close(signal.body[0])
                 notice.reply(value)
             case "ActionInvoked" if value == CLICK:
-                self._close(got.body[0])
+                self._close(signal.body[0])
                 notice.open()
             case "ActionInvoked" if value.isdecimal() and int(value) < len(notice.actions):
-                self._close(got.body[0])
+                self._close(signal.body[0])
                 notice.actions[int(value)].run()
 
     def _failed(self, reason: str) -> None:

@@ -122,23 +122,23 @@ class PortalKey:
             raise ShortcutTaken(sentence(N_("The desktop did not grant this shortcut.")))
         return dict(results)
 
-    def _on_response(self, got: Incoming) -> None:
-        waiting = self._requests.get(got.path)
-        if waiting is not None and not waiting.done() and got.sender == self._owner:
-            waiting.set_result((got.body[0], got.body[1]))
+    def _on_response(self, signal: Incoming) -> None:
+        waiting = self._requests.get(signal.path)
+        if waiting is not None and not waiting.done() and signal.sender == self._owner:
+            waiting.set_result((signal.body[0], signal.body[1]))
 
-    def _on_shortcut(self, got: Incoming) -> None:
-        if not self._session or got.sender != self._owner or got.body[0] != self._session:
+    def _on_shortcut(self, signal: Incoming) -> None:
+        if not self._session or signal.sender != self._owner or signal.body[0] != self._session:
             return
-        if got.member == "Activated" and got.body[1] == QUICK:
-            if token := got.body[3].get("activation_token", ("s", ""))[1]:
+        if signal.member == "Activated" and signal.body[1] == QUICK:
+            if token := signal.body[3].get("activation_token", ("s", ""))[1]:
                 os.environ["XDG_ACTIVATION_TOKEN"] = token  # Qt uses it when it activates the next window
             self.pressed()
-        elif got.member == "ShortcutsChanged":
-            self.changed(_shown(got.body[1]) or "")
+        elif signal.member == "ShortcutsChanged":
+            self.changed(_shown(signal.body[1]) or "")
 
-    def _on_session(self, got: Incoming) -> None:
-        if got.member == "Closed" and got.path == self._session and got.sender == self._owner:
+    def _on_session(self, signal: Incoming) -> None:
+        if signal.member == "Closed" and signal.path == self._session and signal.sender == self._owner:
             self._session = ""
             self.changed("")
 

@@ -63,16 +63,16 @@ class GlobalShortcut(QObject):
         self._wanted = ""
         self._turn = asyncio.Lock()
         """One key is given back before the next is taken."""
-        for name, way in found:
-            way.pressed = self.pressed.emit
-            way.changed = lambda shown, name=name: self._on_changed(name, shown)  # type: ignore[misc]
+        for name, backend in found:
+            backend.pressed = self.pressed.emit
+            backend.changed = lambda shown, name=name: self._on_changed(name, shown)  # type: ignore[misc]
 
     def follow(self, on: bool, keys: str) -> None:
         """Register these keys, or none; no effect if unchanged."""
-        wanted = keys if on else ""
-        if wanted != self._wanted:
-            self._wanted = wanted
-            self.jobs.start(self._hold(wanted), "hold")
+        keys_text = keys if on else ""
+        if keys_text != self._wanted:
+            self._wanted = keys_text
+            self.jobs.start(self._hold(keys_text), "hold")
 
     def again(self) -> None:
         """Try again to register the keys: another program may have released them."""
@@ -82,23 +82,23 @@ class GlobalShortcut(QObject):
         """Release the keys at the end of the program."""
         self._wanted = ""
         self.jobs.cancel()
-        for _name, way in self._ways:
-            way.release()
+        for _name, backend in self._ways:
+            backend.release()
 
-    async def _hold(self, wanted: str) -> None:
+    async def _hold(self, keys_text: str) -> None:
         async with self._turn:
-            for _name, way in self._ways:
-                way.release()
-            self._set(KeyState("asking") if wanted else KeyState())
-            if wanted:
-                self._set(await self._try(wanted))
+            for _name, backend in self._ways:
+                backend.release()
+            self._set(KeyState("asking") if keys_text else KeyState())
+            if keys_text:
+                self._set(await self._try(keys_text))
 
-    async def _try(self, wanted: str) -> KeyState:
+    async def _try(self, keys_text: str) -> KeyState:
         """Try each way; the first available one decides."""
         reasons: list[str] = []
-        for name, way in self._ways:
+        for name, backend in self._ways:
             try:
-                return KeyState("held", name, await way.hold(Keys.read(wanted)))
+                return KeyState("held", name, await backend.hold(Keys.read(keys_text)))
             except BackendMissing as why:
                 reasons.append(why.reason)
             except KeyTaken:

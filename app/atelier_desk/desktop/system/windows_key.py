@@ -58,8 +58,8 @@ class WindowsKey(QAbstractNativeEventFilter):
 
     def nativeEventFilter(self, kind: Any, message: Any) -> tuple[bool, int]:
         if self._held and bytes(kind) == b"windows_generic_MSG":
-            got = wintypes.MSG.from_address(int(message))
-            if got.message == WM_HOTKEY and got.wParam == ID:
+            native = wintypes.MSG.from_address(int(message))
+            if native.message == WM_HOTKEY and native.wParam == ID:
                 self.pressed()
                 return True, 0
         return False, 0

@@ -73,13 +73,13 @@ def doing(member: Member) -> str:
     return _(member.current_tool) or one_line(member.question) or one_line(next(iter(member.questions.values()), ""))
 
 
-def figures(spent: AgentUsage) -> str:
+def figures(usage: AgentUsage) -> str:
     """Elapsed time, tokens and cost, if any."""
-    parts = [duration(spent.elapsed_ms)] if spent.elapsed_ms else []
-    if spent.tokens:
-        parts.append(ngettext("{number} token", "{number} tokens", spent.tokens, number=tokens(spent.tokens)))
-    if spent.cost:
-        parts.append(cost(spent.cost))
+    parts = [duration(usage.elapsed_ms)] if usage.elapsed_ms else []
+    if usage.tokens:
+        parts.append(ngettext("{number} token", "{number} tokens", usage.tokens, number=tokens(usage.tokens)))
+    if usage.cost:
+        parts.append(cost(usage.cost))
     return " · ".join(parts)
 
 
@@ -88,8 +88,8 @@ def task(member: Member) -> str:
     return one_line(member.title)
 
 
-def spoken(member: Member, spent: AgentUsage) -> str:
+def spoken(member: Member, usage: AgentUsage) -> str:
     """All texts of a row, for a screen reader."""
     return visible(
-        ", ".join(filter(None, (member.name or _("Agent"), state_text(member), doing(member), figures(spent))))
+        ", ".join(filter(None, (member.name or _("Agent"), state_text(member), doing(member), figures(usage))))
     )

@@ -82,17 +82,17 @@ _bound: WeakKeyDictionary[QObject, None] = WeakKeyDictionary()
 """All objects with bindings, in order: a widget comes after its children."""
 
 
-def bind_text(widget: W, text: Text | None = None, **said: Unpack[BoundText]) -> W:
+def bind_text(widget: W, text: Text | None = None, **texts: Unpack[BoundText]) -> W:
     """Bind texts to a widget; earlier bindings that are not named remain. Without arguments, the texts are set again.
 
     A widget other than a label without an accessible name uses its text, else placeholder, title or tool tip.
     """
     bound: dict[str, object] = widget.__dict__.setdefault(TEXTS, {})
-    bound.update(said)
+    bound.update(texts)
     if text is not None:
         bound["text"] = text
     _bound[widget] = None
-    _apply_texts(widget, {*said, *(["text"] if text is not None else [])} or bound.keys())
+    _apply_texts(widget, {*texts, *(["text"] if text is not None else [])} or bound.keys())
     return widget
 
 
@@ -112,7 +112,7 @@ def control(
     *,
     look: str = "",
     on: Callable[[], object] | None = None,
-    **said: Unpack[BoundText],
+    **texts: Unpack[BoundText],
 ) -> V:
     """Set up a new widget: object name, texts, variant of the style sheet, and click handler."""
     if object_name:
@@ -123,7 +123,7 @@ def control(
         widget.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click on a button leaves the focus in the text field
     if on is not None:
         widget.clicked.connect(lambda *_: on())  # type: ignore[attr-defined]
-    return bind_text(widget, text, **said) if said or text is not None else widget
+    return bind_text(widget, text, **texts) if texts or text is not None else widget
 
 
 def bind(show: Callable[..., object], *values: object, on: Change = "any") -> None:

@@ -39,16 +39,16 @@ def rank(needle: str, title: str, also: str = "") -> int | None:
 
     All words must be in it or in its search terms, or its letters must occur in order.
     """
-    wanted = plain(needle).split()
-    if not wanted:
+    needles = plain(needle).split()
+    if not needles:
         return 0
     text = plain(title)
     if fits(needle, f"{title} {also}"):
-        first = text.find(wanted[0])
+        first = text.find(needles[0])
         starts = first == 0 or (first > 0 and text[first - 1] == " ")
         return (0 if starts else 20) + (first if first >= 0 else 40)
     position = 0
-    for letter in "".join(wanted):
+    for letter in "".join(needles):
         position = text.find(letter, position) + 1
         if not position:
             return None

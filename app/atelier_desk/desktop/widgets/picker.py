@@ -121,8 +121,8 @@ class PickerMenu(QFrame):
             max(map(metrics.horizontalAdvance, (each.text, each.detail))) + style.px(18) * len(each.marks)
             for each in choices
         )
-        wanted = max(texts, default=0) + style.px(92)
-        width = min(max(wanted, at.width(), style.px(_NARROWEST)), style.px(_WIDEST), screen.width() - 16)
+        needed = max(texts, default=0) + style.px(92)
+        width = min(max(needed, at.width(), style.px(_NARROWEST)), style.px(_WIDEST), screen.width() - 16)
         below = at.mapToGlobal(QPoint(0, at.height() + 4))
         above = at.mapToGlobal(QPoint(0, -4))
         rooms = screen.bottom() - below.y() - 8, above.y() - screen.top() - 8
@@ -143,11 +143,11 @@ class PickerMenu(QFrame):
         return rows + 14 + (self.field.sizeHint().height() if self.field.isVisibleTo(self) else 0)
 
     def _filter(self, needle: str) -> None:
-        wanted = "" if needle else self.current or self._current
+        current_key = "" if needle else self.current or self._current
         found = groupby(matching(self._choices, needle), lambda choice: choice.group)
         self.list.fill((group, map(self._line, choices)) for group, choices in found)
         bind_text(self.list.nothing)
-        self._select_by_key(wanted)
+        self._select_by_key(current_key)
 
     def _select_by_key(self, key: str) -> None:
         rows = (row for row in self.list.lines() if self.list.value(self.list.rows.index(row, 0)).key == key)

@@ -372,10 +372,10 @@ class RowDelegate(QStyledItemDelegate):
         title, trailing, end = visible(row.title), visible(row.trailing), visible(row.end)
         names, others = font.metrics, small.metrics
         if end:
-            wanted = (
+            needed = (
                 names.horizontalAdvance(title) + gap + (others.horizontalAdvance(trailing) + gap if trailing else 0)
             )
-            room = min(others.horizontalAdvance(end) + 1, max(round(first.width() * END_SHARE), first.width() - wanted))
+            room = min(others.horizontalAdvance(end) + 1, max(round(first.width() * END_SHARE), first.width() - needed))
             place = QRect(first.right() + 1 - room, first.top(), room, first.height())
             paint_text(painter, place, end, small, muted, RIGHT, Qt.TextElideMode.ElideLeft)
             first = first.adjusted(0, 0, -room - gap, 0)

@@ -17,7 +17,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_what_a_killed_program_left_is_deleted_and_nothing_else(tmp_path: Path) -> None:
+def test_only_files_left_by_a_killed_program_are_deleted(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"}
     killed = subprocess.run(
         [sys.executable, "-c", WRITER], env=environment, capture_output=True, text=True, timeout=60, check=False

@@ -43,14 +43,14 @@ from tests.desktop.chat.cards.conftest import show
         ("loop_detected", {"tool": "x", "count": 5}, "notice-continue", {}),
     ],
 )
-def test_notices_offer_what_can_be_done(
+def test_notices_offer_possible_actions(
     qtbot: QtBot, host: TranscriptHost, topic: str, details: dict[str, Any], button: str, changes: dict[str, Any]
 ) -> None:
     entry = Entry("n", "notice", run_id="r", topic=topic, details=details, actionable=True)
     card = show(qtbot, entry, host)
-    with qtbot.waitSignal(host.resume_requested) as told:
+    with qtbot.waitSignal(host.resume_requested) as signal:
         qtbot.mouseClick(card.findChild(QPushButton, button), Qt.MouseButton.LeftButton)
-    assert told.args == ["r", changes]
+    assert signal.args == ["r", changes]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_notices_offer_what_can_be_done(
         ("fr", "time", ("+ ", "\u00a0s")),
     ],
 )
-def test_the_unit_of_a_limit_stands_where_the_language_wants_it(
+def test_the_unit_of_a_limit_is_placed_as_in_the_language(
     qtbot: QtBot, language: str, kind: str, around: tuple[str, str]
 ) -> None:
     i18n.set_language(language)
@@ -73,13 +73,13 @@ def test_the_unit_of_a_limit_stands_where_the_language_wants_it(
     assert (field.prefix(), field.suffix()) == around
 
 
-def test_stop_on_a_notice(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_a_notice_can_stop_the_run(qtbot: QtBot, host: TranscriptHost) -> None:
     card = show(
         qtbot, Entry("n", "notice", run_id="r", topic="loop_detected", details={"count": 5}, actionable=True), host
     )
-    with qtbot.waitSignal(host.stop_requested) as told:
+    with qtbot.waitSignal(host.stop_requested) as signal:
         card.findChild(QPushButton, "notice-stop").click()
-    assert told.args == ["r"]
+    assert signal.args == ["r"]
 
 
 def test_a_notice_of_the_past_has_no_buttons(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -91,13 +91,11 @@ def test_a_notice_of_the_past_has_no_buttons(qtbot: QtBot, host: TranscriptHost)
     qtbot.waitUntil(lambda: card.findChild(QPushButton) is None)
 
 
-def test_who_said_it_with_which_model_and_when_stands_beside_the_buttons_and_is_seen_with_them(
-    qtbot: QtBot, host: TranscriptHost
-) -> None:
-    said = datetime.now().astimezone().replace(hour=9, minute=5)
+def test_author_model_and_time_appear_together_with_the_buttons(qtbot: QtBot, host: TranscriptHost) -> None:
+    sent_at = datetime.now().astimezone().replace(hour=9, minute=5)
     host.models = {("p", "m-large.Q4"): "m-large"}
     entry = Entry(
-        "a", "assistant", run_id="r", content="Yes.", agent_name="Ada", model="m-large.Q4", provider="p", time=said
+        "a", "assistant", run_id="r", content="Yes.", agent_name="Ada", model="m-large.Q4", provider="p", time=sent_at
     )
     reply = show(qtbot, entry, host)
     note = reply.findChild(QLabel, "message-note")
@@ -108,13 +106,13 @@ def test_who_said_it_with_which_model_and_when_stands_beside_the_buttons_and_is_
     assert not row.revealed
     QApplication.sendEvent(reply, QEnterEvent(QPointF(), QPointF(), QPointF()))
     assert row.revealed
-    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Hello", time=said - timedelta(days=40)), host)
+    bubble = show(qtbot, Entry("u", "user", run_id="r", content="Hello", time=sent_at - timedelta(days=40)), host)
     when = bubble.findChild(QLabel, "message-note")
     assert when is not None
-    assert str(said.year)[-2:] in when.text(), "another day is named"
+    assert str(sent_at.year)[-2:] in when.text(), "another day is named"
 
 
-def test_a_question_stands_once_in_the_card_of_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_a_question_appears_once_in_the_card_of_its_call(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call(
         "c",
         "UserQuestionTool",
@@ -138,9 +136,7 @@ def test_a_question_stands_once_in_the_card_of_its_call(qtbot: QtBot, host: Tran
     assert button.isHidden()
 
 
-def test_a_question_that_is_over_is_as_high_when_its_workflow_is_opened_again(
-    qtbot: QtBot, host: TranscriptHost
-) -> None:
+def test_an_answered_question_has_the_same_height_after_reopening(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call(
         "c",
         "UserQuestionTool",
@@ -155,7 +151,7 @@ def test_a_question_that_is_over_is_as_high_when_its_workflow_is_opened_again(
     assert again.height() == height, "what it was given before anything was painted"
 
 
-def test_reasoning_is_folded_until_asked_for(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_reasoning_is_collapsed_until_clicked(qtbot: QtBot, host: TranscriptHost) -> None:
     entry = Entry("a", "assistant", run_id="r", content="Yes.", reasoning="Because.", reasoning_ms=2300)
     widget = show(qtbot, entry, host)
     fold = widget.findChild(QPushButton, "reasoning-fold")
@@ -169,9 +165,9 @@ def test_pending_question_opens_its_dialog(qtbot: QtBot, host: TranscriptHost) -
     entry = Entry("a", "assistant", run_id="r", asked=(QuestionRow("q1", "Which?"),))
     widget = show(qtbot, entry, host)
     button = widget.findChild(QPushButton, "question-card-answer")
-    with qtbot.waitSignal(host.question_requested) as told:
+    with qtbot.waitSignal(host.question_requested) as signal:
         qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert told.args == ["q1"]
+    assert signal.args == ["q1"]
     entry.asked = (QuestionRow("q1", "Which?", "answered", "Left"),)
     widget.refresh()
     assert button.isHidden()
@@ -186,12 +182,12 @@ def test_user_message_is_edited_in_place_and_sent_again(qtbot: QtBot, host: Tran
     qtbot.keyClicks(field, "!")
     assert field.toPlainText() == "Helo!", "one writes on where it ends"
     field.setPlainText("Hello")
-    with qtbot.waitSignal(host.resend_requested) as told:
+    with qtbot.waitSignal(host.resend_requested) as signal:
         qtbot.keyClick(field, Qt.Key.Key_Return)
-    assert told.args == ["r", "u", "Hello"]
+    assert signal.args == ["r", "u", "Hello"]
 
 
-def test_what_was_attached_is_named_while_the_message_is_edited(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_attachments_are_named_while_a_message_is_edited(qtbot: QtBot, host: TranscriptHost) -> None:
     files = [{"name": name, "source": "file", "size": 5, "text": "x", "sha256": "0"} for name in ("a.pdf", "b.txt")]
     bubble = show(qtbot, Entry("u", "user", run_id="r", content="Look", attachments=tuple(files)), host)
     assert isinstance(bubble, UserBubble)
@@ -199,7 +195,7 @@ def test_what_was_attached_is_named_while_the_message_is_edited(qtbot: QtBot, ho
     assert bubble.findChild(QLabel, "edit-attached").text() == "Attached again: a.pdf, b.txt"
 
 
-def test_the_time_beside_a_wide_message_is_left_out_rather_than_cut_off(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_the_time_beside_a_wide_message_is_omitted_instead_of_clipped(qtbot: QtBot, host: TranscriptHost) -> None:
     bubble = show(qtbot, Entry("u", "user", run_id="r", content="word " * 200, time=datetime(2026, 1, 2, 3, 4)), host)
     note = bubble.findChild(QLabel, "message-note")
     for width, shown in ((2_000, True), (500, False)):
@@ -207,7 +203,7 @@ def test_the_time_beside_a_wide_message_is_left_out_rather_than_cut_off(qtbot: Q
         assert note.isHidden() is not shown
 
 
-def test_copy_takes_the_message_as_written(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_copy_copies_the_original_message_text(qtbot: QtBot, host: TranscriptHost) -> None:
     message = show(qtbot, Entry("a", "assistant", run_id="r", content="**bold**"), host)
     assert isinstance(message, AssistantMessage)
     message.setFocus()
@@ -218,15 +214,15 @@ def test_copy_takes_the_message_as_written(qtbot: QtBot, host: TranscriptHost) -
 def test_versions_are_switched(qtbot: QtBot, host: TranscriptHost) -> None:
     entry = Entry("u", "user", run_id="r2", content="x", branch=Branch(1, ("r1", "r2", "r3")))
     switch = show(qtbot, entry, host).findChild(BranchSwitch, "branch-switch")
-    with qtbot.waitSignal(host.branch_requested) as told:
+    with qtbot.waitSignal(host.branch_requested) as signal:
         switch.previous.click()
-    assert told.args == ["r1"]
-    with qtbot.waitSignal(host.branch_requested) as told:
+    assert signal.args == ["r1"]
+    with qtbot.waitSignal(host.branch_requested) as signal:
         switch.following.click()
-    assert told.args == ["r3"]
+    assert signal.args == ["r3"]
 
 
-def test_a_message_under_edit_follows_the_language(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_an_open_message_editor_follows_the_language(qtbot: QtBot, host: TranscriptHost) -> None:
     bubble = show(qtbot, Entry("u", "user", run_id="r", content="Hello"), host)
     bubble.edit()
     buttons = [bubble.findChild(QPushButton, name) for name in ("edit-cancel", "edit-send")]
@@ -236,7 +232,7 @@ def test_a_message_under_edit_follows_the_language(qtbot: QtBot, host: Transcrip
     assert [button.text() for button in buttons] == ["Annuler", "Envoyer"]
 
 
-def test_a_sent_picture_is_named_in_the_language_of_the_moment(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_a_sent_picture_is_named_in_the_current_language(qtbot: QtBot, host: TranscriptHost) -> None:
     bubble = show(qtbot, Entry("u", "user", run_id="r", content="See", images=({"data": ""},)), host)
     names = {part.accessibleName() for part in bubble.findChildren(QLabel)}
     assert "Attached picture" in names
@@ -245,7 +241,7 @@ def test_a_sent_picture_is_named_in_the_language_of_the_moment(qtbot: QtBot, hos
     assert "Image jointe" in {part.accessibleName() for part in bubble.findChildren(QLabel)}
 
 
-def test_a_sent_file_stands_under_its_name_and_opens(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_a_sent_file_is_shown_by_name_and_opens(qtbot: QtBot, host: TranscriptHost) -> None:
     files = [{"name": "notes & co.txt", "text": "The sea is blue."}, {"name": "long.txt", "text": "x" * 30_000}]
     bubble = show(qtbot, Entry("u", "user", run_id="r", content="Read", files=tuple(files)), host)
     buttons = bubble.findChildren(QPushButton, "attached-file")
@@ -273,7 +269,7 @@ def test_a_question_is_readable_by_a_screen_reader(qtbot: QtBot, host: Transcrip
     assert card.findChild(QPushButton, "question-card-answer").accessibleName() == "Answer: Which way?"
 
 
-def test_thoughts_cost_nothing_while_they_are_folded_and_little_while_open(
+def test_reasoning_costs_no_layout_while_collapsed_and_little_while_open(
     qtbot: QtBot, host: TranscriptHost, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entry = Entry("a", "assistant", run_id="r", reasoning="One", live=True)
@@ -300,7 +296,7 @@ def test_thoughts_cost_nothing_while_they_are_folded_and_little_while_open(
     assert button.text() == "Thought for 2.3\u202fs"
 
 
-def test_a_model_that_loads_is_no_failed_attempt() -> None:
+def test_a_loading_model_is_not_shown_as_a_failed_attempt() -> None:
     entry = Entry("notice-1", "notice", run_id="r1", seq=1, topic="retry")
     entry.details = {"attempt": 3, "delay_s": 4.0, "reason": "loading"}
     assert notice_words(entry)[3:] == ("Loading the model", "The server has not finished; retrying in 4.0\u202fs.")
@@ -310,13 +306,13 @@ def test_a_model_that_loads_is_no_failed_attempt() -> None:
     assert notice_words(entry)[3:] == ("Trying the model again", "Attempt 2 after 0.5\u202fs: the server is busy")
 
 
-def test_tools_are_named_in_words_where_only_their_name_is_known() -> None:
-    for tool, said in (
+def test_tools_known_only_by_name_are_shown_with_their_title() -> None:
+    for tool, text in (
         ("CalculatorTool", "Calculator was called 3 times"),
         ("mcp__shop__find", "find was called 3 times"),
     ):
         entry = Entry("n", "notice", run_id="r", topic="loop_detected", details={"tool": tool, "count": 3})
-        assert notice_words(entry)[-1] == f"{said} with the same arguments and result."
+        assert notice_words(entry)[-1] == f"{text} with the same arguments and result."
     failed = Call("c", "SpawnAgentTool", {"operation": "spawn", "name": "Eve", "prompt": "Count"}, "error")
     assert "Eve · Count" in call_text(failed)
     assert "spawn" not in "".join(call_text(failed))

@@ -71,24 +71,24 @@ def test_each_limit_has_the_buttons_that_help(shown: Shown, kind: str, names: se
     ],
 )
 def test_a_button_continues_the_run(shown: Shown, host: TranscriptHost, kind: str, button: str, to: object) -> None:
-    told: list[tuple[str, object]] = []
-    host.resume_requested.connect(lambda run_id, what: told.append((run_id, what)))
+    received: list[tuple[str, object]] = []
+    host.resume_requested.connect(lambda run_id, choice: received.append((run_id, choice)))
     buttons(shown(kind))[button].click()
-    assert told == [("r", to)]
+    assert received == [("r", to)]
 
 
-def test_stop_and_the_way_to_the_prices(shown: Shown, host: TranscriptHost) -> None:
-    told: list[str] = []
-    host.stop_requested.connect(told.append)
-    host.provider_requested.connect(lambda provider: told.append(f"prices of {provider or 'any'}"))
-    host.resume_requested.connect(lambda *_: told.append("continued"))
+def test_the_stop_and_prices_buttons(shown: Shown, host: TranscriptHost) -> None:
+    received: list[str] = []
+    host.stop_requested.connect(received.append)
+    host.provider_requested.connect(lambda provider: received.append(f"prices of {provider or 'any'}"))
+    host.resume_requested.connect(lambda *_: received.append("continued"))
     card = shown("unpriced")
     buttons(card)[PRICE].click()
     buttons(card)[STOP].click()
-    assert told == ["prices of any", "r"]
+    assert received == ["prices of any", "r"]
 
 
-def test_what_was_typed_stays_while_the_run_waits_and_another_limit_begins_anew(shown: Shown) -> None:
+def test_input_persists_while_the_run_waits_and_another_limit_starts_empty(shown: Shown) -> None:
     card = shown("tokens")
     amount: RaiseField = card.findChild(RaiseField, "limit-amount")
     amount.setValue(500)
@@ -98,7 +98,7 @@ def test_what_was_typed_stays_while_the_run_waits_and_another_limit_begins_anew(
     assert (amount.value(), amount.suffix().strip()) == (60, "s")
 
 
-def test_words_and_numbers_follow_the_language(shown: Shown) -> None:
+def test_texts_and_numbers_follow_the_language(shown: Shown) -> None:
     card = shown("tokens", value=42_000, cap=40_000)
     amount: RaiseField = card.findChild(RaiseField, "limit-amount")
     assert amount.text() == "+ 40,000 tokens"  # it is added
@@ -107,7 +107,7 @@ def test_words_and_numbers_follow_the_language(shown: Shown) -> None:
     assert amount.text().replace("\u202f", " ").replace("\xa0", " ") == "+ 40 000 jetons"
 
 
-def test_its_buttons_stand_in_line_with_its_words_as_those_of_a_notice_do(shown: Shown) -> None:
+def test_its_buttons_align_with_its_text_as_in_a_notice(shown: Shown) -> None:
     card = shown("month")
     text = next(each for each in card.findChildren(QLabel) if "used" in each.text())
     amount: RaiseField = card.findChild(RaiseField, "limit-amount")

@@ -23,7 +23,7 @@ def _theme() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_theme")
-def test_its_button_is_not_clipped_after_the_theme_changed(qtbot: QtBot) -> None:
+def test_its_button_is_not_clipped_after_a_change_of_theme(qtbot: QtBot) -> None:
     entry = Entry("n", "notice", run_id="r", topic="error", content="No.", details={"code": "auth"}, actionable=True)
     card = NoticeCard(entry, TranscriptHost())
     qtbot.addWidget(card)
@@ -31,7 +31,7 @@ def test_its_button_is_not_clipped_after_the_theme_changed(qtbot: QtBot) -> None
     card.resize(600, card.fit(600))
     card.show()
 
-    def whole() -> None:
+    def not_clipped() -> None:
         retry = card.findChildren(QPushButton, "notice-retry")[-1]  # earlier ones are about to be deleted
         assert retry.height() >= retry.sizeHint().height()
         row = retry.parentWidget()
@@ -41,10 +41,10 @@ def test_its_button_is_not_clipped_after_the_theme_changed(qtbot: QtBot) -> None
 
     for change in (lambda: theme().set_scale(150), lambda: theme().set_scale(100), lambda: theme().set_mode("dark")):
         change()
-        qtbot.waitUntil(whole, timeout=2000)
+        qtbot.waitUntil(not_clipped, timeout=2000)
 
 
-def test_what_a_person_took_from_a_run_is_a_quiet_line(qtbot: QtBot) -> None:
+def test_narrowed_permissions_are_a_plain_line(qtbot: QtBot) -> None:
     details = {"denied": ["read_file(.env)"], "asked": [], "folders": [], "stricter": False}
     card = NoticeCard(Entry("n", "notice", run_id="r", topic="rights_narrowed", details=details), TranscriptHost())
     qtbot.addWidget(card)
@@ -65,8 +65,8 @@ def test_a_refused_key_leads_to_the_settings_of_its_provider(
     qtbot: QtBot, details: dict[str, str], buttons: list[str]
 ) -> None:
     host = TranscriptHost()
-    wanted: list[str] = []
-    host.provider_requested.connect(wanted.append)
+    requested: list[str] = []
+    host.provider_requested.connect(requested.append)
     card = NoticeCard(
         Entry("n", "notice", run_id="r", topic="error", content="No.", details=details, actionable=True), host
     )
@@ -78,17 +78,17 @@ def test_a_refused_key_leads_to_the_settings_of_its_provider(
     ]
     assert [each.objectName() for each in found] == buttons
     found[0].click()
-    assert wanted == (["Mine"] if len(buttons) > 1 else [])
+    assert requested == (["Mine"] if len(buttons) > 1 else [])
 
 
-def test_at_a_cost_limit_it_shows_the_requests_cost_and_what_is_left(qtbot: QtBot) -> None:
+def test_at_a_cost_limit_it_shows_the_requests_cost_and_the_remaining_amount(qtbot: QtBot) -> None:
     host = TranscriptHost()
     details = {"limit": "month", "value": 9.9912, "cap": 10.0, "needed": 0.01234, "left": 0.0088}
     card = NoticeCard(Entry("n", "notice", run_id="r", topic="limit_reached", details=details, actionable=True), host)
     qtbot.addWidget(card)
-    said = " ".join(label.text() for label in card.findChildren(QLabel))
-    assert "Monthly cost limit reached" in said
-    assert "may cost up to $0.0124; $0.0088 is left." in said
+    text = " ".join(label.text() for label in card.findChildren(QLabel))
+    assert "Monthly cost limit reached" in text
+    assert "may cost up to $0.0124; $0.0088 is left." in text
     asked: list[object] = []
     host.resume_requested.connect(lambda run_id, changes: asked.append((run_id, changes)))
     card.findChildren(QPushButton, "notice-raise")[0].click()

@@ -1,6 +1,4 @@
-"""A notice of a run says the same wherever it is shown: its words stand in one table, and nothing else has to be told
-of it.
-"""
+"""A notice of a run has the same text everywhere: one table is the only place where its text is defined."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ DETAILS = {
 
 
 @pytest.mark.parametrize("topic", sorted({*NOTICES, "notice"}))
-def test_window_and_terminal_say_the_same(topic: str) -> None:
+def test_window_and_terminal_show_the_same_text(topic: str) -> None:
     details = DETAILS[topic]
     kind = notice_kind(topic, details)
     assert kind is not None

@@ -28,7 +28,7 @@ def label(qtbot: QtBot) -> PictureLabel:
     return made
 
 
-def test_it_opens_large_and_is_copied_by_the_keyboard(label: PictureLabel, qtbot: QtBot) -> None:
+def test_an_image_is_enlarged_and_copied_by_keyboard(label: PictureLabel, qtbot: QtBot) -> None:
     qtbot.keyClick(label, Qt.Key.Key_Return)
     dialog = label.window().findChild(PictureDialog)
     assert isinstance(dialog, PictureDialog)
@@ -70,7 +70,7 @@ def test_a_large_picture_is_zoomed_by_buttons_keys_and_the_wheel(label: PictureL
         assert shown.width() == side, "within what can be read and painted"
 
 
-def test_a_click_opens_it_once_and_a_drag_does_not(
+def test_a_click_enlarges_an_image_once_and_a_drag_does_not(
     label: PictureLabel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def opened() -> int:
@@ -96,23 +96,25 @@ def test_a_click_opens_it_once_and_a_drag_does_not(
     assert opened() == 1
 
 
-def test_a_picture_that_is_scrolled_under_the_pointer_is_clicked_and_not_dragged(
+def test_scrolling_between_press_and_release_is_a_click_not_a_drag(
     label: PictureLabel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dragged: list[QDrag] = []
     monkeypatch.setattr(QDrag, "exec", lambda self, _action: dragged.append(self))
     left, none = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
-    place = QPointF(300, 300)
-    for kind, at, button, held in (
+    position = QPointF(300, 300)
+    for kind, target, button, buttons in (
         (QEvent.Type.MouseButtonPress, QPointF(5, 5), left, left),
         (QEvent.Type.MouseMove, QPointF(5, 75), none, left),
         (QEvent.Type.MouseButtonRelease, QPointF(5, 75), left, none),
     ):
-        QGuiApplication.sendEvent(label, QMouseEvent(kind, at, place, button, held, Qt.KeyboardModifier.NoModifier))
+        QGuiApplication.sendEvent(
+            label, QMouseEvent(kind, target, position, button, buttons, Qt.KeyboardModifier.NoModifier)
+        )
     assert (dragged, len(label.window().findChildren(PictureDialog))) == ([], 1)
 
 
-def test_it_is_saved_and_dragged_out_as_the_file_it_was(label: PictureLabel, tmp_path: Path) -> None:
+def test_an_image_is_saved_and_dragged_out_unchanged(label: PictureLabel, tmp_path: Path) -> None:
     label.write(tmp_path / "a.png")
     url = label.mime().urls()[0]
     assert (url.fileName(), Path(url.toLocalFile()).read_bytes()) == ("box-iso.png", (tmp_path / "a.png").read_bytes())

@@ -57,7 +57,7 @@ def picture(width: int) -> PicturePart:
     )
 
 
-def test_a_picture_is_shown_within_the_card_and_folds(qtbot: QtBot) -> None:
+def test_a_picture_is_shown_inside_the_card_and_can_be_collapsed(qtbot: QtBot) -> None:
     card = card_of(qtbot, Call("c", "draw", status="ok", parts=(picture(2000),)))
     (view,) = views(card)
     shown = view.findChild(QLabel, "result-picture")
@@ -89,11 +89,11 @@ def test_each_part_has_a_description(qtbot: QtBot, part: ResultPart, words: str,
     assert view.button.text() == french
 
 
-def test_a_stored_file_is_saved_to_a_chosen_place(qtbot: QtBot) -> None:
+def test_a_stored_file_is_saved_to_a_chosen_path(qtbot: QtBot) -> None:
     part = ArtefactPart(name="plan.pdf", media_type="application/pdf", size=2048, sha256="0" * 64)
     card = card_of(qtbot, Call("c", "draw", status="ok", parts=(part,)))
     (view,) = views(card)
-    assert not view.button.isEnabled(), "nothing can be saved where there is no engine, as in a replay"
+    assert not view.button.isEnabled(), "nothing can be saved without an engine, as in a replay"
     done: list[Any] = []
 
     class Bridge:
@@ -134,13 +134,13 @@ def test_the_card_shows_progress_and_then_the_result(qtbot: QtBot) -> None:
     assert (card._name.text(), card._summary.text()) == ("Nouvelle tâche", "x")
 
 
-def test_only_the_call_that_asked_waits_for_the_person(qtbot: QtBot) -> None:
+def test_only_the_call_that_asked_is_shown_as_waiting_for_the_person(qtbot: QtBot) -> None:
     asked = (QuestionRow("q", "Which?", call_id="c1"),)
     assert card_of(qtbot, Call("c1", "anything"), asked).state_text()[0] == "waiting for you"
     assert card_of(qtbot, Call("c2", "anything"), asked).state_text()[0] == "running"
 
 
-def test_a_call_that_starts_agents_has_their_card(qtbot: QtBot) -> None:
+def test_a_call_that_starts_agents_shows_their_card(qtbot: QtBot) -> None:
     assert isinstance(card_of(qtbot, Call("c", "anything", effect="spawn")), TeamCard)
     assert not isinstance(card_of(qtbot, Call("c", "anything", effect="write")), TeamCard)
 
@@ -152,7 +152,7 @@ def printed(card: ToolCard) -> QTextDocument:
     return document
 
 
-def test_what_a_call_prints_has_its_colours_while_it_runs(qtbot: QtBot) -> None:
+def test_live_output_of_a_call_is_coloured(qtbot: QtBot) -> None:
     call = Call("c", "run", status="running", progress_text="a <b>  &amp;\n\x1b[31mred\nstill\x1b[0m plain")
     card = card_of(qtbot, call)
     card.fit(600)
@@ -162,9 +162,9 @@ def test_what_a_call_prints_has_its_colours_while_it_runs(qtbot: QtBot) -> None:
     assert card._live.accessibleName() == "a <b>  &amp;\nred\nstill plain"
     err = QColor(theme().tokens.err).name()
     coloured = [found.position() for found in (document.find("red"), document.find("still"))]
-    for at in coloured:
+    for position in coloured:
         cursor = QTextCursor(document)
-        cursor.setPosition(at)
+        cursor.setPosition(position)
         assert cursor.charFormat().foreground().color().name() == err
     cursor = document.find("plain")
     assert cursor.charFormat().foreground().color().name() != err
@@ -173,7 +173,7 @@ def test_what_a_call_prints_has_its_colours_while_it_runs(qtbot: QtBot) -> None:
     assert card._summary.text() == "one line"
 
 
-def test_what_a_call_prints_is_in_its_card_while_it_runs(qtbot: QtBot) -> None:
+def test_live_output_of_a_call_is_in_its_card(qtbot: QtBot) -> None:
     presentation = Presentation(
         title="Run a command", summary=CallText(text="Run “{command}”", params={"command": "make"})
     )
@@ -198,7 +198,7 @@ def test_what_a_call_prints_is_in_its_card_while_it_runs(qtbot: QtBot) -> None:
     assert view.button.text() == "Sortie"
 
 
-def test_what_a_command_printed_is_shown_in_its_colours(qtbot: QtBot) -> None:
+def test_output_of_a_command_is_coloured(qtbot: QtBot) -> None:
     part = TextPart(title="Output", text="ok\n\x1b[1;31mFAILED\x1b[0m test_é😀 \x1b[32mdone\x1b[0m\n", language="ansi")
     (view,) = views(card_of(qtbot, Call("c", "run_command", status="ok", parts=(part,))))
     qtbot.mouseClick(view.button, Qt.MouseButton.LeftButton)
@@ -218,13 +218,13 @@ def test_what_a_command_printed_is_shown_in_its_colours(qtbot: QtBot) -> None:
 async def test_a_held_file_is_kept_or_discarded_from_the_card(qtbot: QtBot) -> None:
     engine = FakeAtelier()
     bridge = FakeBridge(engine)
-    held = [
+    held_files = [
         HeldFile(id=id, workflow_id="w", at=datetime(2026, 11, 22, tzinfo=UTC), root="/p", path=f"{id}.md")
         for id in ("a", "b")
     ]
-    engine.set("files", "held", held)
+    engine.set("files", "held", held_files)
     engine.set("files", "held_diff", FileChange(action="created", path="a.md", diff="+Obey."))
-    parts: tuple[ResultPart, ...] = tuple(HeldPart(id=each.id, path=each.path) for each in held)
+    parts: tuple[ResultPart, ...] = tuple(HeldPart(id=each.id, path=each.path) for each in held_files)
     host = TranscriptHost()
     host.bridge = bridge  # type: ignore[assignment]
     frame = QWidget()
@@ -249,7 +249,7 @@ async def test_a_held_file_is_kept_or_discarded_from_the_card(qtbot: QtBot) -> N
         False,
         "a.md",
     )
-    assert first.body is None, "there is nothing to decide any more"
+    assert first.body is None, "no decision is left"
     assert not second.row.keep_button.isHidden()
     engine.set("files", "held", [])
     bridge.changed.emit("file", "w")
@@ -272,6 +272,6 @@ async def test_a_long_path_leaves_room_for_keep_and_discard(qtbot: QtBot) -> Non
     assert row.rect().contains(row.name.geometry())
     assert row.discard.width() >= row.discard.sizeHint().width()
     assert row.name.width() < row.name.sizeHint().width(), "the path gives way"
-    assert row.name.text() == f"Held: {path}", "shortened as it is painted: no text is set while heights are asked for"
+    assert row.name.text() == f"Held: {path}", "shortened when painted: no text is set in a size hint"
     assert row.name.accessibleName() == f"Held: {path}"
     assert row.name.toolTip().startswith(path)

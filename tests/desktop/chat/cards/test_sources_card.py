@@ -41,7 +41,7 @@ def test_each_source_is_a_button_that_opens_it(qtbot: QtBot, monkeypatch: pytest
     assert widget.fit(600) < tall
 
 
-def test_a_title_of_usual_length_is_not_cut(qtbot: QtBot) -> None:
+def test_a_title_of_usual_length_is_not_elided(qtbot: QtBot) -> None:
     frame = QWidget()
     qtbot.addWidget(frame)
     card = SourcesCard(frame)

@@ -48,7 +48,7 @@ async def test_a_paused_batch_is_marked(team: Team) -> None:
         assert card.state_text() == (("0 of 2 done", "accent") if run_id == "bea" else ("paused", "warn"))
 
 
-async def test_only_the_turns_own_messages_are_in_the_conversation(team: Team) -> None:
+async def test_the_conversation_has_only_the_turns_own_messages(team: Team) -> None:
     await team.feed(
         event(20, "message", "bea", message_id="x", role="assistant", content="Inside"),
         event(21, "token", "dot", content="Deep", message_id="y"),
@@ -68,7 +68,7 @@ async def test_a_lane_keeps_its_height_while_agents_work(team: Team) -> None:
     assert lane.fit(600) == before
 
 
-async def test_a_report_unfolds_in_place(team: Team, qtbot: QtBot) -> None:
+async def test_a_report_expands_in_place(team: Team, qtbot: QtBot) -> None:
     team.changes["cid"] = {"status": "completed", "report": "# Result\n\nAll **green**"}
     await team.feed(child(20, "cid", what="sub_agent_complete", report="# Result\n\nAll **green**"))
     lane: Lane = team.find(TeamCard, "team-card").lanes[1]
@@ -89,7 +89,7 @@ async def test_stop_ends_one_sub_agent(team: Team) -> None:
     assert team.engine.calls("runs.cancel") == [(("cid",), {})]
 
 
-async def test_an_approval_of_a_grandchild_stands_in_its_ancestors_lane(team: Team) -> None:
+async def test_an_approval_of_a_nested_sub_agent_is_in_its_ancestors_lane(team: Team) -> None:
     request = ApprovalRequest(
         id="v",
         workflow_id="w1",
@@ -100,18 +100,18 @@ async def test_an_approval_of_a_grandchild_stands_in_its_ancestors_lane(team: Te
         lineage=(Ancestor(run_id="ada", agent_name="Ada"), Ancestor(run_id="bea", agent_name="Bea")),
     )
     team.approvals.append(request)
-    await team.say(20, "validation_required", "dot", validation_id="v", call_id="c1", tool="CalculatorTool")
+    await team.send_event(20, "validation_required", "dot", validation_id="v", call_id="c1", tool="CalculatorTool")
     bea, cid = team.find(TeamCard, "team-card").lanes
     assert (len(bea.concerns), len(cid.concerns)) == (1, 0)
     team.approvals[:] = [request.model_copy(update={"status": ApprovalStatus.APPROVED})]
-    await team.say(21, "validation_response", "dot", validation_id="v", call_id="c1", status="approved")
+    await team.send_event(21, "validation_response", "dot", validation_id="v", call_id="c1", status="approved")
     assert len(bea.concerns) == 0
 
 
-async def test_an_approval_of_the_turn_stands_under_its_call(team: Team) -> None:
+async def test_an_approval_of_the_turn_is_below_its_call(team: Team) -> None:
     request = ApprovalRequest(id="v", workflow_id="w1", run_id="ada", call_id="c9", tool="TodoTool", agent_name="Ada")
     team.approvals.append(request)
-    await team.say(
+    await team.send_event(
         20, "validation_required", validation_id="v", call_id="c9", tool="TodoTool", arguments={"operation": "list"}
     )
     entry = team.panel.view.entries[-1]
@@ -119,25 +119,23 @@ async def test_an_approval_of_the_turn_stands_under_its_call(team: Team) -> None
     widget = team.panel.view.widget_of(entry)
     assert len(widget._concerns["c9"]) == 1
     team.approvals.clear()
-    await team.say(21, "validation_response", validation_id="v", call_id="c9", status="rejected")
+    await team.send_event(21, "validation_response", validation_id="v", call_id="c9", status="rejected")
     assert entry.calls[-1].status == "rejected"
 
 
-async def test_a_decided_approval_leaves_nothing_over_the_cards_and_the_keyboard_in_the_composer(
-    team: Team, qtbot: QtBot
-) -> None:
+async def test_a_decided_approval_disappears_and_the_composer_gets_the_focus(team: Team, qtbot: QtBot) -> None:
     request = ApprovalRequest(id="v", workflow_id="w1", run_id="ada", call_id="c9", tool="TodoTool", agent_name="Ada")
-    keeper = team.panel.return_focus(team.panel)
-    assert keeper is not None
+    return_focus = team.panel.return_focus(team.panel)
+    assert return_focus is not None
     team.panel.activateWindow()
     team.approvals.append(request)
-    await team.say(
+    await team.send_event(
         20, "validation_required", validation_id="v", call_id="c9", tool="TodoTool", arguments={"operation": "list"}
     )
     widget = team.panel.view.widget_of(team.panel.view.entries[-1])
     team.approvals[:] = [request.model_copy(update={"status": ApprovalStatus.APPROVED})]
     qtbot.mouseClick(widget.findChild(QPushButton, "approval-approve"), Qt.MouseButton.LeftButton)
-    await team.say(21, "validation_response", validation_id="v", call_id="c9", status="approved")
+    await team.send_event(21, "validation_response", validation_id="v", call_id="c9", status="approved")
     qtbot.waitUntil(lambda: QApplication.focusWidget() is team.panel.composer.field)
     for card in [each for each in widget.findChildren(ToolCard) if each.isVisible()]:
         for spot in (card.rect().center(), QPoint(20, 12)):
@@ -170,18 +168,18 @@ async def test_a_sub_agent_at_its_limit_names_it_and_can_be_raised(team: Team, q
     ]
     assert team.engine.calls("runs.cancel") == [(("dot",), {})]
     team.changes.clear()
-    await team.say(25, "run_status", "dot", status="processing")
+    await team.send_event(25, "run_status", "dot", status="processing")
     assert team.all(LimitCard, "limit-card") == []
 
 
 async def test_a_question_of_a_sub_agent_opens_its_dialog(team: Team, qtbot: QtBot) -> None:
-    await team.say(
+    await team.send_event(
         20, "user_question_start", "dot", user_question={"question_id": "q", "question": "Which?"}, pending=1
     )
     button = team.find(QPushButton, "question-card-answer")
-    with qtbot.waitSignal(team.panel.question_requested) as told:
+    with qtbot.waitSignal(team.panel.question_requested) as signal:
         button.click()
-    assert told.args == ["q"]
+    assert signal.args == ["q"]
 
 
 async def test_stages_are_named_when_there_are_several(team: Team) -> None:
@@ -203,7 +201,7 @@ async def test_a_lanes_bar_shows_its_own_progress(team: Team) -> None:
     assert (bar.isHidden(), bar.value(), bar.maximum()) == (False, 40, 100)
 
 
-async def test_an_unfolded_report_is_drawn_in_the_theme_of_the_moment(team: Team) -> None:
+async def test_an_expanded_report_follows_the_theme(team: Team) -> None:
     team.changes["cid"] = {"status": "completed", "report": "All **green**"}
     await team.feed(child(20, "cid", what="sub_agent_complete", report="All **green**"))
     lane: Lane = team.find(TeamCard, "team-card").lanes[1]
@@ -233,19 +231,19 @@ async def test_the_lanes_of_a_large_batch_are_created_frame_by_frame_in_reserved
     card.refresh()
     first = list(card.lanes)
     assert [lane.member.name for lane in first] == ["Bea", "Cid", *(f"W{number}" for number in range(AT_ONCE))]
-    whole = card.fit(700)
-    assert whole == before + 12 * theme().px(HEIGHT)
+    full_height = card.fit(700)
+    assert full_height == before + 12 * theme().px(HEIGHT)
     qtbot.waitUntil(lambda: len(card.lanes) == 14)
     assert card.lanes[: len(first)] == first
     assert [lane.member.name for lane in card.lanes] == ["Bea", "Cid", *(f"W{number}" for number in range(12))]
     assert not card._making.isActive()
-    assert card.fit(700) == whole
+    assert card.fit(700) == full_height
     assert card.bar.maximum() == 14
     tops = [lane.y() for lane in card.lanes]
     assert tops == sorted(set(tops))
 
 
-async def test_agents_removed_while_lanes_are_created_leave_none_behind(team: Team, qtbot: QtBot) -> None:
+async def test_agents_removed_while_lanes_are_created_have_no_lane(team: Team, qtbot: QtBot) -> None:
     card: TeamCard = team.find(TeamCard, "team-card")
     model = team.panel.team
     for number in range(12):
@@ -263,14 +261,14 @@ async def test_agents_removed_while_lanes_are_created_leave_none_behind(team: Te
 
 async def test_figures_that_do_not_fit_end_in_an_ellipsis(team: Team) -> None:
     lane: Lane = team.find(TeamCard, "team-card").lanes[0]
-    for scale, width, whole in ((100, 700, True), (200, 380, False)):
+    for scale, width, complete in ((100, 700, True), (200, 380, False)):
         theme().set_scale(scale)
         lane.fit(width)
         lane._figures.setText("9.3 s · 3.9 k tokens · $0.0066")
         lane.head.layout().activate()
         lane.grab()
-        wanted = lane._figures.fontMetrics().horizontalAdvance(lane._figures.text())
-        assert (lane._figures.width() >= wanted) is whole
-        assert lane._figures.toolTip() == ("" if whole else lane._figures.text())
+        needed = lane._figures.fontMetrics().horizontalAdvance(lane._figures.text())
+        assert (lane._figures.width() >= needed) is complete
+        assert lane._figures.toolTip() == ("" if complete else lane._figures.text())
         right = lane._figures.mapTo(lane, lane._figures.rect().bottomRight()).x()
         assert right < lane._chevron.mapTo(lane, QPoint()).x() <= width

@@ -51,24 +51,26 @@ def test_an_open_card_names_untrusted_sources(qtbot: QtBot, host: TranscriptHost
 
 def test_an_error_is_read_without_scrolling_sideways(qtbot: QtBot, host: TranscriptHost) -> None:
     """Its sentences wrap at words instead of being cut at the card's edge like code."""
-    said = (
+    expected = (
         "Invalid arguments for run_command: modifies_files is required; it requires command, modifies_files. " * 3
         + "\nSecond."
     )
-    call = Call("c1", "t", {"command": "make"}, "error", {"success": False, "code": "x", "error": said}, error=said)
+    call = Call(
+        "c1", "t", {"command": "make"}, "error", {"success": False, "code": "x", "error": expected}, error=expected
+    )
     widget = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host)
     card = widget.findChild(ToolCard, "tool-card")
     card.toggle()
     for width in (700, 430, 961):
         widget.fit(width)
         error = card.findChildren(CodeCard)[1].findChild(QPlainTextEdit)
-        assert error.toPlainText() == said
+        assert error.toPlainText() == expected
         qtbot.waitUntil(lambda: error.verticalScrollBar().maximum() == 0)  # noqa: B023
         assert not error.horizontalScrollBar().isVisible()
         layout = error.document().firstBlock().layout()
         assert layout.lineCount() > 2
         ends = [
-            said[layout.lineAt(n).textStart() + layout.lineAt(n).textLength() - 1]
+            expected[layout.lineAt(n).textStart() + layout.lineAt(n).textLength() - 1]
             for n in range(layout.lineCount() - 1)
         ]
         assert set(ends) == {" "}
@@ -133,7 +135,7 @@ def test_a_command_that_runs_can_be_stopped_on_its_card(
 
 
 @pytest.mark.parametrize(
-    ("result", "said", "kind"),
+    ("result", "expected", "kind"),
     [
         ({"ended_by": "user", "code": "ended", "duration_ms": 4200}, "stopped by you · 4.2\u202fs", ""),
         ({"code": "exit_status", "exit_status": 2, "duration_ms": 300}, "exit status 2 · 0.3\u202fs", "err"),
@@ -141,18 +143,18 @@ def test_a_command_that_runs_can_be_stopped_on_its_card(
         ({"code": "no_shell"}, "failed", "err"),
     ],
 )
-def test_how_a_command_ended_stands_in_its_line(
-    qtbot: QtBot, host: TranscriptHost, result: dict[str, Any], said: str, kind: str
+def test_the_line_of_a_command_shows_how_it_ended(
+    qtbot: QtBot, host: TranscriptHost, result: dict[str, Any], expected: str, kind: str
 ) -> None:
     call = Call("c1", "run_command", {"command": "make"}, "error", result, error="Tell the user.", section=SHELL)
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
-    assert card.state_text() == (said, kind)
+    assert card.state_text() == (expected, kind)
     card.toggle()
     own = "Stopped by you." in [each.code for each in card._cards]
     assert own == (kind == ""), "the model's own sentence is not for a person who knows"
 
 
-def test_an_open_card_that_goes_back_to_before_its_result_shows_none(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_an_open_card_reset_to_before_its_result_shows_none(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c1", "CalculatorTool", {"expression": "12*7"}, "ok", {"result": 84}, duration_ms=1200)
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
     card.toggle()
@@ -187,7 +189,7 @@ def test_a_refused_call_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> Non
 
 
 @pytest.mark.parametrize(
-    ("by", "note", "said"),
+    ("by", "note", "expected"),
     [
         ("user", "Not this file", "You rejected it: Not this file"),
         ("user", "", "You rejected it."),
@@ -198,14 +200,14 @@ def test_a_refused_call_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> Non
         ),
     ],
 )
-def test_who_rejected_a_call_and_why_stands_in_its_card(
-    qtbot: QtBot, host: TranscriptHost, by: str, note: str, said: str
+def test_the_card_shows_who_rejected_a_call_and_why(
+    qtbot: QtBot, host: TranscriptHost, by: str, note: str, expected: str
 ) -> None:
     call = Call("c1", "ShellTool", {}, "rejected", error="Do not try the same again", decided_by=by, note=note)
     widget = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host)
     card = widget.findChild(ToolCard, "tool-card")
     decision = card.findChild(QLabel, "tool-decision")
-    assert decision.text() == said
+    assert decision.text() == expected
     assert decision.isVisible()
     before = card.fit(600)
     card.toggle()
@@ -233,7 +235,7 @@ def test_a_timed_out_call_is_explained_in_the_users_language(qtbot: QtBot, host:
 
 
 @pytest.mark.parametrize(("tool", "shown"), [("mcp__asks__odd_one", "odd_one"), ("NoSuchTool", "NoSuchTool")])
-def test_a_call_of_a_tool_that_cannot_be_used_shows_no_name_of_ours(
+def test_a_call_of_an_unavailable_tool_shows_no_internal_name(
     qtbot: QtBot, host: TranscriptHost, tool: str, shown: str
 ) -> None:
     result = {"success": False, "error": f"There is no tool named '{tool}'.", "code": "unknown_tool"}
@@ -247,7 +249,7 @@ def test_a_call_of_a_tool_that_cannot_be_used_shows_no_name_of_ours(
     assert mark_title(TimelineMark(1, now, "r", "tool_call_started", tool, "")) == f"{shown} started"
 
 
-def test_a_servers_call_shows_what_waits_and_then_how_it_ended(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_a_servers_call_shows_its_pending_request_and_then_its_end(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c", "mcp__asks__book", status="running", server="asks", presentation=Presentation(title="asks: Book"))
     first = QuestionRow("q1", "Who travels?", "answered", "Accepted", call_id="c")
     entry = Entry(
@@ -268,7 +270,7 @@ def test_a_servers_call_shows_what_waits_and_then_how_it_ended(qtbot: QtBot, hos
     assert card.state_text()[0] == "failed"
 
 
-def test_a_failed_call_shows_no_word_of_the_tool_alone() -> None:
+def test_a_failed_call_shows_no_bare_identifiers_of_the_tool() -> None:
     arguments = {"operation": "add", "type": "user_pref", "scope": "general", "content": "The user likes tea"}
     failed = Call("c", "MemoryTool", arguments, "error")
     assert "The user likes tea" in call_text(failed)

@@ -32,7 +32,7 @@ MODELS = [
 ADA = Agent(id="ada", config=AgentConfig(name="Ada", provider="p", model="m"))
 
 
-def test_favourites_come_first_then_the_recent_ones_then_each_provider_s() -> None:
+def test_favourites_come_first_then_recent_models_then_each_providers() -> None:
     listed = model_choices(MODELS, favourites=["q/x/y", "gone/model"], recent=["p/t", "q/x/y"])
     assert [(each.key, each.group, each.starred) for each in listed] == [
         ("q/x/y", "Favourites", True),
@@ -41,7 +41,7 @@ def test_favourites_come_first_then_the_recent_ones_then_each_provider_s() -> No
     ]
 
 
-def test_a_model_is_found_by_what_its_maker_calls_it_and_by_its_label() -> None:
+def test_a_model_is_found_by_its_id_and_by_its_label() -> None:
     listed = model_choices(
         [ModelInfo(provider="p", name="claude-sonnet-5", label="Claude Sonnet 5"), MODELS[0]], [], []
     )
@@ -73,7 +73,7 @@ async def loaded(qtbot: QtBot, workflow: Workflow | None = None) -> tuple[FakeAt
     return engine, header, choices
 
 
-async def test_how_long_it_thinks_can_be_chosen_where_the_model_can_think(qtbot: QtBot) -> None:
+async def test_thinking_effort_can_be_chosen_if_the_model_can_think(qtbot: QtBot) -> None:
     engine, header, _choices = await loaded(qtbot, Workflow(id="w", name="W", agent_id="ada"))
     assert header.more.efforts == ()
     header.models.chosen.emit("p/t")
@@ -90,27 +90,27 @@ async def test_a_favourite_and_a_choice_are_stored_in_the_settings(qtbot: QtBot)
     header.models.starred.emit("p/t", True)
     header.models.chosen.emit("q/x/y")
     await settle()
-    kept = [fields for _args, fields in engine.calls("settings.update")]
-    assert {"favourite_models": ("p/m", "p/t")} in kept
-    assert {"recent_models": ("q/x/y",)} in kept
+    updates = [fields for _args, fields in engine.calls("settings.update")]
+    assert {"favourite_models": ("p/m", "p/t")} in updates
+    assert {"recent_models": ("q/x/y",)} in updates
     assert header.models.choices[1].key == "p/t"
 
 
-async def test_a_model_no_server_offers_now_is_shown_as_it_was_chosen(qtbot: QtBot) -> None:
+async def test_a_chosen_model_that_is_no_longer_offered_stays_shown(qtbot: QtBot) -> None:
     workflow = Workflow(id="w", name="W", agent_id="ada", choices=Choices(provider="q", model="retired"))
     _engine, header, choices = await loaded(qtbot, workflow)
     assert header.models.full_text == "retired"
     assert (header.models.key, choices.model) == ("q/retired", ("q", "retired"))
 
 
-async def test_what_the_command_line_chose_meanwhile_is_shown(qtbot: QtBot) -> None:
+async def test_a_choice_made_on_the_command_line_meanwhile_is_shown(qtbot: QtBot) -> None:
     workflow = Workflow(id="w", name="W", agent_id="ada")
     _engine, header, choices = await loaded(qtbot, workflow)
     choices.refresh_from(workflow.model_copy(update={"choices": Choices(provider="p", model="t")}))
     assert header.models.full_text == "t"
 
 
-async def test_an_unknown_context_window_is_the_one_that_runs_assume(qtbot: QtBot) -> None:
+async def test_an_unknown_context_window_has_the_size_that_runs_assume(qtbot: QtBot) -> None:
     """The share was shown while an agent ran, and disappeared when it was done."""
     _engine, _header, choices = await loaded(qtbot)
     assert choices.model == ("p", "m")

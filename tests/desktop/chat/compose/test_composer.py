@@ -47,7 +47,7 @@ def test_enter_sends_and_shift_enter_breaks_the_line(qtbot: QtBot, composer: Com
     assert composer.field.toPlainText() == ""
 
 
-def test_nothing_is_not_sent(qtbot: QtBot, composer: Composer) -> None:
+def test_an_empty_message_is_not_sent(qtbot: QtBot, composer: Composer) -> None:
     sent: list[Any] = []
     composer.sent.connect(lambda *args: sent.append(args))
     composer.field.setPlainText("   \n ")
@@ -73,7 +73,7 @@ def test_field_grows_to_ten_lines_and_no_further(composer: Composer) -> None:
     assert most - one == 9 * line
 
 
-def test_while_the_agent_works_there_is_stop_and_a_strategy(qtbot: QtBot, composer: Composer) -> None:
+def test_while_the_agent_works_stop_and_a_send_strategy_are_shown(qtbot: QtBot, composer: Composer) -> None:
     assert composer.stop.isHidden()
     composer.set_running(True)
     assert not composer.stop.isHidden()
@@ -82,17 +82,17 @@ def test_while_the_agent_works_there_is_stop_and_a_strategy(qtbot: QtBot, compos
         qtbot.mouseClick(composer.stop, Qt.MouseButton.LeftButton)
     composer.strategies.chosen.emit("redirect")
     composer.field.setPlainText("wait")
-    with qtbot.waitSignal(composer.sent) as told:
+    with qtbot.waitSignal(composer.sent) as signal:
         composer.submit()
-    assert told.args[2] == "redirect"
+    assert signal.args[2] == "redirect"
     composer.set_running(False)
     composer.field.setPlainText("go")
-    with qtbot.waitSignal(composer.sent) as told:
+    with qtbot.waitSignal(composer.sent) as signal:
         composer.submit()
-    assert told.args[2] == "queue"
+    assert signal.args[2] == "queue"
 
 
-def test_files_pictures_and_long_texts_that_are_pasted_go_along_and_others_are_written(
+def test_pasted_files_pictures_and_long_texts_are_attached_and_short_texts_inserted(
     composer: Composer, picture: Path
 ) -> None:
     files: list[Any] = []
@@ -126,7 +126,7 @@ def test_a_composer_without_attachments_takes_no_files(qtbot: QtBot, picture: Pa
     assert not composer.field.canInsertFromMimeData(mime)
 
 
-def test_chips_are_shown_taken_away_by_mouse_and_keyboard_and_sent(qtbot: QtBot, composer: Composer) -> None:
+def test_attachment_chips_are_shown_removed_by_mouse_and_keyboard_and_sent(qtbot: QtBot, composer: Composer) -> None:
     row, items = (
         composer.attachments,
         [Item(name, text_file(name, name, "file")) for name in ("a.txt", "b.txt", "c.txt")],
@@ -139,15 +139,15 @@ def test_chips_are_shown_taken_away_by_mouse_and_keyboard_and_sent(qtbot: QtBot,
     row.chips[1].setFocus()
     qtbot.keyClick(row.chips[1], Qt.Key.Key_Left)
     assert row.chips[0].hasFocus()
-    with qtbot.waitSignal(row.opened) as told:
+    with qtbot.waitSignal(row.opened) as signal:
         qtbot.keyClick(row.chips[0], Qt.Key.Key_Return)
-    assert told.args == [items[1]]
+    assert signal.args == [items[1]]
     qtbot.keyClick(row.chips[0], Qt.Key.Key_Delete)
     assert [chip.hasFocus() for chip in row.chips] == [True]
-    with qtbot.waitSignal(composer.sent) as told:
+    with qtbot.waitSignal(composer.sent) as signal:
         qtbot.mouseClick(composer.send, Qt.MouseButton.LeftButton)
-    assert told.args[0] == ""
-    assert [item.name for item in told.args[1]] == ["c.txt"]
+    assert signal.args[0] == ""
+    assert [item.name for item in signal.args[1]] == ["c.txt"]
     assert row.isHidden()
 
 
@@ -162,13 +162,13 @@ def test_nothing_is_sent_while_a_file_is_read(composer: Composer) -> None:
     assert composer.send.isEnabled()
 
 
-def test_a_picture_that_claims_to_be_gigantic_is_not_opened(tmp_path: Path) -> None:
+def test_a_picture_with_gigantic_dimensions_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "bomb.png").write_bytes(png(claims=(50_000, 50_000)))
     assert opened(tmp_path / "bomb.png").isNull()
     assert opened(b"no picture").isNull()
 
 
-def test_quote_goes_after_the_draft(composer: Composer) -> None:
+def test_a_quote_is_appended_to_the_draft(composer: Composer) -> None:
     composer.set_draft("About this:")
     composer.quote("a\nb")
     assert composer.field.toPlainText() == "About this:\n\n> a\n> b\n\n"

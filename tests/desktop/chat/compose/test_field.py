@@ -38,7 +38,7 @@ def test_up_shows_what_was_sent_and_down_goes_back(qtbot: QtBot, composer: Compo
     assert press(qtbot, field, DOWN) == ""
 
 
-def test_what_was_being_written_comes_back(qtbot: QtBot, composer: Composer) -> None:
+def test_the_unsent_text_is_restored_after_recalling(qtbot: QtBot, composer: Composer) -> None:
     field = composer.field
     field.setPlainText("half a thought")
     field.moveCursor(field.textCursor().MoveOperation.Start)
@@ -55,34 +55,34 @@ def test_arrows_inside_a_text_move_the_cursor(qtbot: QtBot, composer: Composer) 
     assert press(qtbot, field, DOWN, DOWN) == "one\ntwo"
 
 
-def test_a_recalled_text_that_was_changed_is_one_of_its_own(qtbot: QtBot, composer: Composer) -> None:
+def test_an_edited_recalled_text_is_a_new_draft(qtbot: QtBot, composer: Composer) -> None:
     field = composer.field
     press(qtbot, field, UP)
     qtbot.keyClicks(field, "!")
     assert press(qtbot, field, DOWN) == "second\nof two lines!"
 
 
-def test_a_click_beside_the_text_is_one_into_it(qtbot: QtBot, composer: Composer) -> None:
+def test_a_click_beside_the_text_focuses_the_field(qtbot: QtBot, composer: Composer) -> None:
     composer.attach.setFocus()
     qtbot.mouseClick(composer, Qt.MouseButton.LeftButton, pos=QPoint(5, 5))
     qtbot.waitUntil(composer.field.hasFocus)
 
 
-@pytest.mark.parametrize(("width", "whole"), [(820, True), (420, False)])
-def test_a_hint_is_shown_in_full_or_not_at_all(qtbot: QtBot, composer: Composer, width: int, whole: bool) -> None:
+@pytest.mark.parametrize(("width", "complete"), [(820, True), (420, False)])
+def test_a_hint_is_shown_in_full_or_not_at_all(qtbot: QtBot, composer: Composer, width: int, complete: bool) -> None:
     theme().set_scale(150)
     composer.set_running(True)
     composer.resize(width, 200)
     hint = composer._hint
     qtbot.wait(20)
-    assert (hint.fontMetrics().horizontalAdvance(hint.text()) <= hint.contentsRect().width()) is whole
+    assert (hint.fontMetrics().horizontalAdvance(hint.text()) <= hint.contentsRect().width()) is complete
     drawn = hint.grab().toImage()
     colours = {drawn.pixel(x, y) for x in range(drawn.width()) for y in range(drawn.height())}
-    assert (len(colours) > 1) is whole
+    assert (len(colours) > 1) is complete
 
 
 @pytest.mark.parametrize("scale", [100, 150, 200])
-def test_everything_to_press_has_one_height(qtbot: QtBot, composer: Composer, scale: int) -> None:
+def test_all_buttons_have_one_height(qtbot: QtBot, composer: Composer, scale: int) -> None:
     composer.set_running(True)
     theme().set_scale(scale)
     heights = {part.height() for part in (composer.attach, composer.strategies, composer.stop, composer.send)}

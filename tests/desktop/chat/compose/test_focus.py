@@ -57,13 +57,13 @@ def has(widget: QWidget) -> bool:
     return QApplication.focusWidget() is widget
 
 
-@pytest.mark.parametrize("how", ["hide", "disable", "delete"])
-def test_a_button_that_goes_away_leaves_the_keyboard_to_the_composer(qtbot: QtBot, room: Room, how: str) -> None:
+@pytest.mark.parametrize("removal", ["hide", "disable", "delete"])
+def test_when_a_focused_button_disappears_the_composer_gets_the_focus(qtbot: QtBot, room: Room, removal: str) -> None:
     room.allow.setFocus()
     qtbot.waitUntil(lambda: has(room.allow))
-    if how == "hide":
+    if removal == "hide":
         room.allow.hide()
-    elif how == "disable":
+    elif removal == "disable":
         room.allow.setEnabled(False)
     else:
         room.allow.hide()
@@ -79,20 +79,20 @@ def test_deliberate_focus_stays(qtbot: QtBot, room: Room) -> None:
     assert has(room.search)
 
 
-def test_moving_by_tab_or_click_is_nobodys_business(qtbot: QtBot, room: Room) -> None:
+def test_focus_changes_by_tab_or_click_are_left_alone(qtbot: QtBot, room: Room) -> None:
     room.search.setFocus()
     qtbot.keyClick(room.search, Qt.Key.Key_Tab)
     qtbot.wait(20)
     assert has(room.allow)
 
 
-def test_escape_that_nobody_took_leads_there(qtbot: QtBot, room: Room) -> None:
+def test_an_unused_escape_focuses_the_composer(qtbot: QtBot, room: Room) -> None:
     room.search.setFocus()
     qtbot.keyClick(room.search, Qt.Key.Key_Escape)
     assert has(room.field)
 
 
-def test_after_a_dialog_it_is_there_wherever_it_was_before(qtbot: QtBot, room: Room) -> None:
+def test_after_a_dialog_the_composer_has_the_focus(qtbot: QtBot, room: Room) -> None:
     room.search.setFocus()
     dialog = QDialog(room)
     QLineEdit(dialog).setFocus()
@@ -103,14 +103,14 @@ def test_after_a_dialog_it_is_there_wherever_it_was_before(qtbot: QtBot, room: R
     qtbot.waitUntil(lambda: has(room.field))
 
 
-def test_without_a_composer_in_view_nothing_is_moved(qtbot: QtBot, room: Room) -> None:
+def test_without_a_visible_composer_the_focus_stays(qtbot: QtBot, room: Room) -> None:
     room.field.hide()
     room.search.setFocus()
     qtbot.keyClick(room.search, Qt.Key.Key_Escape)
     assert has(room.search)
 
 
-def test_a_click_on_a_button_leaves_the_keyboard_where_it_is(qtbot: QtBot, room: Room) -> None:
+def test_a_click_on_a_button_does_not_move_the_focus(qtbot: QtBot, room: Room) -> None:
     button, icon = control(QPushButton("Do", room), "do", on=bool), IconButton("plus", "Add", room)
     room.field.setFocus()
     for each in (button, icon):
@@ -120,7 +120,7 @@ def test_a_click_on_a_button_leaves_the_keyboard_where_it_is(qtbot: QtBot, room:
         assert each.focusPolicy() & Qt.FocusPolicy.TabFocus, "the keyboard reaches it all the same"
 
 
-def test_a_letter_that_nobody_took_is_written_in_the_composer(qtbot: QtBot, room: Room) -> None:
+def test_an_unused_letter_is_typed_into_the_composer(qtbot: QtBot, room: Room) -> None:
     view = QScrollArea(room)  # like the messages: a click on a button in a card focuses it
     view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     view.show()
@@ -135,7 +135,7 @@ def test_a_letter_that_nobody_took_is_written_in_the_composer(qtbot: QtBot, room
     assert room.field.toPlainText() == "Hi"
     room.search.setFocus()
     qtbot.keyClick(room.search, "x")
-    assert (room.search.text(), room.field.toPlainText()) == ("x", "Hi"), "what can be written in keeps it"
+    assert (room.search.text(), room.field.toPlainText()) == ("x", "Hi"), "an input keeps the focus"
     room.field.hide()
     view.setFocus()
     qtbot.keyClick(view, "y")

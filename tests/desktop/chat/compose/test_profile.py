@@ -43,11 +43,11 @@ async def shown(qtbot: QtBot) -> Shown:
     return Shown(qtbot)
 
 
-def looks(button: QPushButton) -> tuple[str, str]:
+def icon_and_text(button: QPushButton) -> tuple[str, str]:
     return button.property("variant"), button.accessibleName()
 
 
-async def test_the_agent_s_profile_holds_until_one_is_picked_and_then_that_one(shown: Shown) -> None:
+async def test_the_agents_profile_applies_until_one_is_picked(shown: Shown) -> None:
     workflow = Workflow(id="w", name="W", agent_id="ada", choices=Choices(instructions="In French."))
     await shown.show(workflow)
     assert shown.picker.full_text == "Ask"
@@ -55,8 +55,8 @@ async def test_the_agent_s_profile_holds_until_one_is_picked_and_then_that_one(s
     shown.picker.chosen.emit("edit")
     await settle()
     assert (shown.picker.key, shown.picker.full_text) == ("edit", "Edit")
-    [((_id, kept), _fields)] = shown.engine.calls("workflows.choose")
-    assert kept == Choices(approval=ApprovalMode.EDIT, instructions="In French.")
+    [((_id, profile), _fields)] = shown.engine.calls("workflows.choose")
+    assert profile == Choices(approval=ApprovalMode.EDIT, instructions="In French.")
     shown.panel.header.agent_chosen.emit("ada")
     assert shown.picker.key == "edit"
     assert "next message" in shown.picker.toolTip()
@@ -64,10 +64,10 @@ async def test_the_agent_s_profile_holds_until_one_is_picked_and_then_that_one(s
 
 async def test_free_is_marked_in_the_menu_and_the_composer(shown: Shown) -> None:
     await shown.show(Workflow(id="w", name="W", agent_id="ada", choices=Choices(approval=ApprovalMode.AUTO)))
-    assert looks(shown.picker) == ("picker-warn", "Permissions: Free")
+    assert icon_and_text(shown.picker) == ("picker-warn", "Permissions: Free")
     assert [bool(each.marks) for each in shown.picker.choices] == [False, False, False, False, True]
     shown.picker.chosen.emit("plan")
-    assert looks(shown.picker) == ("picker", "Permissions: Plan")
+    assert icon_and_text(shown.picker) == ("picker", "Permissions: Plan")
 
 
 async def test_before_the_first_message_it_is_remembered_for_the_new_workflow(shown: Shown) -> None:
@@ -80,8 +80,8 @@ async def test_before_the_first_message_it_is_remembered_for_the_new_workflow(sh
 
 async def test_there_is_one_control_for_it(shown: Shown) -> None:
     await shown.show(Workflow(id="w", name="W", agent_id="ada"))
-    said = [each for each in shown.panel.findChildren(QWidget) if each.accessibleName().startswith("Permissions")]
-    assert said == [shown.picker]
+    controls = [each for each in shown.panel.findChildren(QWidget) if each.accessibleName().startswith("Permissions")]
+    assert controls == [shown.picker]
     shown.panel.open_settings()
     assert not shown.panel.findChildren(QComboBox)
     shown.picker.open()
@@ -89,6 +89,6 @@ async def test_there_is_one_control_for_it(shown: Shown) -> None:
     shown.picker.menu_open.hide()
 
 
-def test_every_stored_mode_can_be_chosen() -> None:
+def test_every_stored_profile_can_be_chosen() -> None:
     assert {each.mode for each in ALL} == set(ApprovalMode)
     assert [each.key for each in profile_choices()] == ["plan", "ask", "ask-all", "edit", "free"]

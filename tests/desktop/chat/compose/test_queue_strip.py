@@ -27,7 +27,7 @@ class Bench:
         self.engine = FakeAtelier(runs={"waiting.list": (UserMessage(message_id="a", content="first"),)})
         self.bridge = FakeBridge(self.engine)
         self.strip, self.composer = QueueStrip(), Composer()
-        self.desk = QueueController(self.bridge, self.strip, self.composer)
+        self.controller = QueueController(self.bridge, self.strip, self.composer)
         for widget in (self.strip, self.composer):
             qtbot.addWidget(widget)
         self.composer.show()
@@ -39,11 +39,11 @@ def bench(qtbot: QtBot) -> Bench:
 
 
 async def test_the_queue_is_loaded_and_closed_with_the_workflow(bench: Bench) -> None:
-    bench.desk.set_workflow("w1")
+    bench.controller.set_workflow("w1")
     await settle()
     assert [row.text.text() for row in bench.strip.rows] == ["first"]
     assert bench.strip.isVisible()
-    bench.desk.set_workflow("")
+    bench.controller.set_workflow("")
     assert not bench.strip.isVisible()
 
 
@@ -70,7 +70,7 @@ def test_it_shows_whether_they_are_sent_automatically(bench: Bench) -> None:
 
 
 async def test_every_button_performs_its_action(qtbot: QtBot, bench: Bench) -> None:
-    bench.desk.set_workflow("w1")
+    bench.controller.set_workflow("w1")
     bench.strip.show_waiting(TWO)
     first, second = bench.strip.rows
     qtbot.mouseClick(second.up, Qt.MouseButton.LeftButton)
@@ -88,7 +88,7 @@ async def test_every_button_performs_its_action(qtbot: QtBot, bench: Bench) -> N
 
 async def test_a_withdrawn_message_is_appended_to_the_composer(qtbot: QtBot, bench: Bench) -> None:
     bench.engine.set("runs.waiting", "withdraw", UserMessage(message_id="a", content="first"))
-    bench.desk.set_workflow("w1")
+    bench.controller.set_workflow("w1")
     bench.strip.show_waiting(TWO)
     bench.composer.field.setPlainText("half written")
     qtbot.mouseClick(bench.strip.rows[0].back, Qt.MouseButton.LeftButton)
@@ -100,7 +100,7 @@ async def test_a_message_sent_at_that_moment_is_reported(qtbot: QtBot, bench: Be
     bench.engine.set(
         "runs.waiting", "withdraw", ConflictError("This message is no longer queued: it was sent or removed.")
     )
-    bench.desk.set_workflow("w1")
+    bench.controller.set_workflow("w1")
     bench.strip.show_waiting(TWO)
     qtbot.mouseClick(bench.strip.rows[0].back, Qt.MouseButton.LeftButton)
     await settle()
@@ -128,7 +128,7 @@ def editor_of(bench: Bench, row: int) -> QPlainTextEdit:
     return bench.strip.rows[row].findChildren(QPlainTextEdit, "queued-editor")[-1]
 
 
-async def test_an_edit_of_a_message_that_was_sent_meanwhile_is_not_lost(qtbot: QtBot, bench: Bench) -> None:
+async def test_an_edit_is_not_lost_when_the_message_was_sent_meanwhile(qtbot: QtBot, bench: Bench) -> None:
     bench.strip.show_waiting(TWO)
     qtbot.keyClicks(editor_of(bench, 0), ", better")
     bench.composer.field.setPlainText("half written")
@@ -137,7 +137,7 @@ async def test_an_edit_of_a_message_that_was_sent_meanwhile_is_not_lost(qtbot: Q
     assert bench.bridge.errors == ["The message is no longer queued. Your text is in the field below."]
 
 
-async def test_nor_is_one_that_the_engine_refuses(qtbot: QtBot, bench: Bench) -> None:
+async def test_an_edit_is_not_lost_when_the_engine_refuses_it(qtbot: QtBot, bench: Bench) -> None:
     bench.engine.set("runs.waiting", "edit", ConflictError("This message is no longer queued: it was sent or removed."))
     bench.strip.show_waiting(TWO)
     editor = editor_of(bench, 0)
@@ -147,27 +147,27 @@ async def test_nor_is_one_that_the_engine_refuses(qtbot: QtBot, bench: Bench) ->
     assert bench.composer.field.toPlainText() == "first!"
 
 
-async def test_nor_is_one_of_a_workflow_out_of_view(qtbot: QtBot, bench: Bench) -> None:
-    bench.desk.set_workflow("w1")
+async def test_an_edit_is_not_lost_when_another_workflow_is_shown(qtbot: QtBot, bench: Bench) -> None:
+    bench.controller.set_workflow("w1")
     await settle()
     qtbot.keyClicks(editor_of(bench, 0), "!")
-    bench.desk.set_workflow("")
+    bench.controller.set_workflow("")
     assert bench.composer.field.toPlainText() == ""
-    bench.desk.set_workflow("w1")
+    bench.controller.set_workflow("w1")
     await settle()
     assert bench.strip.rows[0].editing == "first!"
 
 
 async def test_an_edit_is_saved_or_cancelled_by_mouse_and_blocks_other_actions(qtbot: QtBot, bench: Bench) -> None:
-    wanted: list[str] = []
-    bench.strip.edit_requested.connect(lambda _id, text: wanted.append(text))
+    requested: list[str] = []
+    bench.strip.edit_requested.connect(lambda _id, text: requested.append(text))
     bench.strip.show_waiting(TWO)
     row = bench.strip.rows[0]
     qtbot.keyClicks(editor_of(bench, 0), "!")
     assert [each.isHidden() for each in (row.back, row.now, row.save_button, row.leave)] == [True, True, False, False]
     qtbot.mouseClick(row.leave, Qt.MouseButton.LeftButton)
-    assert wanted == []
+    assert requested == []
     qtbot.keyClicks(editor_of(bench, 0), "?")
     qtbot.mouseClick(row.save_button, Qt.MouseButton.LeftButton)
-    assert wanted == ["first?"]
+    assert requested == ["first?"]
     assert [each.isHidden() for each in (row.back, row.now, row.save_button, row.leave)] == [False, False, True, True]

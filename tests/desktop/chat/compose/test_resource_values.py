@@ -43,10 +43,10 @@ def press(dialog: ResourceValues) -> None:
 
 
 async def test_values_are_suggested_and_the_complete_address_is_attached(dialog: Any, qtbot: QtBot) -> None:
-    taken: list[Mention] = []
-    dialog.filled.connect(taken.append)
+    attached: list[Mention] = []
+    dialog.filled.connect(attached.append)
     press(dialog)
-    assert "owner, path" in dialog._error.text(), "what may stay empty is not asked for"
+    assert "owner, path" in dialog._error.text(), "optional values are not asked for"
     qtbot.keyClicks(field(dialog, 0), "ad")
     completer = field(dialog, 0).completer()
     for _round in range(400):
@@ -66,4 +66,4 @@ async def test_values_are_suggested_and_the_complete_address_is_attached(dialog:
     dialog.atelier.set("mcp.content", "fill", "repo://ad/a.py")
     press(dialog)
     await settle()
-    assert [(each.key, each.name, each.needs) for each in taken] == [("git\0repo://ad/a.py", "a.py", ())]
+    assert [(each.key, each.name, each.needs) for each in attached] == [("git\0repo://ad/a.py", "a.py", ())]

@@ -62,7 +62,7 @@ class Bench:
         self.composer.resize(600, 200)
         self.composer.show()
         self.composer.set_enabled(True)
-        self.desk = SlashCommandController(FakeBridge(self.engine), self.composer, lambda: ("/work",))  # type: ignore[arg-type]
+        self.controller = SlashCommandController(FakeBridge(self.engine), self.composer, lambda: ("/work",))  # type: ignore[arg-type]
         self.field.setFocus()
         qtbot.waitUntil(self.field.hasFocus)
 
@@ -72,11 +72,11 @@ class Bench:
 
     async def write(self, text: str) -> None:
         self.qtbot.keyClicks(self.field, text)
-        self.desk.popup.search()
+        self.controller.popup.search()
         await settle()
 
     def shown(self) -> list[str]:
-        popup = self.desk.popup
+        popup = self.controller.popup
         return titles(popup.list) if popup.isVisible() else []
 
     def press(self, key: Qt.Key) -> None:
@@ -88,7 +88,7 @@ def bench(qtbot: QtBot) -> Bench:
     return Bench(qtbot)
 
 
-async def test_what_begins_with_the_letters_comes_first_and_is_taken_by_keyboard(bench: Bench) -> None:
+async def test_prefix_matches_come_first_and_are_accepted_by_keyboard(bench: Bench) -> None:
     await bench.write("/")
     assert [each.split()[0] for each in bench.shown()] == [
         "/fix",
@@ -109,22 +109,22 @@ async def test_what_begins_with_the_letters_comes_first_and_is_taken_by_keyboard
     bench.press(Qt.Key.Key_Return)
     assert bench.field.toPlainText() == "/notes "
     assert bench.shown() == []
-    assert bench.desk.dialog is None, "it takes no arguments"
+    assert bench.controller.dialog is None, "it has no arguments"
 
 
-async def test_a_row_is_its_name_and_beside_it_what_it_is_above_all_that_is_attached(bench: Bench) -> None:
+async def test_a_row_shows_its_name_and_the_list_aligns_with_the_composer(bench: Bench) -> None:
     await bench.write("/fix")
-    popup = bench.desk.popup
+    popup = bench.controller.popup
     row = popup.list.rows.item(0)
     assert row.text() == "/fix"
     assert str(row.data(Qt.ItemDataRole.AccessibleTextRole)).startswith("/fix, ")
     assert popup.geometry().left() == bench.composer.mapTo(bench.composer.window(), bench.composer.rect().topLeft()).x()
 
 
-async def test_arguments_are_asked_for_by_name_and_stand_in_the_message(bench: Bench, qtbot: QtBot) -> None:
+async def test_arguments_are_asked_for_by_name_and_inserted_in_the_message(bench: Bench, qtbot: QtBot) -> None:
     await bench.write("/fi")
     bench.press(Qt.Key.Key_Tab)
-    dialog = bench.desk.dialog
+    dialog = bench.controller.dialog
     assert dialog is not None
     labels = [each.text() for each in dialog.findChildren(QLabel)]
     assert {"issue", "branch", "Fixes an issue."} <= set(labels)
@@ -140,21 +140,21 @@ async def test_arguments_are_asked_for_by_name_and_stand_in_the_message(bench: B
     assert sent == ['/fix 7 "main line"']
 
 
-async def test_arguments_without_names_are_one_text_and_may_be_left_out(bench: Bench, qtbot: QtBot) -> None:
+async def test_unnamed_arguments_are_one_optional_text(bench: Bench, qtbot: QtBot) -> None:
     await bench.write("/pre")
     bench.press(Qt.Key.Key_Down)
     bench.press(Qt.Key.Key_Return)
-    dialog = bench.desk.dialog
+    dialog = bench.controller.dialog
     assert dialog is not None
     assert dialog.fields[0].placeholderText() == "[what]"
     qtbot.keyClicks(dialog.fields[0], "all 'of it")
     dialog.submit()
     assert bench.field.toPlainText() == "/prefix all 'of it"
     await settle()
-    assert bench.desk.dialog is None
+    assert bench.controller.dialog is None
 
 
-async def test_escape_leaves_it_and_it_comes_again_with_other_letters(bench: Bench) -> None:
+async def test_escape_closes_the_completion_and_typing_reopens_it(bench: Bench) -> None:
     await bench.write("/n")
     assert bench.shown()
     bench.press(Qt.Key.Key_Escape)
@@ -170,20 +170,18 @@ async def test_nothing_is_offered_elsewhere(bench: Bench, text: str) -> None:
     assert bench.shown() == []
 
 
-async def test_what_cannot_be_looked_up_completes_nothing(bench: Bench) -> None:
+async def test_a_failed_lookup_completes_nothing(bench: Bench) -> None:
     bench.engine.set("skills", "callable", UsageError("no"))
     await bench.write("/")
     assert bench.shown() == []
 
 
-async def test_a_prompt_of_a_server_asks_for_what_it_needs_before_it_stands_in_the_message(
-    bench: Bench, qtbot: QtBot
-) -> None:
+async def test_a_servers_prompt_asks_for_its_arguments_before_it_is_inserted(bench: Bench, qtbot: QtBot) -> None:
     await bench.write("/po")
     assert bench.shown() == ["/made:poem"]
-    assert "A poem — Writes one." in bench.desk.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert "A poem — Writes one." in bench.controller.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
     bench.press(Qt.Key.Key_Return)
-    dialog = bench.desk.dialog
+    dialog = bench.controller.dialog
     assert isinstance(dialog, PromptDialog)
     labels = {each.text() for each in dialog.findChildren(QLabel)}
     assert {"topic", "style (optional)", "What it is about.", "A prompt of the MCP server made."} <= labels
@@ -196,24 +194,22 @@ async def test_a_prompt_of_a_server_asks_for_what_it_needs_before_it_stands_in_t
     qtbot.keyClick(topic, Qt.Key.Key_Return)
     await settle()
     assert bench.field.toPlainText() == '/made:poem topic="the \\"wide\\" sea" style=haiku'
-    assert bench.desk.dialog is None
+    assert bench.controller.dialog is None
 
 
-async def test_a_prompt_without_arguments_is_taken_at_once(bench: Bench) -> None:
+async def test_a_prompt_without_arguments_is_inserted_at_once(bench: Bench) -> None:
     await bench.write("/made:t")
     bench.press(Qt.Key.Key_Return)
     assert bench.field.toPlainText() == "/made:tidy_up "
-    assert bench.desk.dialog is None
+    assert bench.controller.dialog is None
 
 
-async def test_a_prompt_of_the_persons_own_is_filled_in_and_its_text_can_be_read_before_it_is_sent(
-    bench: Bench, qtbot: QtBot
-) -> None:
+async def test_a_stored_prompt_is_filled_in_and_its_text_shown_before_sending(bench: Bench, qtbot: QtBot) -> None:
     sent: list[str] = []
     bench.composer.sent.connect(lambda text, *_rest: sent.append(text))
     await bench.write("/gr")
     bench.press(Qt.Key.Key_Return)
-    form = bench.desk.dialog
+    form = bench.controller.dialog
     assert isinstance(form, PromptForm)
     assert bench.field.toPlainText() == "/gr"
     who, language = (field.editor for field in form.fields)
@@ -229,30 +225,30 @@ async def test_a_prompt_of_the_persons_own_is_filled_in_and_its_text_can_be_read
     qtbot.keyClick(language, Qt.Key.Key_Return)
     await settle()
     assert bench.field.toPlainText() == "Greet Ann\nLee {{language}} in .\nThen Ann\nLee {{language}} goes."
-    assert bench.desk.dialog is None
+    assert bench.controller.dialog is None
     assert sent == []
     bench.field.undo()
     assert bench.field.toPlainText() == "/gr"
 
 
-async def test_escape_in_the_form_leaves_the_text_as_it_was_typed(bench: Bench, qtbot: QtBot) -> None:
+async def test_escape_in_the_form_restores_the_typed_text(bench: Bench, qtbot: QtBot) -> None:
     await bench.write("/gr")
     bench.press(Qt.Key.Key_Return)
-    form = bench.desk.dialog
+    form = bench.controller.dialog
     assert isinstance(form, PromptForm)
     qtbot.keyClicks(form.fields[0].editor, "Ann")
     qtbot.keyClick(form.fields[0].editor, Qt.Key.Key_Escape)
     await settle()
     assert bench.field.toPlainText() == "/gr"
-    assert bench.desk.dialog is None
+    assert bench.controller.dialog is None
 
 
-async def test_a_prompt_without_variables_stands_in_the_composer_at_once(bench: Bench) -> None:
+async def test_a_prompt_without_variables_is_inserted_in_the_composer_at_once(bench: Bench) -> None:
     await bench.write("/we")
-    assert "Write the" not in bench.desk.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole), (
+    assert "Write the" not in bench.controller.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole), (
         "its first line describes it"
     )
     bench.press(Qt.Key.Key_Tab)
     assert bench.field.toPlainText() == "/fix 7\nWrite the 😀 report."
-    assert bench.desk.dialog is None
+    assert bench.controller.dialog is None
     assert bench.shown() == []

@@ -21,7 +21,7 @@ AGENT = AgentConfig(name="Ada", provider="p", model="m")
         ("max_tokens", "0.5", "refused"),
     ],
 )
-def test_a_cap_is_a_number_above_zero_or_nothing(qtbot: QtBot, cap: str, written: str, value: object) -> None:
+def test_a_limit_is_a_positive_number_or_empty(qtbot: QtBot, cap: str, written: str, value: object) -> None:
     dialog = WorkflowSettings(Choices(), AGENT)
     qtbot.addWidget(dialog)
     chosen: list[Choices] = []

@@ -57,7 +57,7 @@ STYLES = st.builds(
         ("4:3", Style(underline=True)),
     ],
 )
-def test_a_sequence_chooses(numbers: str, style: Style) -> None:
+def test_an_escape_sequence_selects_a_style(numbers: str, style: Style) -> None:
     text, spans = read(f"a\x1b[{numbers}mb")
     assert text == "ab"
     assert spans == ((Span(1, 2, style),) if style != PLAIN else ())
@@ -66,17 +66,17 @@ def test_a_sequence_chooses(numbers: str, style: Style) -> None:
 @pytest.mark.parametrize(
     "text", ["\x1b[31m\x1b[0m" * 50_000, "\x1b[31ma\x1b[32mb" * 50_000], ids=["nothing else", "a colour a letter"]
 )
-def test_of_endless_changes_of_colour_only_the_first_are_looked_at(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    looked_at: list[str] = []
-    monkeypatch.setattr(ansi, "_chosen", lambda style, numbers: looked_at.append(numbers) or Style(colour=1))
+def test_only_the_first_of_very_many_colour_changes_are_parsed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    parsed: list[str] = []
+    monkeypatch.setattr(ansi, "_chosen", lambda style, numbers: parsed.append(numbers) or Style(colour=1))
     plain, spans = read(text + "end\x1b[7m.")
     assert plain == text.replace("\x1b[31m", "").replace("\x1b[32m", "").replace("\x1b[0m", "") + "end."
-    assert len(looked_at) <= ansi.MOST_SEQUENCES
+    assert len(parsed) <= ansi.MOST_SEQUENCES
     assert len(spans) <= ansi.MOST_SPANS
 
 
 @given(st.text() | st.lists(PIECES, max_size=60).map("".join))
-def test_any_text_is_read(text: str) -> None:
+def test_any_text_is_parsed(text: str) -> None:
     plain, spans = read(text)
     assert not set(plain) & set(map(chr, [*range(9), 11, 12, *range(14, 32), 127]))
     places = [place for span in spans for place in (span.start, span.end)]
@@ -87,6 +87,6 @@ def test_any_text_is_read(text: str) -> None:
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=["light", "dark"])
 @given(style=STYLES)
-def test_every_colour_can_be_read(tokens: Tokens, style: Style) -> None:
+def test_every_colour_is_readable(tokens: Tokens, style: Style) -> None:
     colour, ground = colours(style, tokens)
     assert contrast(colour, ground or tokens.code) >= 4.5

@@ -59,7 +59,7 @@ def test_a_bare_address_is_a_link(text: str, address: str) -> None:
         *("react@18.2.0 @types/node@20.1", "git@example.com:team/app.git", "a@b", "a@b.c@d.e", "a.b-c_@a.b-", "a@b.c_"),
     ],
 )
-def test_what_is_no_web_address_is_none(text: str) -> None:
+def test_other_addresses_are_not_links(text: str) -> None:
     assert not [each for kind, each in inline(text) if kind == "link_open"]
 
 
@@ -70,7 +70,7 @@ def test_a_link_keeps_its_own_address(words: str) -> None:
     ]
 
 
-def test_only_the_address_is_the_link_and_no_word_is_lost() -> None:
+def test_only_the_address_is_linked_and_no_word_is_lost() -> None:
     found = inline("a **www.example.com**, b@example.org and c@example.org!")
     words = ["a ", "www.example.com", ", ", "b@example.org", " and ", "c@example.org", "!"]
     assert [each for kind, each in found if kind == "text" and each] == words
@@ -101,7 +101,7 @@ def test_emphasis_elsewhere_is_that_of_commonmark(text: str) -> None:
     assert [kind for kind, _content in inline(text)] == [each.type for each in plain]
 
 
-def test_a_break_in_a_cell_is_a_line_there_and_a_blank_in_a_row_of_words() -> None:
+def test_a_line_break_in_a_cell_is_a_line_there_and_a_space_in_plain_text() -> None:
     text = "| a |\n|---|\n| one<br>two<BR />three |"
     assert [kind for kind, _content in inline(text)] == ["text", "text", "hardbreak", "text", "hardbreak", "text"]
     assert plain_text(text) == "a\none two three"
@@ -125,7 +125,7 @@ def test_a_fence_in_a_fence(text: str, blocks: list[str]) -> None:
     assert code(parse(text)) == blocks
 
 
-def test_a_readme_that_arrives_in_pieces_never_looks_ended_before_it_is() -> None:
+def test_a_streamed_fence_is_not_closed_early() -> None:
     stream, seen = MarkdownStream(), []
     for line in README.splitlines(keepends=True):
         stream.feed(line)

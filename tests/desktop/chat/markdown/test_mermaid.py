@@ -36,20 +36,20 @@ def image(source: str, *, dark: bool = False) -> QImage | None:
     return QImage.fromData(base64.b64decode(drawn)) if drawn else None
 
 
-def colours(of: QImage) -> set[str]:
-    return {QColor(of.pixel(x, y)).name() for x in range(of.width()) for y in range(of.height())}
+def colours(picture: QImage) -> set[str]:
+    return {QColor(picture.pixel(x, y)).name() for x in range(picture.width()) for y in range(picture.height())}
 
 
 @pytest.mark.parametrize("source", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize(("dark", "ground"), [(False, "#ffffff"), (True, "#1e1f24")])
-def test_each_kind_is_drawn_on_the_ground_of_the_theme(source: str, dark: bool, ground: str) -> None:
+def test_each_kind_is_drawn_on_the_themes_background(source: str, dark: bool, ground: str) -> None:
     drawn = image(source, dark=dark)
     assert drawn is not None
     assert drawn.pixelColor(0, 0).name() == ground
-    assert len(colours(drawn)) > 5, "there is something on it"
+    assert len(colours(drawn)) > 5, "the picture is not empty"
 
 
-def test_colours_of_its_own_are_drawn_on_white_and_a_theme_of_its_own_is_not() -> None:
+def test_custom_colours_are_drawn_on_white_and_a_custom_theme_is_ignored() -> None:
     own = image("flowchart LR\n A[a]-->B[b]\n style A fill:#ff99cc", dark=True)
     asked = image("%%{init: {'theme': 'default'}}%%\nflowchart LR\n A[a]-->B[b]", dark=True)
     assert own is not None
@@ -77,7 +77,7 @@ def test_colours_of_its_own_are_drawn_on_white_and_a_theme_of_its_own_is_not() -
     ],
     ids=lambda source: repr(source[:30]),
 )
-def test_what_is_broken_too_large_or_without_letters_stays_code(source: str) -> None:
+def test_broken_too_large_or_fontless_diagrams_stay_code(source: str) -> None:
     assert draw("diagram", source) is None
 
 
@@ -91,7 +91,7 @@ def test_what_is_broken_too_large_or_without_letters_stays_code(source: str) -> 
         "flowchart TD\n A[\"<script>location='{url}'</script><iframe src='{url}'></iframe>x\"] --> B",
     ],
 )
-def test_nothing_the_source_names_is_loaded(wish: str, tmp_path: Path) -> None:
+def test_nothing_named_in_the_source_is_loaded(wish: str, tmp_path: Path) -> None:
     """The named image is red: if it were loaded, the drawing would change."""
     red = QImage(60, 60, QImage.Format.Format_RGB32)
     red.fill(QColor("#ff0000"))
@@ -113,7 +113,7 @@ def _collection(font: bytes) -> bytes:
     return bytes(head) + font[12 + 16 * tables :]
 
 
-def test_letters_that_the_usual_font_has_not_come_from_one_of_the_system(
+def test_letters_missing_in_the_usual_font_come_from_a_system_font(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The system's fonts are replaced by one that claims to be the only font with ``ж``."""
@@ -125,7 +125,7 @@ def test_letters_that_the_usual_font_has_not_come_from_one_of_the_system(
     monkeypatch.setattr(mermaid, "_letters", lambda: frozenset(map(chr, range(0x20, 0x250))))
     monkeypatch.setattr(mermaid, "_LINUX", (str(tmp_path),))
     mermaid._wide_letters.cache_clear()
-    assert draw("diagram", source) is None, "boxes instead of letters say nothing"
+    assert draw("diagram", source) is None, "boxes instead of letters are unreadable"
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "NotoSansCJK-Regular.ttc").write_bytes(_collection(serif.read_bytes()))
     mermaid._wide_letters.cache_clear()

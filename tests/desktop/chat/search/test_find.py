@@ -16,15 +16,15 @@ from atelier_desk.desktop.widgets.format import short_moment
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.support import i18n
-from tests.desktop.chat.test_panel import Desk
+from tests.desktop.chat.test_panel import PanelHarness
 from tests.support.fake_bridge import settle
 
 LINES = "\n".join(f"line {number}" for number in range(60))
 
 
-def long_desk(qtbot: QtBot) -> Desk:
+def long_conversation(qtbot: QtBot) -> PanelHarness:
     """A question, a reply with reasoning and a call, and long replies around it; the needle occurs six times."""
-    desk = Desk(qtbot)
+    harness = PanelHarness(qtbot)
 
     def row(key: str, seq: int, role: MessageRole, content: str, **fields: object) -> Message:
         return Message(id=key, workflow_id="w1", run_id="r1", seq=seq, role=role, content=content, **fields)
@@ -43,23 +43,23 @@ def long_desk(qtbot: QtBot) -> Desk:
         TranscriptEntry(said, (call,)),
         TranscriptEntry(row("a2", 4, MessageRole.ASSISTANT, filler)),
     ]
-    desk.engine.set("workflows", "transcript", lambda key, before=None, limit=0: rows if before is None else [])
-    return desk
+    harness.engine.set("workflows", "transcript", lambda key, before=None, limit=0: rows if before is None else [])
+    return harness
 
 
-async def find(desk: Desk, needle: str) -> None:
-    desk.panel.find_bar.enter()
-    desk.panel.find_bar.field.setText(needle)
-    desk.panel.find_bar.needle_changed.emit(needle)
+async def find(harness: PanelHarness, needle: str) -> None:
+    harness.panel.find_bar.enter()
+    harness.panel.find_bar.field.setText(needle)
+    harness.panel.find_bar.needle_changed.emit(needle)
     await settle(40)
 
 
-def count(desk: Desk) -> str:
-    return desk.panel.find_bar.count.text().partition(" · ")[0]
+def count(harness: PanelHarness) -> str:
+    return harness.panel.find_bar.count.text().partition(" · ")[0]
 
 
-def card(desk: Desk) -> ToolCard:
-    found = desk.panel.view.findChild(ToolCard, "tool-card")
+def card(harness: PanelHarness) -> ToolCard:
+    found = harness.panel.view.findChild(ToolCard, "tool-card")
     assert isinstance(found, ToolCard)
     return found
 
@@ -68,73 +68,76 @@ def marked(field: QPlainTextEdit | ProseBlock) -> list[str]:
     return [each.cursor.selectedText() for each in field.extraSelections()]
 
 
-async def test_a_place_inside_a_closed_card_opens_it_and_is_in_view(qtbot: QtBot) -> None:
-    desk = long_desk(qtbot)
-    await desk.open()
-    await find(desk, "needle")
-    assert count(desk) == "6 / 6", (
+async def test_a_match_inside_a_closed_card_opens_it_and_is_visible(qtbot: QtBot) -> None:
+    harness = long_conversation(qtbot)
+    await harness.open()
+    await find(harness, "needle")
+    assert count(harness) == "6 / 6", (
         "question, thoughts, the words across the bold ones, the card's head, its input and its output"
     )
-    fields = card(desk).findChildren(QPlainTextEdit)
+    fields = card(harness).findChildren(QPlainTextEdit)
     assert [marked(field) for field in fields] == [["needle"], ["Needle"]]
-    view = desk.panel.view.viewport()
+    view = harness.panel.view.viewport()
     selections = fields[1].extraSelections()
-    at = fields[1].viewport().mapTo(view, fields[1].cursorRect(selections[0].cursor).center())
-    assert view.rect().contains(QPoint(10, at.y())), "it is brought into view"
+    point = fields[1].viewport().mapTo(view, fields[1].cursorRect(selections[0].cursor).center())
+    assert view.rect().contains(QPoint(10, point.y())), "it is brought into view"
 
 
-async def test_a_place_that_was_found_has_the_time_it_was_said(qtbot: QtBot) -> None:
-    desk = long_desk(qtbot)
-    await desk.open()
-    await find(desk, "needle")
-    said = desk.panel.view.entries[2].time
-    assert said is not None
-    assert desk.panel.find_bar.count.text() == f"6 / 6 · {short_moment(said)}"
+async def test_a_match_has_the_time_of_its_message(qtbot: QtBot) -> None:
+    harness = long_conversation(qtbot)
+    await harness.open()
+    await find(harness, "needle")
+    sent_at = harness.panel.view.entries[2].time
+    assert sent_at is not None
+    assert harness.panel.find_bar.count.text() == f"6 / 6 · {short_moment(sent_at)}"
 
 
-async def test_previous_goes_through_text_and_thoughts(qtbot: QtBot) -> None:
-    desk = long_desk(qtbot)
-    await desk.open()
-    await find(desk, "needle")
+async def test_previous_visits_text_and_reasoning(qtbot: QtBot) -> None:
+    harness = long_conversation(qtbot)
+    await harness.open()
+    await find(harness, "needle")
     for _step in range(4):
-        desk.panel.find_bar.step(-1)
-    assert count(desk) == "2 / 6"
-    message = desk.panel.view.widget_of(desk.panel.view.entries[2])
+        harness.panel.find_bar.step(-1)
+    assert count(harness) == "2 / 6"
+    message = harness.panel.view.widget_of(harness.panel.view.entries[2])
     assert message is not None
     thoughts = [each for each in message.findChildren(ProseBlock) if each.toPlainText() == "Where is the needle?"]
     assert marked(thoughts[0]) == ["needle"]
-    desk.panel.find_bar.step(-1)
-    assert count(desk) == "1 / 6"
-    user = desk.panel.view.widget_of(desk.panel.view.entries[0])
+    harness.panel.find_bar.step(-1)
+    assert count(harness) == "1 / 6"
+    user = harness.panel.view.widget_of(harness.panel.view.entries[0])
     assert user is not None
     assert user.isVisible()
     assert any(marked(each) for each in user.findChildren(ProseBlock))
 
 
 async def test_the_head_of_a_card_is_found_without_opening_it(qtbot: QtBot) -> None:
-    desk = long_desk(qtbot)
-    await desk.open()
-    await find(desk, "ReadTool")
-    assert count(desk) == "1 / 1"
-    assert not card(desk).opened
-    assert card(desk).property("variant") == "card-selected"
-    desk.panel.find_bar.leave()
-    assert card(desk).property("variant") == "card"
+    harness = long_conversation(qtbot)
+    await harness.open()
+    await find(harness, "ReadTool")
+    assert count(harness) == "1 / 1"
+    assert not card(harness).opened
+    assert card(harness).property("variant") == "card-selected"
+    harness.panel.find_bar.leave()
+    assert card(harness).property("variant") == "card"
 
 
-async def test_leaving_takes_every_mark_away(qtbot: QtBot) -> None:
-    desk = long_desk(qtbot)
-    await desk.open()
-    await find(desk, "needle")
-    desk.panel.find_bar.leave()
+async def test_closing_find_removes_every_highlight(qtbot: QtBot) -> None:
+    harness = long_conversation(qtbot)
+    await harness.open()
+    await find(harness, "needle")
+    harness.panel.find_bar.leave()
     await settle()
-    fields: list[QWidget] = [*desk.panel.view.findChildren(QPlainTextEdit), *desk.panel.view.findChildren(ProseBlock)]
+    fields: list[QWidget] = [
+        *harness.panel.view.findChildren(QPlainTextEdit),
+        *harness.panel.view.findChildren(ProseBlock),
+    ]
     assert [field for field in fields if isinstance(field, QPlainTextEdit | ProseBlock) and marked(field)] == []
     assert all(isinstance(frame, QFrame) for frame in fields)
 
 
 @pytest.mark.parametrize("needle", ["", "nowhere"])
-def test_nothing(needle: str) -> None:
+def test_no_match_is_reported(needle: str) -> None:
     assert hits([Entry("a", "assistant", content="text")], needle) == []
 
 
@@ -149,14 +152,14 @@ def test_questions_and_answers_are_searched() -> None:
     ]
 
 
-async def test_what_was_found_follows_the_language(qtbot: QtBot) -> None:
-    desk = long_desk(qtbot)
-    await desk.open()
-    await find(desk, "chisel")
-    assert count(desk) == "No results"
+async def test_the_match_count_follows_the_language(qtbot: QtBot) -> None:
+    harness = long_conversation(qtbot)
+    await harness.open()
+    await find(harness, "chisel")
+    assert count(harness) == "No results"
     i18n.set_language("fr")
     refresh_texts()
-    assert count(desk) == "Aucun résultat"
-    await find(desk, "needle")
-    assert count(desk) == "6 / 6"
-    assert desk.panel.find_bar.count.accessibleName() == "6 résultats"
+    assert count(harness) == "Aucun résultat"
+    await find(harness, "needle")
+    assert count(harness) == "6 / 6"
+    assert harness.panel.find_bar.count.accessibleName() == "6 résultats"

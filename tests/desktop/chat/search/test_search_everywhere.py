@@ -18,7 +18,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.call import CallText, Presentation
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.storage.search_terms import word_places
-from tests.desktop.chat.test_panel import Desk
+from tests.desktop.chat.test_panel import PanelHarness
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -80,12 +80,12 @@ def rows(search: SearchEverywhere) -> list[str]:
     return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
 
 
-async def test_hits_stand_under_their_workflow_in_words(search: SearchEverywhere) -> None:
+async def test_results_are_grouped_by_workflow_in_plain_text(search: SearchEverywhere) -> None:
     await find(search)
     assert rows(search) == ["Budget", "Ada", "You", "Shelf", "Calculated 12*7", "Memories of all workflows", "Memory"]
-    said = search.list.model().index(4, 0).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert said.startswith("Calculated 12*7, ")
-    assert said.endswith(", the budget * 2")  # no Markdown
+    accessible_text = search.list.model().index(4, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert accessible_text.startswith("Calculated 12*7, ")
+    assert accessible_text.endswith(", the budget * 2")  # no Markdown
     message = search.list.model().index(1, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert message.endswith(", …The budget of the year is ti…")
     assert search._count.text() == "4 results"
@@ -93,9 +93,9 @@ async def test_hits_stand_under_their_workflow_in_words(search: SearchEverywhere
     assert headings == [0, 3, 5]
 
 
-async def test_the_arrows_pass_over_headings_and_enter_opens(qtbot: QtBot, search: SearchEverywhere) -> None:
+async def test_the_arrows_skip_headings_and_enter_opens(qtbot: QtBot, search: SearchEverywhere) -> None:
     opened: list[tuple[str, ...]] = []
-    search.chosen.connect(lambda *what: opened.append(what))
+    search.chosen.connect(lambda *target: opened.append(target))
     await find(search)
     assert search.list.currentIndex().row() == 1
     for key, row in (("Up", 6), ("Down", 1), ("Down", 2), ("Down", 4), ("PageDown", 6), ("Up", 4)):
@@ -116,7 +116,7 @@ async def test_the_searched_words_are_marked(search: SearchEverywhere, mode: str
     assert any(image.pixelColor(x, y).name() == ground for x in range(image.width()) for y in range(image.height()))
 
 
-def test_where_the_words_are() -> None:
+def test_positions_of_the_searched_words() -> None:
     assert [("Réunions du budget"[a:b]) for a, b in word_places("Réunions du budget", "la réunion, budgets")] == [
         "Réunions",
         "budget",
@@ -124,15 +124,15 @@ def test_where_the_words_are() -> None:
     assert word_places("nothing", "budget") == []
 
 
-async def test_a_hit_opens_at_its_message_while_the_workflow_is_still_read(qtbot: QtBot) -> None:
-    desk = Desk(qtbot)
-    desk.engine.set("teams", "run_of", None)
-    await desk.panel.load_choices()
-    desk.panel.open_workflow("w1")
-    desk.panel.reveal_message("u1")
+async def test_a_result_opens_at_its_message_while_the_workflow_still_loads(qtbot: QtBot) -> None:
+    harness = PanelHarness(qtbot)
+    harness.engine.set("teams", "run_of", None)
+    await harness.panel.load_choices()
+    harness.panel.open_workflow("w1")
+    harness.panel.reveal_message("u1")
     await settle(20)
-    assert desk.texts == ["Question", "Answer"]
-    assert not desk.panel.view.following, "it stands at the message, not at the end"
+    assert harness.texts == ["Question", "Answer"]
+    assert not harness.panel.view.following, "it is scrolled to the message, not to the end"
 
 
 def test_messages_to_a_sub_agent_show_their_author() -> None:
@@ -141,7 +141,7 @@ def test_messages_to_a_sub_agent_show_their_author() -> None:
     assert who(hit._replace(to="")) == "You"
 
 
-async def test_how_much_was_found_follows_the_language(search: SearchEverywhere) -> None:
+async def test_the_result_count_follows_the_language(search: SearchEverywhere) -> None:
     await find(search)
     count = search.findChild(QLabel, "search-everywhere-count")
     assert count.text() == "4 results"

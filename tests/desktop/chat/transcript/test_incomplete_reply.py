@@ -13,39 +13,39 @@ from atelier_desk.desktop.chat.transcript.incomplete_reply import UnfinishedCard
 from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.domain.workflow import Message, MessageRole
 from atelier_desk.support import i18n
-from tests.desktop.chat.test_panel import Desk
+from tests.desktop.chat.test_panel import PanelHarness
 from tests.support.fake_bridge import settle
 
 
 @pytest.fixture
-def desk(qtbot: QtBot) -> Desk:
-    return Desk(qtbot)
+def harness(qtbot: QtBot) -> PanelHarness:
+    return PanelHarness(qtbot)
 
 
-def cards(desk: Desk) -> list[UnfinishedCard]:
-    return [card for card in desk.panel.findChildren(UnfinishedCard, "unfinished-card") if card.isVisible()]
+def cards(harness: PanelHarness) -> list[UnfinishedCard]:
+    return [card for card in harness.panel.findChildren(UnfinishedCard, "unfinished-card") if card.isVisible()]
 
 
-def offered(desk: Desk) -> list[QPushButton]:
-    return [button for button in desk.panel.findChildren(QPushButton, "reply-go-on") if button.isVisible()]
+def offered(harness: PanelHarness) -> list[QPushButton]:
+    return [button for button in harness.panel.findChildren(QPushButton, "reply-go-on") if button.isVisible()]
 
 
-async def live(desk: Desk, content: str, finish: str, **data: Any) -> None:
+async def live(harness: PanelHarness, content: str, finish: str, **data: Any) -> None:
     """A turn from its events."""
-    await desk.open()
-    desk.event("workflow_start")
-    desk.event("message", message_id="u2", role="user", content="Next?")
+    await harness.open()
+    harness.event("workflow_start")
+    harness.event("message", message_id="u2", role="user", content="Next?")
     if content:
-        desk.event("token", content=content, message_id="a2")
-    desk.event("message", message_id="a2", role="assistant", content=content, finish_reason=finish, **data)
-    desk.event("workflow_complete", status="completed", finish_reason=finish)
+        harness.event("token", content=content, message_id="a2")
+    harness.event("message", message_id="a2", role="assistant", content=content, finish_reason=finish, **data)
+    harness.event("workflow_complete", status="completed", finish_reason=finish)
     await settle()
 
 
-async def stored(desk: Desk, content: str, finish: str, reasoning: str = "") -> None:
+async def stored(harness: PanelHarness, content: str, finish: str, reasoning: str = "") -> None:
     """The same turn from the database."""
     common: dict[str, Any] = {"workflow_id": "w1", "run_id": "r2"}
-    desk.rows += [
+    harness.rows += [
         Message(id="u2", seq=3, role=MessageRole.USER, content="Next?", **common),
         Message(
             id="a2",
@@ -58,8 +58,8 @@ async def stored(desk: Desk, content: str, finish: str, reasoning: str = "") -> 
             **common,
         ),
     ]
-    desk.workflow = desk.workflow.model_copy(update={"head_run_id": "r2"})
-    await desk.open()
+    harness.workflow = harness.workflow.model_copy(update={"head_run_id": "r2"})
+    await harness.open()
 
 
 @pytest.mark.parametrize("from_store", [False, True])
@@ -74,59 +74,61 @@ async def stored(desk: Desk, content: str, finish: str, reasoning: str = "") -> 
     ],
 )
 async def test_it_is_the_same_live_and_after_a_reload(
-    desk: Desk, from_store: bool, content: str, finish: str, reasoning: str, title: str
+    harness: PanelHarness, from_store: bool, content: str, finish: str, reasoning: str, title: str
 ) -> None:
     if from_store:
-        await stored(desk, content, finish, reasoning)
+        await stored(harness, content, finish, reasoning)
     else:
-        await live(desk, content, finish, **({"reasoning": reasoning} if reasoning else {}))
-    (card,) = cards(desk)
+        await live(harness, content, finish, **({"reasoning": reasoning} if reasoning else {}))
+    (card,) = cards(harness)
     assert card.title.text() == title
     assert card.accessibleName().startswith(title)
-    assert desk.texts[-1] == content
-    assert len(offered(desk)) == 1
+    assert harness.texts[-1] == content
+    assert len(offered(harness)) == 1
     assert card.height() >= card.title.height() + card.text.height()
 
 
-async def test_going_on_is_an_ordinary_message_and_takes_the_offer_away(qtbot: QtBot, desk: Desk) -> None:
-    await live(desk, "One, two,", "length")
-    qtbot.mouseClick(offered(desk)[0], Qt.MouseButton.LeftButton)
+async def test_continue_sends_an_ordinary_message_and_removes_the_offer(qtbot: QtBot, harness: PanelHarness) -> None:
+    await live(harness, "One, two,", "length")
+    qtbot.mouseClick(offered(harness)[0], Qt.MouseButton.LeftButton)
     await settle()
-    ((args, kwargs),) = desk.engine.calls("runs.send")
+    ((args, kwargs),) = harness.engine.calls("runs.send")
     assert (args, kwargs["agent_id"]) == (("w1", "Continue exactly where you stopped."), "Ada")
-    assert desk.texts[-1] == "Continue exactly where you stopped."
-    assert offered(desk) == [], "a second click finds no button, before the engine has answered too"
-    desk.event("workflow_start", run_id="r3")
+    assert harness.texts[-1] == "Continue exactly where you stopped."
+    assert offered(harness) == [], "a second click finds no button, before the engine has answered too"
+    harness.event("workflow_start", run_id="r3")
     await settle()
-    assert len(cards(desk)) == 1
-    assert offered(desk) == []
+    assert len(cards(harness)) == 1
+    assert offered(harness) == []
 
 
-async def test_a_reply_in_the_middle_offers_nothing(desk: Desk) -> None:
-    await desk.open()
-    desk.event("workflow_start")
-    desk.event("message", message_id="a2", role="assistant", content="I call", finish_reason="length")
-    desk.event("tool_start", call_id="c1", tool="CalculatorTool", arguments={})
-    desk.event("tool_end", call_id="c1", tool="CalculatorTool", success=True, result={}, duration_ms=1, truncated=False)
-    desk.event("message", message_id="a3", role="assistant", content="Done.", finish_reason="stop")
-    desk.event("workflow_complete", status="completed")
+async def test_an_incomplete_reply_before_the_last_offers_nothing(harness: PanelHarness) -> None:
+    await harness.open()
+    harness.event("workflow_start")
+    harness.event("message", message_id="a2", role="assistant", content="I call", finish_reason="length")
+    harness.event("tool_start", call_id="c1", tool="CalculatorTool", arguments={})
+    harness.event(
+        "tool_end", call_id="c1", tool="CalculatorTool", success=True, result={}, duration_ms=1, truncated=False
+    )
+    harness.event("message", message_id="a3", role="assistant", content="Done.", finish_reason="stop")
+    harness.event("workflow_complete", status="completed")
     await settle()
-    assert len(cards(desk)) == 1
-    assert offered(desk) == []
+    assert len(cards(harness)) == 1
+    assert offered(harness) == []
 
 
-async def test_a_complete_reply_has_no_card(desk: Desk) -> None:
-    await live(desk, "Done.", "stop")
-    assert cards(desk) == []
+async def test_a_complete_reply_has_no_card(harness: PanelHarness) -> None:
+    await live(harness, "Done.", "stop")
+    assert cards(harness) == []
 
 
-async def test_it_speaks_french(desk: Desk) -> None:
+async def test_it_is_translated_to_french(harness: PanelHarness) -> None:
     i18n.set_language("fr")
     try:
-        await live(desk, "Un, deux,", "length")
-        (card,) = cards(desk)
+        await live(harness, "Un, deux,", "length")
+        (card,) = cards(harness)
         assert card.title.text() == "La réponse a été coupée"
-        assert offered(desk)[0].text() == "Continuer"
+        assert offered(harness)[0].text() == "Continuer"
         i18n.set_language("en")
         refresh_texts()
         assert card.title.text() == "The reply was cut off"
@@ -135,46 +137,46 @@ async def test_it_speaks_french(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("from_store", [False, True])
-async def test_a_retried_request_is_explained(desk: Desk, from_store: bool) -> None:
+async def test_a_retried_request_is_explained(harness: PanelHarness, from_store: bool) -> None:
     details = {"attempt": 2, "delay_s": 0.43172}
     if from_store:
         row = {"workflow_id": "w1", "run_id": "r1", "role": MessageRole.NOTICE, "kind": "retry"}
-        desk.rows.append(Message(id="r1-retry-0-0", seq=3, details={"reason": "overloaded", **details}, **row))
-        await desk.open()
+        harness.rows.append(Message(id="r1-retry-0-0", seq=3, details={"reason": "overloaded", **details}, **row))
+        await harness.open()
     else:
-        await desk.open()
-        desk.event("retry", reason="overloaded", details={"attempt": 1, "delay_s": 0.2}, message_id="r1-retry-0-0")
-        desk.event("retry", reason="overloaded", details=details, message_id="r1-retry-0-0")
+        await harness.open()
+        harness.event("retry", reason="overloaded", details={"attempt": 1, "delay_s": 0.2}, message_id="r1-retry-0-0")
+        harness.event("retry", reason="overloaded", details=details, message_id="r1-retry-0-0")
         await settle()
-    shown = [widget for widget in desk.panel.findChildren(QWidget, "notice-card") if widget.isVisible()]
+    shown = [widget for widget in harness.panel.findChildren(QWidget, "notice-card") if widget.isVisible()]
     assert len(shown) == 1
     assert shown[0]._card.text.text() == "Attempt 2 after 0.4\u202fs: the server is busy"  # type: ignore[attr-defined]
 
 
-async def test_thoughts_whose_end_alone_was_marked_leave_the_answer(desk: Desk) -> None:
-    await desk.open()
-    desk.event("workflow_start")
-    desk.event("token", content="I should greet.", message_id="a2")
-    desk.event("reasoning", content="", all_before=True, message_id="a2")
-    desk.event("token", content="Hello.", message_id="a2")
-    entry = desk.panel.view.entries[-1]
+async def test_reasoning_with_only_an_end_tag_is_separated_from_the_answer(harness: PanelHarness) -> None:
+    await harness.open()
+    harness.event("workflow_start")
+    harness.event("token", content="I should greet.", message_id="a2")
+    harness.event("reasoning", content="", all_before=True, message_id="a2")
+    harness.event("token", content="Hello.", message_id="a2")
+    entry = harness.panel.view.entries[-1]
     assert (entry.content, entry.reasoning) == ("Hello.", "I should greet.")
 
 
-async def test_loading_the_model_is_shown_only_meanwhile(desk: Desk) -> None:
+async def test_loading_the_model_is_shown_only_while_it_loads(harness: PanelHarness) -> None:
     def shown() -> list[QWidget]:
-        return [widget for widget in desk.panel.findChildren(QWidget, "notice-card") if widget.isVisible()]
+        return [widget for widget in harness.panel.findChildren(QWidget, "notice-card") if widget.isVisible()]
 
-    await desk.open()
-    desk.event("workflow_start")
-    desk.event("retry", reason="loading", details={"attempt": 1, "delay_s": 0.0}, message_id="n1")
+    await harness.open()
+    harness.event("workflow_start")
+    harness.event("retry", reason="loading", details={"attempt": 1, "delay_s": 0.0}, message_id="n1")
     await settle()
     (card,) = shown()
     assert card._card.title.text() == "Loading the model"  # type: ignore[attr-defined]
-    desk.event("message", message_id="u3", role="user", content="Hurry")
+    harness.event("message", message_id="u3", role="user", content="Hurry")
     await settle()
     assert len(shown()) == 1
-    desk.event("token", content="Here", message_id="a2")
+    harness.event("token", content="Here", message_id="a2")
     await settle()
     assert shown() == []
-    assert desk.texts[-2:] == ["Hurry", "Here"]
+    assert harness.texts[-2:] == ["Hurry", "Here"]

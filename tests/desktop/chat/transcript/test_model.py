@@ -72,7 +72,7 @@ def test_a_complete_turn() -> None:
     assert [each.kind for each in feed.entries] == ["user", "assistant"]
 
 
-def test_calls_of_a_reply_without_text_get_an_entry_of_their_own() -> None:
+def test_calls_of_a_reply_without_text_get_their_own_entry() -> None:
     feed = Feed()
     feed("message", message_id="u1", role="user", content="Go")
     ((kind, entry),) = feed("tool_start", call_id="c1", tool="TodoTool", arguments={})
@@ -80,7 +80,7 @@ def test_calls_of_a_reply_without_text_get_an_entry_of_their_own() -> None:
     assert feed("tool_start", call_id="c1", tool="TodoTool", arguments={}) == []
 
 
-def test_a_call_over_its_time_is_no_ordinary_failure() -> None:
+def test_a_timed_out_call_is_no_ordinary_failure() -> None:
     feed = Feed()
     feed("tool_start", call_id="c1", tool="slow", arguments={})
     feed(
@@ -103,7 +103,7 @@ def test_sub_agents_are_not_shown_here() -> None:
     assert feed.entries == []
 
 
-def test_late_tokens_of_a_message_read_from_the_store_are_dropped() -> None:
+def test_late_tokens_of_a_loaded_message_are_dropped() -> None:
     feed = Feed()
     stored = Message(id="a1", workflow_id="w", run_id="r", seq=4, role=MessageRole.ASSISTANT, content="All of it")
     feed.transcript.load([TranscriptEntry(stored)])
@@ -112,7 +112,7 @@ def test_late_tokens_of_a_message_read_from_the_store_are_dropped() -> None:
     assert [(entry.id, entry.content) for entry in feed.entries] == [("a1", "All of it")]
 
 
-def test_loading_keeps_what_streams() -> None:
+def test_loading_preserves_streaming_text() -> None:
     feed = Feed()
     feed("token", content="half", message_id="a2")
     stored = Message(id="u1", workflow_id="w", run_id="r", seq=1, role=MessageRole.USER, content="Hi")
@@ -130,7 +130,7 @@ def test_question_and_its_answer() -> None:
     assert (entry.asked[0].status, entry.asked[0].answer) == ("answered", "Left, now")
 
 
-def test_calls_stand_in_the_order_of_their_reply_whichever_is_heard_of_first() -> None:
+def test_calls_are_in_the_order_of_their_reply_whichever_event_comes_first() -> None:
     feed = Feed()
     feed("usage", message_id="a1", tokens_input=1, tokens_output=1)
     feed("limit_reached", reason="tool_calls", details={"value": 1, "cap": 1})
@@ -141,7 +141,7 @@ def test_calls_stand_in_the_order_of_their_reply_whichever_is_heard_of_first() -
     assert [call.call_id for call in feed.entries[0].calls] == ["c1", "c2", "c3"]
 
 
-def test_a_call_of_a_server_that_was_asked_for_is_known_as_one() -> None:
+def test_a_servers_call_that_awaits_approval_has_its_server() -> None:
     feed = Feed()
     feed("validation_required", call_id="c1", tool="mcp__odd__echo", message_id="a1", subjects={"server": "odd"})
     [call] = feed.entries[0].calls
@@ -177,11 +177,11 @@ def test_an_interruption_is_shown_where_it_happened_and_can_be_acted_on() -> Non
     feed("token", content="par", message_id="a1")
     feed("message", message_id="a1", role="assistant", content="par", cut_off=True)
     feed("run_status", status="interrupted", ended="command")
-    cut, told = feed.entries
+    cut, notice = feed.entries
     assert (cut.topic, cut.live) == ("cut_off", False)
-    assert (told.topic, told.details, told.actionable) == ("run_interrupted", {"ended": "command"}, True)
+    assert (notice.topic, notice.details, notice.actionable) == ("run_interrupted", {"ended": "command"}, True)
     feed("run_status", status="processing")
-    assert not told.actionable
+    assert not notice.actionable
 
 
 def test_a_stored_interruption_can_be_acted_on_after_a_restart() -> None:
@@ -208,12 +208,12 @@ def test_a_cut_reply_is_marked() -> None:
     assert feed.entries[0].topic == "cut_off"
 
 
-@pytest.mark.parametrize(("status", "told"), [("cancelled", True), ("error", True), ("completed", False)])
-def test_a_stopped_reply_is_marked_once(status: str, told: bool) -> None:
+@pytest.mark.parametrize(("status", "marked"), [("cancelled", True), ("error", True), ("completed", False)])
+def test_a_stopped_reply_is_marked_once(status: str, marked: bool) -> None:
     feed = Feed()
     feed("message", message_id="a1", role="assistant", content="par", cut_off=True)
     feed("run_status", status=status, message_id="end")
-    assert [entry.cut_explained for entry in feed.entries] == [told, False]
+    assert [entry.cut_explained for entry in feed.entries] == [marked, False]
     transcript = Transcript("w")
     cut = Message(
         id="a1", workflow_id="w", run_id="r", seq=1, role=MessageRole.ASSISTANT, kind="cut_off", content="par"
@@ -228,10 +228,10 @@ def test_a_stopped_reply_is_marked_once(status: str, told: bool) -> None:
         details={"status": status},
     )
     transcript.load([TranscriptEntry(cut), TranscriptEntry(end)])
-    assert [entry.cut_explained for entry in transcript.entries] == [told, False], "after a reload"
+    assert [entry.cut_explained for entry in transcript.entries] == [marked, False], "after a reload"
 
 
-def test_pages_go_before_what_is_there() -> None:
+def test_older_pages_are_inserted_before_existing_entries() -> None:
     transcript = Transcript("w")
     rows = [
         Message(id=f"m{i}", workflow_id="w", run_id="r", seq=i, role=MessageRole.USER, content=str(i))
@@ -246,7 +246,7 @@ def test_pages_go_before_what_is_there() -> None:
     assert [call.tool for call in transcript.entries[0].calls] == ["TodoTool"]
 
 
-def test_an_answer_names_the_pages_that_its_turn_read_and_those_it_cites() -> None:
+def test_an_answer_lists_the_pages_its_turn_read_and_cites() -> None:
     feed = Feed()
     read, cited, other = (
         SourcePart(url=f"https://{name}.org/", title=name, read=name == "read") for name in ("read", "cited", "other")
@@ -265,7 +265,7 @@ def test_an_answer_names_the_pages_that_its_turn_read_and_those_it_cites() -> No
     assert [[each.title for each in entry.sources] for entry in feed.entries] == [[], ["cited", "read"]]
 
 
-def test_a_stored_answer_names_its_pages_too() -> None:
+def test_a_stored_answer_lists_its_pages_too() -> None:
     page = SourcePart(url="https://read.org/", title="read")
     call = ToolExecution(id="x", run_id="r", workflow_id="w", call_id="c", tool="fetch", status="ok", parts=(page,))
     stored = [

@@ -17,7 +17,7 @@ from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
-def said(seq: int, content: str, run_id: str = "r1", depth: int = 0) -> StreamEvent:
+def message_event(seq: int, content: str, run_id: str = "r1", depth: int = 0) -> StreamEvent:
     data = {"message_id": f"m{seq}", "role": "user", "content": content, "strategy": "queue"}
     return StreamEvent(seq=seq, workflow_id="w1", run_id=run_id, depth=depth, chunk_type=ChunkType.MESSAGE, data=data)
 
@@ -75,28 +75,28 @@ def texts(transcript: Transcript | None) -> list[str]:
     return [entry.content for entry in transcript.entries]
 
 
-async def test_what_comes_while_a_workflow_is_read_follows_what_was_read(reads: Reads) -> None:
+async def test_events_during_loading_a_workflow_follow_the_loaded_ones(reads: Reads) -> None:
     opening = asyncio.ensure_future(reads.pages.open("w1"))
     await settle()
-    reads.happen(said(2, "two"), said(3, "three"), word("Wor"))
+    reads.happen(message_event(2, "two"), message_event(3, "three"), word("Wor"))
     reads.gate.set()
     await opening
-    reads.happen(word("ds"), said(2, "two"))
+    reads.happen(word("ds"), message_event(2, "two"))
     assert texts(reads.pages.current) == ["one", "two", "three", "Words"]
 
 
-async def test_what_comes_while_a_sub_agent_is_read_follows_what_was_read(reads: Reads) -> None:
+async def test_events_during_loading_a_sub_agent_follow_the_loaded_ones(reads: Reads) -> None:
     opening = asyncio.ensure_future(reads.pages.open_agent("dot"))
     await settle()
-    reads.happen(said(3, "mind the edge", "dot", 1), word("Yes", "dot", 1))
+    reads.happen(message_event(3, "mind the edge", "dot", 1), word("Yes", "dot", 1))
     reads.gate.set()
     assert texts(await opening) == ["task", "mind the edge", "Yes"]
 
 
-async def test_a_second_read_keeps_what_came_during_the_first(reads: Reads) -> None:
+async def test_a_second_load_preserves_events_during_the_first(reads: Reads) -> None:
     first = asyncio.ensure_future(reads.pages.open("w1"))
     await settle()
-    reads.happen(said(3, "three"))
+    reads.happen(message_event(3, "three"))
     second = asyncio.ensure_future(reads.pages.open("w1"))
     await settle()
     reads.happen(word("Words"))
@@ -105,7 +105,7 @@ async def test_a_second_read_keeps_what_came_during_the_first(reads: Reads) -> N
     assert texts(reads.pages.current) == ["one", "two", "three", "Words"]
 
 
-async def test_a_read_that_is_left_or_fails_loses_no_words_of_a_reply_under_way(reads: Reads) -> None:
+async def test_a_cancelled_or_failed_load_loses_no_streaming_text(reads: Reads) -> None:
     opening = asyncio.ensure_future(reads.pages.open("w1"))
     await settle()
     start = StreamEvent(seq=3, workflow_id="w1", run_id="r1", chunk_type=ChunkType.WORKFLOW_START)
@@ -124,7 +124,7 @@ async def test_a_read_that_is_left_or_fails_loses_no_words_of_a_reply_under_way(
     assert texts(reads.pages.current) == ["one", "two", "Words."]
 
 
-async def test_a_run_that_ends_while_its_workflow_is_read_is_over(reads: Reads) -> None:
+async def test_a_run_that_ends_while_its_workflow_loads_has_ended(reads: Reads) -> None:
     reads.happen(StreamEvent(seq=1, workflow_id="w1", run_id="r1", chunk_type=ChunkType.WORKFLOW_START))
     opening = asyncio.ensure_future(reads.pages.open("w1"))
     await settle()
@@ -138,7 +138,7 @@ async def test_a_run_that_ends_while_its_workflow_is_read_is_over(reads: Reads) 
     assert reads.pages.running("w1") == ""
 
 
-async def test_a_sub_agent_that_ends_while_it_is_read_is_over(reads: Reads) -> None:
+async def test_a_sub_agent_that_ends_while_it_loads_has_ended(reads: Reads) -> None:
     working = {"status": "processing"}
     reads.happen(
         StreamEvent(seq=1, workflow_id="w1", run_id="dot", depth=1, chunk_type=ChunkType.RUN_STATUS, data=working)

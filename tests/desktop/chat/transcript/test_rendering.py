@@ -65,7 +65,7 @@ def test_formulas_are_drawn_in_a_process_and_show_their_source_until_then(qtbot:
     body.height_changed.connect(lambda: heights.append(body.fit(600)))
     qtbot.waitUntil(lambda: len(drawn(part)) == 3, timeout=30_000)
     assert drawn(part) == ["$q_7 = 1$", "\\(r_7\\)", "$$\\frac{s_7}{2}$$"]
-    assert heights, "the column is told"
+    assert heights, "the column is notified"
     assert "$5" in part.toPlainText(), "money stays money"
     assert part.accessibleDescription() == "$q_7 = 1$; \\(r_7\\); $$\\frac{s_7}{2}$$"
     cursor = part.textCursor()
@@ -74,7 +74,7 @@ def test_formulas_are_drawn_in_a_process_and_show_their_source_until_then(qtbot:
     assert body.selected_text() == "So $q_7 = 1$ and $5, \\(r_7\\):\n$$\\frac{s_7}{2}$$"
     assert part.createMimeDataFromSelection().text() == body.selected_text()
     body.redraw()
-    assert drawn(prose(body)) == ["$q_7 = 1$", "\\(r_7\\)", "$$\\frac{s_7}{2}$$"], "what is known is there at once"
+    assert drawn(prose(body)) == ["$q_7 = 1$", "\\(r_7\\)", "$$\\frac{s_7}{2}$$"], "a known drawing is shown at once"
 
 
 def test_a_broken_formula_stays_as_it_was_written(qtbot: QtBot) -> None:
@@ -84,7 +84,7 @@ def test_a_broken_formula_stays_as_it_was_written(qtbot: QtBot) -> None:
     assert draw("formula", "$" + "x+" * 2000 + "$") is None
 
 
-def test_formulas_have_the_colour_of_the_theme_and_stand_on_the_line(qtbot: QtBot) -> None:
+def test_formulas_have_the_themes_colour_and_sit_on_the_baseline(qtbot: QtBot) -> None:
     drawing = drawing_of(draw("formula", "$y$") or "")
     assert drawing is not None
     assert 0 < drawing.depth < drawing.height, "the tail of the y is below the line"
@@ -112,7 +112,7 @@ def test_task_lists_have_boxes_instead_of_marks(qtbot: QtBot) -> None:
     )
 
 
-def test_a_diff_has_grounds_and_words(qtbot: QtBot) -> None:
+def test_a_diff_has_coloured_lines_and_changed_words(qtbot: QtBot) -> None:
     body = body_of(qtbot, "```diff\n-the old word\n+the new word\n same\n```\n")
     card = card_of(body)
     qtbot.waitUntil(lambda: not card._highlighter.busy)
@@ -137,7 +137,7 @@ def picture_of(card: CodeCard) -> DiagramPicture | None:
     return card.findChild(DiagramPicture)
 
 
-def test_a_diagram_is_a_picture_and_its_source_is_one_press_away(qtbot: QtBot) -> None:
+def test_a_diagram_is_a_picture_and_a_button_shows_its_source(qtbot: QtBot) -> None:
     body = body_of(qtbot, f"```mermaid\n{MERMAID}\n```\n")
     card = card_of(body)
     source = card.findChild(QToolButton, "code-source")
@@ -159,7 +159,7 @@ def test_a_diagram_is_a_picture_and_its_source_is_one_press_away(qtbot: QtBot) -
     qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
     assert QGuiApplication.clipboard().text() == MERMAID, "what is copied is always the source"
     card.highlight("start")
-    assert not field.isHidden(), "what was searched for is seen where it stands"
+    assert not field.isHidden(), "the searched text is visible in the source"
     card.highlight("")
     assert field.isHidden()
 
@@ -176,7 +176,7 @@ def test_a_diagram_follows_the_theme(qtbot: QtBot) -> None:
         qtbot.waitUntil(lambda ground=ground: paper() == ground, timeout=20_000)  # type: ignore[misc]
 
 
-def test_a_diagram_that_was_drawn_is_there_at_once_when_its_card_is_made_again(qtbot: QtBot) -> None:
+def test_a_drawn_diagram_is_shown_at_once_when_its_card_is_recreated(qtbot: QtBot) -> None:
     body = body_of(qtbot, f"```mermaid\n{MERMAID}\n```\n")
     qtbot.waitUntil(lambda: picture_of(card_of(body)) is not None, timeout=20_000)
     body.redraw()
@@ -201,7 +201,7 @@ def test_a_diagram_that_cannot_be_drawn_shows_its_source(qtbot: QtBot) -> None:
     assert source.isHidden()
 
 
-def test_open_in_the_browser_gives_a_private_page_that_can_do_nothing(
+def test_open_in_the_browser_gives_a_private_page_without_scripts_or_network(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[QUrl] = []
@@ -224,20 +224,20 @@ def test_open_in_the_browser_gives_a_private_page_that_can_do_nothing(
     assert text.index("Content-Security-Policy") < text.index("<iframe")
     inside = html.unescape(re.search(r'srcdoc="([^"]*)"', text)[1])  # type: ignore[index]
     assert '<h1 class="a">Hi & "you"</h1>' in inside
-    assert "spy.example" not in inside, "not even its name is looked up"
+    assert "spy.example" not in inside, "not even its name is resolved"
     if os.name == "posix":
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_missing_browser_is_reported_at_once(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda _url: False)
-    monkeypatch.setattr(QToolTip, "showText", lambda _at, text, _on: said.append(text))
+    monkeypatch.setattr(QToolTip, "showText", lambda _at, text, _on: messages.append(text))
     button = card_of(body_of(qtbot, "```html\n<p>Hi</p>\n```\n")).findChild(QToolButton, "code-browser")
     assert button is not None
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert said == ["Could not open a browser"]
+    assert messages == ["Could not open a browser"]
     assert button.accessibleName() == "Open in the browser", "it still does that"
 
 
@@ -247,7 +247,7 @@ def test_ordinary_code_has_no_such_button(qtbot: QtBot) -> None:
     assert button.isHidden()
 
 
-def test_a_diagram_for_the_browser_is_its_picture_above_its_source() -> None:
+def test_a_browser_page_of_a_diagram_has_its_picture_above_its_source() -> None:
     text = browser_page.page(MERMAID + "<b>", "mermaid", draw("diagram", MERMAID) or "")
     assert 'src="data:image/png;base64,iVBOR' in text
     assert "&lt;b&gt;" in text
@@ -255,7 +255,7 @@ def test_a_diagram_for_the_browser_is_its_picture_above_its_source() -> None:
     assert "<img" not in browser_page.page(MERMAID, "mermaid")
 
 
-def test_a_process_that_dies_is_started_again_and_the_source_stays(
+def test_a_crashed_drawing_process_is_restarted_and_the_source_stays(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = Drawings()
@@ -280,7 +280,7 @@ def test_a_process_that_dies_is_started_again_and_the_source_stays(
 @pytest.mark.parametrize(
     ("action", "code"), [("any(0 for _ in iter(int, 1))", "timeout"), ("bytearray(2 << 30)", "memory")]
 )
-async def test_a_drawing_without_end_is_ended_by_the_system(
+async def test_an_endless_drawing_is_ended_by_the_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, code: str
 ) -> None:
     served = (
@@ -299,7 +299,7 @@ def test_a_formula_larger_than_a_window_stays_as_it_was_written(source: str) -> 
     assert drawing_of(draw("formula", f"${source}$") or "") is None
 
 
-def test_few_large_pictures_of_formulas_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_few_large_formula_pictures_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     made = formula.Formulas()
     made._store("formula", "$y$", draw("formula", "$y$") or "")
     monkeypatch.setattr(formula, "PICTURE_BYTES", 12_000)
@@ -321,7 +321,7 @@ def test_a_table_is_copied_as_cells_and_as_a_table(qtbot: QtBot) -> None:
     assert "<table" in data.html()
 
 
-def test_a_wide_table_scrolls_inside_itself(qtbot: QtBot) -> None:
+def test_a_wide_table_has_its_own_scroll_bar(qtbot: QtBot) -> None:
     cells = " | ".join(f"`a_very_long_identifier_{number}`" for number in range(8))
     body = body_of(qtbot, f"| {cells} |\n|{'---|' * 8}\n| {cells} |\n")
     table = next(part for part in body.parts if isinstance(part, TableBlock))
@@ -339,7 +339,7 @@ def test_a_wide_table_scrolls_inside_itself(qtbot: QtBot) -> None:
         ("plain\r\n\tcode été 日本 👩\u200d💻 می\u200cخواهم", ""),
     ],
 )
-def test_a_card_warns_of_what_is_not_seen_in_its_code(qtbot: QtBot, code: str, codes: str) -> None:
+def test_a_code_card_warns_of_invisible_characters(qtbot: QtBot, code: str, codes: str) -> None:
     body = body_of(qtbot, f"Run this:\n\n```sh\n{code}\n```\n\nand `x{code}`")
     card = card_of(body)
     warning = card.findChild(QLabel, "code-hidden")
@@ -359,7 +359,7 @@ def test_a_card_warns_of_what_is_not_seen_in_its_code(qtbot: QtBot, code: str, c
     ("modifier", "turn"),
     [(Qt.KeyboardModifier.ShiftModifier, QPoint(0, -120)), (Qt.KeyboardModifier.NoModifier, QPoint(-120, 0))],
 )
-def test_a_wide_table_opens_at_its_first_column_and_goes_sideways(
+def test_a_wide_table_starts_at_its_first_column_and_scrolls_sideways(
     qtbot: QtBot, modifier: Qt.KeyboardModifier, turn: QPoint
 ) -> None:
     table = TableBlock()
@@ -375,17 +375,19 @@ def test_a_wide_table_opens_at_its_first_column_and_goes_sideways(
     refresh_texts()
     name = table.accessibleName()
     assert (name.startswith("Tableau"), "column0, column1, " in name) == (True, True)
-    at = QPointF(20, 20)
+    position = QPointF(20, 20)
     buttons, phase = Qt.MouseButton.NoButton, Qt.ScrollPhase.NoScrollPhase
-    wheel = QWheelEvent(at, at, QPoint(), turn, buttons, modifier, phase, False)
+    wheel = QWheelEvent(position, position, QPoint(), turn, buttons, modifier, phase, False)
     QApplication.sendEvent(table.viewport(), wheel)
     assert table.horizontalScrollBar().value() > 0
-    down = QWheelEvent(at, at, QPoint(), QPoint(0, -120), buttons, Qt.KeyboardModifier.NoModifier, phase, False)
+    down = QWheelEvent(
+        position, position, QPoint(), QPoint(0, -120), buttons, Qt.KeyboardModifier.NoModifier, phase, False
+    )
     QApplication.sendEvent(table.viewport(), down)
     assert not down.isAccepted(), "up and down the transcript scrolls"
 
 
-def test_code_in_a_line_from_right_to_left_keeps_its_order_and_is_copied_as_it_was_written(qtbot: QtBot) -> None:
+def test_inline_code_in_right_to_left_text_keeps_its_order_and_is_copied_unchanged(qtbot: QtBot) -> None:
     prose = ProseBlock()
     qtbot.addWidget(prose)
     prose.append_blocks(parse("המסמך `docs/a()/` כאן"))
@@ -400,7 +402,7 @@ def test_code_in_a_line_from_right_to_left_keeps_its_order_and_is_copied_as_it_w
     assert "\u2066" not in latin.document().toPlainText()
 
 
-def test_a_table_from_right_to_left_begins_on_the_right_and_is_copied_in_its_order(qtbot: QtBot) -> None:
+def test_a_right_to_left_table_starts_on_the_right_and_is_copied_in_order(qtbot: QtBot) -> None:
     table = TableBlock()
     qtbot.addWidget(table)
     table.append_blocks(parse("| שם | ערך |\n|---|---|\n| אחד | x |\n"))

@@ -51,17 +51,17 @@ def shape(body: ReplyBody) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("step", [1, 7, 40])
 def test_streamed_equals_complete(qtbot: QtBot, step: int) -> None:
-    whole, streamed = ReplyBody(ImageGate()), ReplyBody(ImageGate())
-    qtbot.addWidget(whole)
+    complete, streamed = ReplyBody(ImageGate()), ReplyBody(ImageGate())
+    qtbot.addWidget(complete)
     qtbot.addWidget(streamed)
-    whole.set_text(TEXT)
+    complete.set_text(TEXT)
     for end in range(step, len(TEXT) + step, step):
         streamed.stream_to(TEXT[:end])
         streamed.flush()
     streamed.set_text(TEXT)
-    assert shape(streamed) == shape(whole)
-    assert streamed.fit(600) == whole.fit(600)
-    assert [name for name, _text in shape(whole)] == [
+    assert shape(streamed) == shape(complete)
+    assert streamed.fit(600) == complete.fit(600)
+    assert [name for name, _text in shape(complete)] == [
         "ProseBlock",
         "CodeCard",
         "ProseBlock",
@@ -80,7 +80,7 @@ def test_raw_html_is_shown_as_text(qtbot: QtBot) -> None:
     assert part.toPlainText() == "<script>alert(1)</script> <img src='http://x/y.png'>"
 
 
-def test_the_live_code_card_is_the_final_one(qtbot: QtBot) -> None:
+def test_the_streaming_code_card_becomes_the_final_one(qtbot: QtBot) -> None:
     body = ReplyBody(ImageGate())
     qtbot.addWidget(body)
     body.stream_to("```python\na = 1\n")
@@ -92,7 +92,7 @@ def test_the_live_code_card_is_the_final_one(qtbot: QtBot) -> None:
     assert live.code == "a = 1\nb = 2"
 
 
-def test_flush_waits_four_times_its_cost(qtbot: QtBot) -> None:
+def test_the_next_flush_waits_four_times_the_cost_of_the_last(qtbot: QtBot) -> None:
     body = ReplyBody(ImageGate())
     qtbot.addWidget(body)
     body.stream_to("a")
@@ -102,7 +102,7 @@ def test_flush_waits_four_times_its_cost(qtbot: QtBot) -> None:
     assert body.parts[0].toPlainText() == "a"  # type: ignore[union-attr]
 
 
-def test_what_waited_is_drawn_in_pieces(qtbot: QtBot) -> None:
+def test_a_backlog_is_drawn_in_pieces(qtbot: QtBot) -> None:
     """After a stall of the machine thousands of characters arrive at once."""
     body = ReplyBody(ImageGate())
     qtbot.addWidget(body)
@@ -137,7 +137,7 @@ def test_listings_share_one_slice(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch)
     assert all(card._text.document().begin().layout().formats() for card in cards)
 
 
-def test_pictures_only_from_the_workspace(tmp_path: Path, qtbot: QtBot) -> None:
+def test_pictures_are_loaded_only_from_the_workspace(tmp_path: Path, qtbot: QtBot) -> None:
     inside, outside = tmp_path / "work", tmp_path / "secret.png"
     inside.mkdir()
     image = QImage(8, 8, QImage.Format.Format_RGB32)
@@ -207,7 +207,7 @@ def test_find_marks_words(qtbot: QtBot) -> None:
     assert body.parts[0].extraSelections() == []  # type: ignore[union-attr]
 
 
-def test_wide_tables_scroll_inside_themselves(qtbot: QtBot) -> None:
+def test_wide_tables_have_their_own_scroll_bar(qtbot: QtBot) -> None:
     body = ReplyBody(ImageGate())
     qtbot.addWidget(body)
     cells = "|".join("word" * 6 for _ in range(12))
@@ -230,7 +230,7 @@ def test_png_bytes_of_a_thumbnail_round_trip() -> None:
     assert (back.width(), back.height()) == (MAX_SIDE, 50)
 
 
-def test_a_card_may_go_while_the_colours_of_its_language_are_loaded(qtbot: QtBot) -> None:
+def test_a_card_may_be_deleted_while_its_syntax_colours_load(qtbot: QtBot) -> None:
     """The loader thread once notified the card directly, which crashed the program when the card was deleted."""
     for language in ("rust", "go", "haskell", "perl"):
         card = CodeCard("x = 1", language)

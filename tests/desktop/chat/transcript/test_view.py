@@ -44,7 +44,7 @@ def test_five_thousand_items_have_few_widgets_and_begin_at_the_end(view: ChatVie
     assert view.live_widgets() < 90
 
 
-def test_the_end_is_followed_only_by_a_reader_who_is_there(view: ChatView) -> None:
+def test_the_view_follows_the_end_only_if_scrolled_to_it(view: ChatView) -> None:
     view.set_entries(entries(60))
     turn()
     bar = view.verticalScrollBar()
@@ -68,7 +68,7 @@ def test_the_end_is_followed_only_by_a_reader_who_is_there(view: ChatView) -> No
     assert bar.value() == bar.maximum()
 
 
-def test_older_items_do_not_move_what_is_read(view: ChatView) -> None:
+def test_older_items_do_not_move_the_visible_ones(view: ChatView) -> None:
     newer = entries(200, 200)
     view.set_entries(newer)
     turn()
@@ -85,7 +85,7 @@ def test_older_items_do_not_move_what_is_read(view: ChatView) -> None:
     assert len(view.entries) == 400
 
 
-def test_older_items_are_asked_for_near_the_top(qtbot: QtBot, view: ChatView) -> None:
+def test_older_items_are_requested_near_the_top(qtbot: QtBot, view: ChatView) -> None:
     view.set_entries(entries(300))
     turn()
     with qtbot.waitSignal(view.older_requested):
@@ -131,7 +131,7 @@ def test_streamed_text_grows_the_last_item(view: ChatView) -> None:
     assert bar.value() == bar.maximum()
 
 
-def test_keys_move_the_view(qtbot: QtBot, view: ChatView) -> None:
+def test_keys_scroll_the_view(qtbot: QtBot, view: ChatView) -> None:
     view.set_entries(entries(100))
     turn()
     view.setFocus()
@@ -157,12 +157,12 @@ def test_items_are_dropped_from_the_end_and_the_others_keep_their_widgets(view: 
     everything = entries(12)
     view.set_entries(everything)
     turn()
-    kept = {entry: view.widget_of(entry) for entry in everything[:5]}
+    widgets = {entry: view.widget_of(entry) for entry in everything[:5]}
     view.truncate(5)
     turn()
     assert list(view.entries) == everything[:5]
     assert view.widget_of(everything[5]) is None
-    assert all(view.widget_of(entry) is widget for entry, widget in kept.items() if widget is not None)
+    assert all(view.widget_of(entry) is widget for entry, widget in widgets.items() if widget is not None)
     tops = [view.widget_of(entry).geometry() for entry in everything[:5]]  # type: ignore[union-attr]
     assert all(above.bottom() < below.top() for above, below in pairwise(tops))
     view.truncate(5)
@@ -177,7 +177,7 @@ def test_items_are_dropped_from_the_end_and_the_others_keep_their_widgets(view: 
 
 
 @pytest.mark.parametrize("leave", ["another conversation", "none", "an earlier turn"])
-def test_messages_go_while_a_button_in_one_has_the_keyboard(qtbot: QtBot, view: ChatView, leave: str) -> None:
+def test_messages_can_be_removed_while_a_button_in_one_has_the_focus(qtbot: QtBot, view: ChatView, leave: str) -> None:
     """Hiding a message moved the focus to the next one, half out of view, and so caused scrolling."""
     everything = entries(40)
     for entry in everything[1::2]:

@@ -55,7 +55,7 @@ def test_a_transcript_waits_from_send_to_the_first_word_and_between_steps(clock:
     assert not transcript.waits_since
 
 
-def test_a_message_the_engine_refused_waits_for_nothing(clock: Clock) -> None:
+def test_a_refused_message_shows_no_waiting_indicator(clock: Clock) -> None:
     transcript = Transcript("w")
     _kind, entry = transcript.add_own("own", "Hello", [])
     transcript.remove(entry)
@@ -79,7 +79,7 @@ def test_the_line_shows_the_seconds_below_the_last_item(qtbot: QtBot, clock: Clo
     line = view.findChild(waiting_indicator.ThinkingLine)
     assert line is not None
     view.show_thinking(transcript.waits_since)
-    assert not line.isVisible(), "a short wait is not told"
+    assert not line.isVisible(), "a short wait is not shown"
     qtbot.waitUntil(line.isVisible)
     label = line.findChild(QLabel)
     assert label is not None
@@ -93,7 +93,9 @@ def test_the_line_shows_the_seconds_below_the_last_item(qtbot: QtBot, clock: Clo
     assert not line.isVisible()
 
 
-def test_nothing_turns_where_the_system_asks_for_no_motion(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_animated_if_the_system_requests_reduced_motion(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spinner = Spinner()
     qtbot.addWidget(spinner)
     style = spinner.style()
@@ -105,7 +107,7 @@ def test_nothing_turns_where_the_system_asks_for_no_motion(qtbot: QtBot, monkeyp
     assert not spinner._angle
 
 
-def test_the_column_stays_where_it_is_when_a_scroll_bar_comes(qtbot: QtBot) -> None:
+def test_the_column_does_not_move_when_a_scroll_bar_appears(qtbot: QtBot) -> None:
     class Item(EntryWidget):
         def fit(self, width: int) -> int:
             return 300

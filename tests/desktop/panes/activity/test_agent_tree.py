@@ -28,17 +28,17 @@ def asked(atelier: FakeAtelier) -> list[tuple[str, str]]:
     ]
 
 
-@pytest.mark.parametrize("held", ["paused", "interrupted"])
+@pytest.mark.parametrize("state", ["paused", "interrupted"])
 async def test_the_tree_shows_the_agent_and_its_buttons_steer_the_run(
-    pane: ActivityPane, atelier: FakeAtelier, qtbot: QtBot, held: str
+    pane: ActivityPane, atelier: FakeAtelier, qtbot: QtBot, state: str
 ) -> None:
     assert pane.tree.objectName() == "agent-tree"
     row = pane.tree._rows["r1"]
     assert row.accessibleName().startswith("Ada, running, ")
     assert "120 tokens" in row.accessibleName()
     row.pause.click()
-    await live(pane, qtbot, event(10, ChunkType.RUN_STATUS, status=held))
-    assert row.accessibleName().startswith(f"Ada, {held}")
+    await live(pane, qtbot, event(10, ChunkType.RUN_STATUS, status=state))
+    assert row.accessibleName().startswith(f"Ada, {state}")
     row.pause.click()
     row.stop.click()
     await settle()
@@ -49,8 +49,10 @@ async def test_the_tree_shows_the_agent_and_its_buttons_steer_the_run(
 
 
 async def test_the_tree_describes_running_calls(pane: ActivityPane, qtbot: QtBot) -> None:
-    said = {"title": "Calculator", "summary": {"text": "1+1"}}
-    await live(pane, qtbot, event(50, ChunkType.TOOL_START, call_id="c9", tool="CalculatorTool", presentation=said))
+    presentation = {"title": "Calculator", "summary": {"text": "1+1"}}
+    await live(
+        pane, qtbot, event(50, ChunkType.TOOL_START, call_id="c9", tool="CalculatorTool", presentation=presentation)
+    )
     assert "Calculator" in pane.tree._rows["r1"].accessibleName()
     assert "CalculatorTool" not in pane.tree._rows["r1"].accessibleName()
 
@@ -74,7 +76,7 @@ async def test_the_tree_has_its_full_height_before_the_list_exceeds_its_minimum(
 ) -> None:
     parts = team.findChild(QSplitter, "activity-parts")
 
-    def whole() -> None:
+    def is_complete() -> None:
         assert team.tree.height() == team.tree.wanted
         assert not team.tree.verticalScrollBar().isVisible()
         assert team.list.visibleRegion().boundingRect().height() >= LEAST_LOG
@@ -88,7 +90,7 @@ async def test_the_tree_has_its_full_height_before_the_list_exceeds_its_minimum(
     for height in (600, 320, 300):
         team.window().resize(300, height)
         await settle()
-        qtbot.waitUntil(whole)
+        qtbot.waitUntil(is_complete)
     team.window().resize(300, 220)
     await settle()
     qtbot.waitUntil(scrolled)
@@ -121,7 +123,7 @@ async def test_the_tree_shows_every_agent_at_any_depth(team: ActivityPane, qtbot
     assert team.team.state.total("ada", START).tokens == 220
 
 
-async def test_figures_follow_events_without_a_query_an_event(
+async def test_figures_follow_events_without_a_query_per_event(
     team: ActivityPane, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     before = len(atelier.calls("teams.tree"))
@@ -149,7 +151,7 @@ async def test_an_agent_is_written_to_from_its_row(team: ActivityPane, atelier: 
     assert row.field is None
 
 
-async def test_choosing_an_agent_shows_its_activity_alone(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_choosing_an_agent_shows_only_its_activity(team: ActivityPane, qtbot: QtBot) -> None:
     everything = len(titles(team))
     team.tree.choose("dot")
     assert titles(team) == ["CalculatorTool"]
@@ -161,13 +163,13 @@ async def test_choosing_an_agent_shows_its_activity_alone(team: ActivityPane, qt
 
 
 async def test_an_agent_is_opened_by_its_button_and_with_enter(team: ActivityPane, qtbot: QtBot) -> None:
-    with qtbot.waitSignal(team.agent_opened) as told:
+    with qtbot.waitSignal(team.agent_opened) as signal:
         team.tree._rows["bea"].opener.click()
-    assert told.args == ["bea"]
+    assert signal.args == ["bea"]
     team.tree.choose("dot")
-    with qtbot.waitSignal(team.agent_opened) as told:
+    with qtbot.waitSignal(team.agent_opened) as signal:
         qtbot.keyClick(team.tree, Qt.Key.Key_Return)
-    assert told.args == ["dot"]
+    assert signal.args == ["dot"]
     assert team.tree._rows["ada"].opener.isHidden()
 
 
@@ -179,7 +181,7 @@ async def test_a_new_turn_begins_with_its_own_agents(team: ActivityPane, atelier
     assert list(team.tree._rows) == ["next"]
 
 
-async def test_a_large_teams_rows_are_made_when_they_come_into_view(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_rows_of_a_large_team_are_created_when_they_become_visible(team: ActivityPane, qtbot: QtBot) -> None:
     tree = team.tree
     for number in range(40):
         data = {"sub_agent_id": f"w{number}", "sub_agent_name": f"W{number}", "call_id": "p1", "kind": "parallel"}
@@ -199,7 +201,7 @@ async def test_a_large_teams_rows_are_made_when_they_come_into_view(team: Activi
     assert len(tree._rows) < 44
 
 
-async def test_a_row_out_of_view_is_brought_up_to_date_when_it_is_seen(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_a_hidden_row_is_updated_when_it_becomes_visible(team: ActivityPane, qtbot: QtBot) -> None:
     tree = team.tree
     for number in range(40):
         data = {"sub_agent_id": f"w{number}", "sub_agent_name": f"W{number}", "call_id": "p1", "kind": "parallel"}
@@ -213,32 +215,34 @@ async def test_a_row_out_of_view_is_brought_up_to_date_when_it_is_seen(team: Act
     over = {"sub_agent_id": "w39", "sub_agent_name": "W39", "status": "completed", "report": "Done."}
     team.team.feed(team_event(31, "sub_agent_complete", "ada", **over))
     await quiet(team, qtbot)
-    assert row.accessibleName() == before, "nobody sees it"
+    assert row.accessibleName() == before, "it is not visible"
     assert tree._items["w39"].data(0, Qt.ItemDataRole.AccessibleTextRole).startswith("W39, done")
     tree.scrollToBottom()
     qtbot.waitUntil(lambda: row.accessibleName().startswith("W39, done"))
 
 
-async def test_the_menu_key_gives_the_menu_of_the_current_agent(team: ActivityPane) -> None:
+async def test_the_menu_key_opens_the_menu_of_the_current_agent(team: ActivityPane) -> None:
     agents = team.tree
 
-    def ask(reason: QContextMenuEvent.Reason, run_id: str) -> list[str]:
+    def menu_entries(reason: QContextMenuEvent.Reason, run_id: str) -> list[str]:
         """Open the menu in this agent's row; returns its entries."""
-        at = agents.visualItemRect(agents._items[run_id]).center()
-        QApplication.sendEvent(agents.viewport(), QContextMenuEvent(reason, at, agents.viewport().mapToGlobal(at)))
+        point = agents.visualItemRect(agents._items[run_id]).center()
+        QApplication.sendEvent(
+            agents.viewport(), QContextMenuEvent(reason, point, agents.viewport().mapToGlobal(point))
+        )
         [menu] = [each for each in agents.findChildren(QMenu) if each.isVisible()]
         menu.close()
         return [action.text() for action in menu.actions()]
 
     agents.choose("bea")
-    assert agents._rows["bea"].stop.accessibleName() in ask(QContextMenuEvent.Reason.Keyboard, "ada")
+    assert agents._rows["bea"].stop.accessibleName() in menu_entries(QContextMenuEvent.Reason.Keyboard, "ada")
     assert agents.chosen_run == "bea"
-    assert agents._rows["ada"].stop.accessibleName() in ask(QContextMenuEvent.Reason.Mouse, "ada")
+    assert agents._rows["ada"].stop.accessibleName() in menu_entries(QContextMenuEvent.Reason.Mouse, "ada")
     assert agents.chosen_run == "ada"
     assert agents._rows["ada"].stop.accessibleName() != agents._rows["bea"].stop.accessibleName()
 
 
-async def test_no_agent_comes_above_the_row_under_the_pointer(pane: ActivityPane, qtbot: QtBot) -> None:
+async def test_no_agent_is_inserted_above_the_row_under_the_pointer(pane: ActivityPane, qtbot: QtBot) -> None:
     """Neither above another agent, nor above the log, which the tree would push down."""
     for view in (pane.tree, pane.list):
         agents, top = len(pane.tree._items), pane.list.mapTo(pane, pane.list.rect().topLeft()).y()

@@ -22,7 +22,7 @@ def running(output: str = "") -> RunningCommand:
     return RunningCommand(id="cmd_1", workflow_id="w", line="npm run dev", output=output, sandbox="none")
 
 
-async def test_a_command_is_seen_and_stopped(
+async def test_a_background_command_is_shown_and_stopped(
     bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any], qtbot: QtBot
 ) -> None:
     atelier.set("teams", "replay", ("r1", one_run()[:5]))
@@ -53,7 +53,7 @@ async def test_a_command_is_seen_and_stopped(
     assert not pane.commands._again.isActive()
 
 
-async def test_a_line_is_written_to_a_command_and_what_is_typed_is_not_lost(
+async def test_a_line_is_sent_to_a_command_and_typed_text_is_not_lost(
     bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any], qtbot: QtBot
 ) -> None:
     atelier.set("teams", "replay", ("r1", []))

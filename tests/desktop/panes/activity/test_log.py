@@ -26,7 +26,7 @@ def test_a_call_is_one_row_from_start_to_end() -> None:
     ]
 
 
-def test_replaying_what_was_seen_changes_nothing_and_a_new_run_begins_afresh() -> None:
+def test_repeated_events_change_nothing_and_a_new_run_starts_empty() -> None:
     log = ActivityLog()
     log.feed_all(one_run())
     rows = [entry.as_json() for entry in log.entries]
@@ -38,7 +38,7 @@ def test_replaying_what_was_seen_changes_nothing_and_a_new_run_begins_afresh() -
     assert [entry.run_id for entry in log.entries] == ["r2", "child"]
 
 
-def test_an_agents_rows_are_its_own_and_those_about_it() -> None:
+def test_an_agents_rows_are_its_own_and_events_about_it() -> None:
     log = ActivityLog()
     log.feed_all(one_run()[:4])
     log.feed(event(20, ChunkType.SUB_AGENT_START, sub_agent_id="kid", sub_agent_name="Kid"))
@@ -87,11 +87,13 @@ def test_a_long_text_ends_with_a_complete_word_in_its_row_and_is_full_in_the_too
 
 def test_a_row_does_not_repeat_its_title_and_a_call_without_progress_has_none() -> None:
     log = ActivityLog()
-    said = {
+    presentation = {
         "title": "Question to you",
         "summary": {"text": "Question to you: {question}", "params": {"question": "Which wood?"}},
     }
-    log.feed(event(1, ChunkType.TOOL_START, call_id="c1", tool="UserQuestionTool", arguments={}, presentation=said))
+    log.feed(
+        event(1, ChunkType.TOOL_START, call_id="c1", tool="UserQuestionTool", arguments={}, presentation=presentation)
+    )
     asked = log.entries[0]
     assert (entry_title(asked), entry_summary(asked)) == ("Question to you", "Which wood?")
     log.feed(event(1, ChunkType.TOOL_PROGRESS, call_id="c1", progress=0))
@@ -121,7 +123,7 @@ def test_a_command_that_its_person_stopped_is_no_failure() -> None:
     assert not log.entries[-1].matches("", "errors")
 
 
-def test_a_reply_of_nothing_but_calls_is_no_row() -> None:
+def test_a_reply_with_only_calls_has_no_row() -> None:
     log = ActivityLog()
     log.feed_all(
         [

@@ -23,7 +23,7 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.pointer import aim, leave
 
 
-async def test_the_past_is_replayed_and_the_present_appended(pane: ActivityPane, qtbot: QtBot) -> None:
+async def test_past_events_are_loaded_and_live_ones_appended(pane: ActivityPane, qtbot: QtBot) -> None:
     assert pane.objectName() == "activity-pane"
     assert titles(pane) == ["Run started", "CalculatorTool"]
     await live(pane, qtbot, *one_run())
@@ -43,8 +43,8 @@ async def test_a_chosen_call_shows_arguments_and_result(pane: ActivityPane) -> N
     assert not pane.details.isVisible()
 
 
-async def test_rows_are_words_for_people_and_the_name_is_in_the_opened_row(pane: ActivityPane, qtbot: QtBot) -> None:
-    said = {
+async def test_rows_are_readable_text_and_the_tools_name_is_in_the_details(pane: ActivityPane, qtbot: QtBot) -> None:
+    presentation = {
         "icon": "calculator",
         "title": "Calculator",
         "summary": {"text": "{expression}", "params": {"expression": "12*7"}},
@@ -55,7 +55,7 @@ async def test_rows_are_words_for_people_and_the_name_is_in_the_opened_row(pane:
         call_id="c9",
         tool="CalculatorTool",
         arguments={"expression": "12*7"},
-        presentation=said,
+        presentation=presentation,
     )
     reply = event(
         51, ChunkType.MESSAGE, role="assistant", content="## Result\n\n- **84**, see `notes.md`\n- [more](https://x.y)"
@@ -77,13 +77,16 @@ async def test_rows_are_words_for_people_and_the_name_is_in_the_opened_row(pane:
 
 
 async def test_errors_are_shown_in_words_and_not_in_codes(pane: ActivityPane, qtbot: QtBot) -> None:
-    said = {"title": "Question to you", "summary": {"text": "{question}", "params": {"question": "Which colour?"}}}
+    presentation = {
+        "title": "Question to you",
+        "summary": {"text": "{question}", "params": {"question": "Which colour?"}},
+    }
     error = "Invalid arguments for UserQuestionTool: options.0: Input should be an object"
     again = {"reason": "server_error", "details": {"attempt": 2, "delay_s": 2.5}}
     await live(
         pane,
         qtbot,
-        event(50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation=said),
+        event(50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation=presentation),
         event(51, ChunkType.TOOL_END, call_id="c9", tool="UserQuestionTool", success=False, error=error, duration_ms=9),
         event(52, ChunkType.RETRY, **again),
         event(53, ChunkType.LIMIT_REACHED, reason="tokens", details={}),
@@ -107,16 +110,19 @@ async def test_errors_are_shown_in_words_and_not_in_codes(pane: ActivityPane, qt
         "Error, The server refused it.",
     ]
     pane.list.setCurrentIndex(model.index(2, 0))
-    assert error in pane.details.toPlainText(), "whoever looks for it finds what the model was told"
+    assert error in pane.details.toPlainText(), "the details show what the model received"
 
 
 async def test_a_skipped_question_is_no_failure(pane: ActivityPane, qtbot: QtBot) -> None:
-    said = {"title": "Question to you", "summary": {"text": "{question}", "params": {"question": "Which colour?"}}}
+    presentation = {
+        "title": "Question to you",
+        "summary": {"text": "{question}", "params": {"question": "Which colour?"}},
+    }
     result = {"success": False, "error": "Question skipped by user", "code": "skipped"}
     await live(
         pane,
         qtbot,
-        event(50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation=said),
+        event(50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation=presentation),
         event(
             51,
             ChunkType.TOOL_END,
@@ -188,7 +194,7 @@ async def test_a_repetition_is_explained(pane: ActivityPane, qtbot: QtBot) -> No
     assert "CalculatorTool" not in text
 
 
-async def test_the_export_begins_in_the_folder_used_last(
+async def test_the_export_starts_in_the_folder_used_last(
     pane: ActivityPane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "started").mkdir()
@@ -234,7 +240,7 @@ async def test_a_deleted_branchs_run_is_listed_no_more(
     assert not pane.tree.members
 
 
-async def test_another_workflow_shows_nothing_of_this_one(pane: ActivityPane, atelier: FakeAtelier) -> None:
+async def test_another_workflows_activity_does_not_include_this_one(pane: ActivityPane, atelier: FakeAtelier) -> None:
     atelier.set("teams", "replay", ("", []))
     pane.set_workflow("w2")
     await settle()
@@ -243,7 +249,7 @@ async def test_another_workflow_shows_nothing_of_this_one(pane: ActivityPane, at
     assert not pane.tree.isVisible()
 
 
-async def test_a_short_pane_puts_its_filter_behind_a_button(pane: ActivityPane) -> None:
+async def test_in_a_short_pane_the_filter_is_behind_a_button(pane: ActivityPane) -> None:
     assert pane.words.isVisible()
     assert not pane._find.isVisible()
     pane.window().resize(300, 200)
@@ -257,7 +263,7 @@ async def test_a_short_pane_puts_its_filter_behind_a_button(pane: ActivityPane) 
     assert pane.words.isVisible()
 
 
-async def test_details_are_in_sight_in_a_short_pane_too(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_details_are_visible_in_a_short_pane_too(team: ActivityPane, qtbot: QtBot) -> None:
     for height in (600, 360):
         team.window().resize(300, height)
         team.list.setCurrentIndex(team.list.model().index(0, 0))
@@ -268,9 +274,7 @@ async def test_details_are_in_sight_in_a_short_pane_too(team: ActivityPane, qtbo
         qtbot.waitUntil(lambda: team.tree.height() == team.tree.wanted)
 
 
-async def test_the_keyboard_in_the_list_opens_no_details_until_a_row_is_chosen(
-    team: ActivityPane, qtbot: QtBot
-) -> None:
+async def test_focusing_the_list_opens_no_details_until_a_row_is_selected(team: ActivityPane, qtbot: QtBot) -> None:
     team.window().activateWindow()
     qtbot.waitUntil(team.window().isActiveWindow)
     team.list.setFocus(Qt.FocusReason.TabFocusReason)
@@ -283,7 +287,7 @@ async def test_the_keyboard_in_the_list_opens_no_details_until_a_row_is_chosen(
     assert team.list.hasFocus()
 
 
-async def test_the_list_stays_at_its_end_when_the_tree_takes_its_room(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_the_list_stays_at_its_end_when_the_tree_grows(team: ActivityPane, qtbot: QtBot) -> None:
     team.window().resize(300, 600)
     for number in range(40):
         team.on_stream(team_event(40 + number, "message", "dot", message_id=f"m{number}", role="user", content="Check"))
@@ -316,14 +320,14 @@ async def test_a_row_names_its_sub_agent(team: ActivityPane, qtbot: QtBot) -> No
 
 
 async def test_the_log_does_not_follow_its_end_under_the_pointer(pane: ActivityPane, qtbot: QtBot) -> None:
-    many = [event(100 + number, ChunkType.ERROR, message=str(number)) for number in range(60)]
-    await live(pane, qtbot, *many)
+    events = [event(100 + number, ChunkType.ERROR, message=str(number)) for number in range(60)]
+    await live(pane, qtbot, *events)
     bar = pane.list.verticalScrollBar()
     assert bar.value() == bar.maximum() > 0
-    listed, at = len(titles(pane)), bar.value()
+    listed, scroll_position = len(titles(pane)), bar.value()
     aim(pane.list, listed - 1)
     await live(pane, qtbot, event(200, ChunkType.ERROR, message="late"))
-    assert (bar.value(), len(titles(pane))) == (at, listed)
+    assert (bar.value(), len(titles(pane))) == (scroll_position, listed)
     leave(pane.list)
     assert len(titles(pane)) == listed + 1
-    assert bar.value() == bar.maximum() > at
+    assert bar.value() == bar.maximum() > scroll_position

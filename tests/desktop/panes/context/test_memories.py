@@ -53,7 +53,7 @@ def test_each_memory_is_shown_with_its_search() -> None:
     assert given(REQUEST) == []
 
 
-async def test_they_are_listed_and_one_is_corrected_in_place(pane: ContextPane, atelier: FakeAtelier) -> None:  # noqa: F811
+async def test_memories_are_listed_and_edited_in_place(pane: ContextPane, atelier: FakeAtelier) -> None:  # noqa: F811
     memory = Memory(id="m1", type=MemoryType.KNOWLEDGE, content="The port is 9000")
     atelier.set("inspector", "request", lambda *_asked: asked())
     atelier.set("memories", "get", memory)

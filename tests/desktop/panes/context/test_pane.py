@@ -63,10 +63,10 @@ async def test_the_newest_request_is_shown_part_by_part(pane: ContextPane) -> No
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "32 tools searched for"), ("fr", "32 outils trouvés par recherche")]
+    ("language", "expected"), [("en", "32 tools searched for"), ("fr", "32 outils trouvés par recherche")]
 )
 async def test_tools_found_by_search_are_mentioned(
-    pane: ContextPane, atelier: FakeAtelier, language: str, said: str
+    pane: ContextPane, atelier: FakeAtelier, language: str, expected: str
 ) -> None:
     def request(run_id: str, seq: int) -> Any:
         return replace(past.request(run_id, seq), searched_tools=32, searched_tokens=12_400)
@@ -75,7 +75,7 @@ async def test_tools_found_by_search_are_mentioned(
     i18n.set_language(language)
     pane.show_run("root", 3)
     await settle()
-    assert said in named(pane, PartsBar, "context-parts").summary
+    assert expected in named(pane, PartsBar, "context-parts").summary
 
 
 async def test_another_request_and_another_agent(pane: ContextPane, atelier: FakeAtelier) -> None:
@@ -91,7 +91,7 @@ async def test_another_request_and_another_agent(pane: ContextPane, atelier: Fak
     assert agents.currentText().strip() == "Helper"
 
 
-async def test_a_request_that_was_asked_for_stays(pane: ContextPane, atelier: FakeAtelier) -> None:
+async def test_a_selected_request_stays_selected(pane: ContextPane, atelier: FakeAtelier) -> None:
     pane.show_run("child", 3)
     await settle()
     assert atelier.calls("inspector.request")[-1] == (("child", 3), {})
@@ -102,7 +102,7 @@ async def test_a_request_that_was_asked_for_stays(pane: ContextPane, atelier: Fa
     assert named(pane, QListWidget, "context-request-list").currentRow() == 0
 
 
-async def test_the_newest_request_goes_with_the_next_turn(pane: ContextPane, atelier: FakeAtelier) -> None:
+async def test_the_newest_request_follows_the_next_turn(pane: ContextPane, atelier: FakeAtelier) -> None:
     atelier.set("teams", "turns", past.turns("root", "later"))
     atelier.set("teams", "tree", AgentNode(run_id="later", name="Ada"))
     pane.on_stream(StreamEvent(workflow_id="w1", run_id="later", chunk_type=ChunkType.USAGE))
@@ -126,7 +126,7 @@ async def test_pin_and_unpin(pane: ContextPane, atelier: FakeAtelier) -> None:
     assert items.currentRow() == 1
 
 
-async def test_what_was_left_out_can_be_read_and_undone(pane: ContextPane, atelier: FakeAtelier) -> None:
+async def test_omitted_messages_can_be_read_and_the_omission_undone(pane: ContextPane, atelier: FakeAtelier) -> None:
     named(pane, QPushButton, "context-tab-left-out").click()
     assert texts(named(pane, QListWidget, "context-items")) == ["Tool results shortened"]
     details = named(pane, QPlainTextEdit, "context-details").toPlainText()
@@ -151,7 +151,7 @@ async def test_copy_as_json(pane: ContextPane) -> None:
     assert copied["model"] == "gpt"
 
 
-async def test_it_lies_down_where_there_is_width(pane: ContextPane) -> None:
+async def test_a_wide_pane_has_a_horizontal_layout(pane: ContextPane) -> None:
     assert pane.body.orientation() is Qt.Orientation.Vertical
     pane.window().resize(1000, 400)
     await settle()
@@ -172,25 +172,25 @@ async def test_an_empty_pane_shows_a_hint_and_a_hidden_one_loads_nothing(
     assert bridge.errors == []
 
 
-async def test_an_open_list_stays_as_it_is_while_requests_come(pane: ContextPane, atelier: FakeAtelier) -> None:
+async def test_an_open_list_is_not_changed_by_new_requests(pane: ContextPane, atelier: FakeAtelier) -> None:
     atelier.set("teams", "turns", past.turns("earlier", "root"))
     pane.reload()
     await settle()
     boxes = [named(pane, QComboBox, name) for name in ("context-turn", "context-agent")]
     assert [box.count() for box in boxes] == [2, 2]
-    gone: list[QComboBox] = []
+    deleted: list[QComboBox] = []
     for box in boxes:
-        box.model().rowsRemoved.connect(lambda *_, box=box: gone.append(box))
-        box.model().modelReset.connect(lambda *_, box=box: gone.append(box))
+        box.model().rowsRemoved.connect(lambda *_, box=box: deleted.append(box))
+        box.model().modelReset.connect(lambda *_, box=box: deleted.append(box))
     asked = len(atelier.calls("inspector.requests"))
     pane.on_stream(StreamEvent(workflow_id="w1", run_id="root", chunk_type=ChunkType.USAGE))
     pane._refresh.timeout.emit()
     await settle()
     assert len(atelier.calls("inspector.requests")) == asked + 1
-    assert gone == []
+    assert deleted == []
 
 
-async def test_it_keeps_room_for_larger_text(pane: ContextPane) -> None:
+async def test_there_is_space_for_larger_text(pane: ContextPane) -> None:
     names = ("context-request-list", "context-items")
     before = [named(pane, QListWidget, name).minimumSize() for name in names]
     theme().set_scale(150)
@@ -199,7 +199,7 @@ async def test_it_keeps_room_for_larger_text(pane: ContextPane) -> None:
     assert after[1].height() == round(before[1].height() * 1.5)
 
 
-async def test_what_is_asked_for_while_it_reads_is_read_next(pane: ContextPane, atelier: FakeAtelier) -> None:
+async def test_a_request_selected_while_loading_is_loaded_next(pane: ContextPane, atelier: FakeAtelier) -> None:
     pane.reload()
     pane.show_run("child", 3)
     pane.on_stream(StreamEvent(workflow_id="w1", run_id="child", chunk_type=ChunkType.USAGE))
@@ -211,9 +211,7 @@ async def test_what_is_asked_for_while_it_reads_is_read_next(pane: ContextPane, 
 @pytest.mark.parametrize(
     ("scale", "width", "height"), [(100, 430, 220), (150, 660, 300), (150, 300, 300), (200, 700, 260)]
 )
-async def test_nothing_lies_on_anything_else_in_a_short_pane(
-    pane: ContextPane, scale: int, width: int, height: int
-) -> None:
+async def test_nothing_overlaps_in_a_short_pane(pane: ContextPane, scale: int, width: int, height: int) -> None:
     pane.setMinimumSize(180, 90)  # as in the window, where it may be smaller than its content
     theme().set_scale(scale)
     pane.window().resize(width, height)
@@ -242,25 +240,25 @@ async def test_a_short_pane_shows_request_rows_and_text_side_by_side(pane: Conte
         assert pane.body.orientation() is orientation
 
 
-async def test_a_short_legend_keeps_the_largest_parts_and_the_total(pane: ContextPane) -> None:
+async def test_a_short_legend_shows_the_largest_parts_and_the_total(pane: ContextPane) -> None:
     parts = pane.parts
     sizes = {"system": 10, "tools": 900, "memory": 20, "history": 400, "results": 30}
     parts.show_parts([PartSize(kind, tokens, tokens, 0.1) for kind, tokens in sizes.items()], "400 tokens")
     parts.limit(None)
-    whole = parts.heightForWidth(200)
+    full_height = parts.heightForWidth(200)
     assert [part.kind for _line, _x, part, _text in parts._keys(200) if part is not None] == list(sizes)
     parts.limit(2)
     shown = parts._keys(200)
-    assert parts.heightForWidth(200) < whole
-    kept = [part.kind for _line, _x, part, _text in shown if part is not None]
-    largest = sorted(sizes, key=lambda kind: -sizes[kind])[: len(kept)]
-    assert 0 < len(kept) < len(sizes)
-    assert kept == [kind for kind in sizes if kind in largest]
+    assert parts.heightForWidth(200) < full_height
+    kinds = [part.kind for _line, _x, part, _text in shown if part is not None]
+    largest = sorted(sizes, key=lambda kind: -sizes[kind])[: len(kinds)]
+    assert 0 < len(kinds) < len(sizes)
+    assert kinds == [kind for kind in sizes if kind in largest]
     assert [text for *_place, text in shown][-2:] == ["…", "400 tokens"]
     assert "System: 10 tokens" in parts.toolTip()
 
 
-async def test_the_text_is_written_as_what_is_around_it_whatever_the_theme(pane: ContextPane) -> None:
+async def test_the_text_has_the_font_and_colour_of_its_surroundings_in_every_theme(pane: ContextPane) -> None:
     details = named(pane, QPlainTextEdit, "context-details")
     for mode in ("light", "dark", "light"):
         theme().set_mode(mode)

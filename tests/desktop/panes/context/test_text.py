@@ -22,7 +22,7 @@ def item(returned: int, withheld: int = 0) -> SentItem:
     return SentItem(0, "r:1", "reply", "history", 12, returned_bytes=returned, withheld_bytes=withheld)
 
 
-def test_the_size_is_named_and_the_value_is_not_shown() -> None:
+def test_opaque_data_is_shown_by_size_only() -> None:
     assert words.item_facts(item(SIGNED.size)) == "12 tokens · 2.4\u202fkB for the server"
     text = words.item_text(item(SIGNED.size), CALLED)
     assert "2.4\u202fkB of provider data from this reply was sent back unchanged." in text
@@ -31,7 +31,7 @@ def test_the_size_is_named_and_the_value_is_not_shown() -> None:
     assert words.item_text(item(0), CALLED) == words.message_text(CALLED)
 
 
-def test_a_copied_request_has_its_size_alone() -> None:
+def test_a_copied_request_has_only_the_size() -> None:
     facts = {
         "run_id": "r",
         "seq": 2,
@@ -79,7 +79,7 @@ def test_each_attachment_shows_what_the_model_received() -> None:
     )
 
 
-def test_tools_that_were_searched_for_are_counted_with_what_listing_them_would_take() -> None:
+def test_tools_found_by_search_are_counted_with_the_cost_of_listing_them_all() -> None:
     facts = {
         "run_id": "r",
         "seq": 2,

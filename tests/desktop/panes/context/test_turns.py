@@ -44,7 +44,7 @@ def test_the_newest_turn_is_shown_until_another_one_is_picked(picker: TurnPicker
     assert (picker.count(), picker.currentIndex(), picker.isHidden()) == (0, -1, True)
 
 
-def test_another_language_is_taken(picker: TurnPicker) -> None:
+def test_it_follows_the_language(picker: TurnPicker) -> None:
     picker.set_turns(turns(2))
     set_language("fr")
     try:
@@ -54,13 +54,11 @@ def test_another_language_is_taken(picker: TurnPicker) -> None:
         set_language("en")
 
 
-def test_of_thousands_of_turns_only_what_is_seen_is_put_into_words(
-    picker: TurnPicker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said: list[datetime] = []
-    monkeypatch.setattr(module, "clock_time", lambda when: said.append(when) or clock_time(when))
+def test_only_visible_turns_of_thousands_are_formatted(picker: TurnPicker, monkeypatch: pytest.MonkeyPatch) -> None:
+    formatted: list[datetime] = []
+    monkeypatch.setattr(module, "clock_time", lambda when: formatted.append(when) or clock_time(when))
     picker.set_turns(turns(5_000))
     picker.sizeHint()
     picker.want("r17")
     assert picker.currentText().startswith("Turn 17 ")
-    assert len(said) < 50
+    assert len(formatted) < 50

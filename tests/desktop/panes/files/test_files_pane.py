@@ -72,13 +72,13 @@ def row(pane: FilesPane, text: str) -> QTreeWidgetItem:
     return next(item for item in pane.list.rows() if item.text(0) == text)
 
 
-async def test_changes_are_a_tree_with_what_and_who(pane: FilesPane) -> None:
+async def test_changes_are_a_tree_with_action_and_author(pane: FilesPane) -> None:
     assert pane.heading.text() == "Files · 2"
-    told = {item.text(0): item.data(0, Qt.ItemDataRole.AccessibleTextRole) for item in pane.list.rows()}
-    assert list(told) == ["src/", "b.py", "a.py", "old.txt → new.txt"]
-    assert told["src/"] == "src/, 1 change · Ada"
-    assert told["a.py"].startswith("a.py, edited · Ada")
-    assert told["old.txt → new.txt"].endswith("undone")
+    accessible_texts = {item.text(0): item.data(0, Qt.ItemDataRole.AccessibleTextRole) for item in pane.list.rows()}
+    assert list(accessible_texts) == ["src/", "b.py", "a.py", "old.txt → new.txt"]
+    assert accessible_texts["src/"] == "src/, 1 change · Ada"
+    assert accessible_texts["a.py"].startswith("a.py, edited · Ada")
+    assert accessible_texts["old.txt → new.txt"].endswith("undone")
 
 
 async def test_the_first_focus_of_the_keyboard_is_the_list_once_it_is_read(
@@ -103,16 +103,16 @@ async def test_the_first_focus_of_the_keyboard_is_the_list_once_it_is_read(
     assert entrance(made) is made.empty.button
 
 
-async def test_the_ground_of_a_selected_row_begins_with_the_row(pane: FilesPane) -> None:
-    whole = pane.list.viewport().rect()
-    left = whole.adjusted(0, 0, pane.list.indentation() - whole.width(), 0)
-    before = [pane.list.viewport().grab(each).toImage() for each in (left, whole)]
+async def test_the_background_of_a_selected_row_starts_with_the_row(pane: FilesPane) -> None:
+    viewport = pane.list.viewport().rect()
+    left = viewport.adjusted(0, 0, pane.list.indentation() - viewport.width(), 0)
+    before = [pane.list.viewport().grab(each).toImage() for each in (left, viewport)]
     pane.list.setCurrentItem(row(pane, "a.py"))
-    after = [pane.list.viewport().grab(each).toImage() for each in (left, whole)]
+    after = [pane.list.viewport().grab(each).toImage() for each in (left, viewport)]
     assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
 
 
-async def test_a_folder_counts_its_changes_and_one_file_has_its_own(pane: FilesPane, atelier: FakeAtelier) -> None:
+async def test_a_folder_shows_its_number_of_changes_and_a_file_its_own(pane: FilesPane, atelier: FakeAtelier) -> None:
     deep = [
         change("3", "src/app/a.py"),
         change("2", "src/app/a.py", action="created"),
@@ -121,9 +121,19 @@ async def test_a_folder_counts_its_changes_and_one_file_has_its_own(pane: FilesP
     atelier.set("files", "list", [*deep, change("0", "x", root="/q")])
     pane.reload()
     await settle()
-    told = [(item.text(0), item.data(0, RowRole).facts) for item in pane.list.rows()]
-    assert [title for title, _facts in told] == ["p", "src/app/", "b/", "c.py", "a.py", "Edited", "Created", "q", "x"]
-    assert told[1][1] == "3 changes · Ada, Bob"
+    listed = [(item.text(0), item.data(0, RowRole).facts) for item in pane.list.rows()]
+    assert [title for title, _facts in listed] == [
+        "p",
+        "src/app/",
+        "b/",
+        "c.py",
+        "a.py",
+        "Edited",
+        "Created",
+        "q",
+        "x",
+    ]
+    assert listed[1][1] == "3 changes · Ada, Bob"
     assert [each.id for each in pane.list.changes_of(row(pane, "src/app/"))] == ["3", "2", "1"]
     row(pane, "src/app/").setExpanded(False)
     pane.reload()
@@ -151,7 +161,7 @@ async def test_a_change_opens_as_a_diff_in_line_or_side_by_side_and_is_undone(
     assert pane.list.isVisible()
 
 
-async def test_the_menu_of_a_row_undoes_its_own_changes_those_of_the_run_and_all_since(
+async def test_the_menu_of_a_row_undoes_its_changes_the_runs_or_all_later_ones(
     pane: FilesPane, atelier: FakeAtelier
 ) -> None:
     ran = [change("4", "a.py", run_id="r2"), change("3", "src/b.py", run_id="r1"), change("2", "src/c.py", run_id="r1")]
@@ -174,17 +184,17 @@ async def test_the_menu_of_a_row_undoes_its_own_changes_those_of_the_run_and_all
     assert await choose("b.py", "file-undo-since") == ("4", "3")
 
 
-async def test_undo_of_all_leaves_out_what_is_undone(pane: FilesPane, atelier: FakeAtelier) -> None:
+async def test_undo_all_omits_changes_already_undone(pane: FilesPane, atelier: FakeAtelier) -> None:
     pane.undo_all()
     await settle()
     assert atelier.calls("files.undo") == [(("w", ("2", "1")), {"force": False})]
 
 
-async def test_conflicting_changes_are_named_and_both_ways_are_offered(
+async def test_conflicting_changes_are_named_and_both_choices_offered(
     pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
-    said = "{path} was changed by somebody else since: undoing would lose that change. Leave it, or undo anyway."
-    problem = ConflictError(said, path="a.py")
+    message = "{path} was changed by somebody else since: undoing would lose that change. Leave it, or undo anyway."
+    problem = ConflictError(message, path="a.py")
     atelier.set(
         "files",
         "undo",
@@ -218,20 +228,20 @@ async def test_changes_in_a_missing_folder_are_reported_once_and_not_offered_aga
     pane: FilesPane, atelier: FakeAtelier, language: str
 ) -> None:
     switch_language(language)
-    gone = ToolError(
+    missing = ToolError(
         "The granted folder {folder} cannot be opened: {reason}. Tell the user.",
         code="workspace_gone",
         folder="/p",
         reason="x",
     )
-    atelier.set("files", "undo", lambda w, ids, force=False: [UndoneChange(change(id, "a.py"), gone) for id in ids])
+    atelier.set("files", "undo", lambda w, ids, force=False: [UndoneChange(change(id, "a.py"), missing) for id in ids])
     pane.undo_all()
     await settle()
     (box,) = [each for each in pane.window().findChildren(QMessageBox, "undo-both") if each.isVisible()]
-    said = box.informativeText()
-    assert said.count("/p") == 1
-    assert "Tell the user" not in said
-    assert ("Put it back in its place" in said) == (language == "en")
+    details = box.informativeText()
+    assert details.count("/p") == 1
+    assert "Tell the user" not in details
+    assert ("Put it back in its place" in details) == (language == "en")
     assert box.findChild(QPushButton, "undo-anyway") is None
     assert not button(pane, "files-undo-anyway").isVisible()
     box.reject()
@@ -250,7 +260,7 @@ async def test_folders_are_listed_with_their_trust_and_can_be_revoked(
     pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     atelier.set("workflows", "set_workspace", lambda w, folders: Workflow(id="w", name="W", workspace=folders))
-    assert not button(pane, "folder-trust").isVisibleTo(pane), "there is nothing to trust in it"
+    assert not button(pane, "folder-trust").isVisibleTo(pane), "it has nothing to trust"
     atelier.set("files", "instruction_files", ["AGENTS.md"])
     pane.folders.refresh()
     await settle()
@@ -271,7 +281,7 @@ async def test_without_a_folder_it_offers_to_grant_one(pane: FilesPane, atelier:
     assert not pane._undo_all.isEnabled()
 
 
-async def test_a_folder_granted_while_the_workflow_is_read_is_its_own_and_takes_none_away(
+async def test_a_folder_granted_while_the_workflow_loads_is_added_to_its_folders(
     pane: FilesPane, atelier: FakeAtelier
 ) -> None:
     granted: list[tuple[str, tuple[str, ...]]] = []
@@ -285,12 +295,12 @@ async def test_a_folder_granted_while_the_workflow_is_read_is_its_own_and_takes_
 
 
 async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
-    held = HeldFile(id="h1", workflow_id="w", at=WHEN, root="/p", path="AGENTS.md", replaces="aa")
+    held_file = HeldFile(id="h1", workflow_id="w", at=WHEN, root="/p", path="AGENTS.md", replaces="aa")
     diff = FileChange(
         action="changed", path="AGENTS.md", diff="--- a/x\n+++ b/x\n@@ -1 +1 @@\n-kind\n+evil", added=1, removed=1
     )
     atelier.set("files", "held_diff", diff)
-    atelier.set("files", "held", [held])
+    atelier.set("files", "held", [held_file])
     atelier.set("files", "accept_held", ConflictError("{path} exists now", path="AGENTS.md"))
     pane.reload()
     await settle()
@@ -306,7 +316,7 @@ async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtel
     qtbot.mouseClick(row.keep_button, Qt.MouseButton.LeftButton)
     await settle()
     assert row.waits
-    atelier.set("files", "discard", held)
+    atelier.set("files", "discard", held_file)
     atelier.set("files", "held", [])
     qtbot.mouseClick(row.discard, Qt.MouseButton.LeftButton)
     await settle()
@@ -315,7 +325,7 @@ async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtel
     assert atelier.calls("files.discard") == [(("w", "h1"), {})]
 
 
-async def test_files_written_after_reading_from_outside_are_shown_and_marked_as_read(
+async def test_files_written_after_reading_untrusted_content_are_shown_and_marked_as_reviewed(
     pane: FilesPane, atelier: FakeAtelier
 ) -> None:
     assert pane.marked.isHidden()
@@ -333,11 +343,11 @@ async def test_files_written_after_reading_from_outside_are_shown_and_marked_as_
     pane.reload()
     await settle()
     assert not pane.marked.isHidden()
-    told = [
+    listed = [
         pane.marked.list.item(place).data(Qt.ItemDataRole.AccessibleTextRole)
         for place in range(pane.marked.list.count())
     ]
-    assert told == [
+    assert listed == [
         "a.py, Written after reading from example.org, other.example",
         "build/, Written after reading from example.org",
         "by/command.md, Written after reading from example.org, other.example",
@@ -363,8 +373,8 @@ async def test_files_written_after_reading_from_outside_are_shown_and_marked_as_
     assert box.informativeText().startswith("1 of them is a folder")
     button(box, "confirm-yes").click()
     await settle()
-    said = [paths for (paths,), _named in atelier.calls("files.mark_read")]
-    assert said == [("/p/a.py",), ("/p/build", "/p/by/command.md"), ("/p/a.py", "/p/build", "/p/by/command.md")]
+    marked = [paths for (paths,), _named in atelier.calls("files.mark_read")]
+    assert marked == [("/p/a.py",), ("/p/build", "/p/by/command.md"), ("/p/a.py", "/p/build", "/p/by/command.md")]
 
 
 LEFT = [
@@ -373,7 +383,7 @@ LEFT = [
 ]
 
 
-async def test_undo_data_that_no_workflow_shows_is_listed_with_its_size_and_deleted(
+async def test_undo_data_without_a_workflow_is_listed_with_its_size_and_deleted(
     pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     assert pane.leftovers.isHidden()
@@ -451,7 +461,7 @@ async def test_changes_newer_than_the_list_are_read_too(pane: FilesPane, atelier
     assert "x = 2" in pane.diff.text
 
 
-async def test_many_changes_stay_a_list(pane: FilesPane, atelier: FakeAtelier) -> None:
+async def test_very_many_changes_are_shown_as_a_list(pane: FilesPane, atelier: FakeAtelier) -> None:
     many = [change(str(number), f"{number}.py") for number in range(30, 9, -1)]
     atelier.set("files", "list", many)
     pane.open(*(each.id for each in many))

@@ -20,7 +20,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.team.views import AgentNode
 from atelier_desk.support import i18n
-from tests.desktop.questions.approvals import LINEAGE, ApprovalEngine, asks, tell
+from tests.desktop.questions.approvals import LINEAGE, ApprovalEngine, asks, emit_event
 from tests.desktop.questions.conftest import START, ask
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.pointer import aim, leave
@@ -37,19 +37,19 @@ async def test_it_counts_lists_opens_and_skips(
     assert pane.objectName() == "question-inbox"
     assert pane.count.text() == "0"
     assert pane.empty.isVisible()
-    told: list[int] = []
-    pane.waiting.connect(told.append)
+    counts: list[int] = []
+    pane.waiting.connect(counts.append)
     presenter.start()
     await settle()
     assert pane.findChild(QWidget, "pending-count").text() == "2"
-    assert told[-1] == 2
+    assert counts[-1] == 2
     card = pane.findChild(QWidget, "inbox-q2")
     assert card.accessibleName() == "Which way?"
     assert any("Two" in label.accessibleName() for label in card.findChildren(QWidget))
-    wanted: list[str] = []
-    presenter.workflow_requested.connect(wanted.append)
+    opened: list[str] = []
+    presenter.workflow_requested.connect(opened.append)
     pane.findChild(QPushButton, "inbox-open-q2").click()
-    assert wanted == ["w2"]
+    assert opened == ["w2"]
     atelier.set("questions", "pending", [ask("q2", workflow="w2")])
     pane.findChild(QPushButton, "inbox-skip-q1").click()
     await settle()
@@ -58,7 +58,7 @@ async def test_it_counts_lists_opens_and_skips(
     window.deleteLater()
 
 
-async def test_a_question_stands_in_its_dialog_or_here_never_twice(
+async def test_a_question_is_shown_in_its_dialog_or_in_the_inbox_never_in_both(
     bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]
 ) -> None:
     atelier.set("questions", "pending", [ask("q1"), ask("q2", workflow="w2")])
@@ -127,7 +127,7 @@ class Inbox:
         return found
 
 
-async def test_everything_that_waits_is_one_list_in_the_order_it_came(shown: Callable[[QWidget], Any]) -> None:
+async def test_all_pending_items_are_one_list_in_order_of_arrival(shown: Callable[[QWidget], Any]) -> None:
     inbox = Inbox(shown)
     totals: list[int] = []
     inbox.presenter.pending_changed.connect(totals.append)
@@ -136,14 +136,14 @@ async def test_everything_that_waits_is_one_list_in_the_order_it_came(shown: Cal
     assert inbox.find("pending-count").text() == "4"
     assert totals[-1] == 4
     assert inbox.find("inbox-lineage-q4").text() == "Architect → Reviewer → Architect"
-    wanted: list[str] = []
-    inbox.presenter.workflow_requested.connect(wanted.append)
+    opened: list[str] = []
+    inbox.presenter.workflow_requested.connect(opened.append)
     inbox.pane._cards["approval:v3"].findChild(QWidget, "approval-show").click()
-    assert wanted == ["w2"]
+    assert opened == ["w2"]
     inbox.window.deleteLater()
 
 
-async def test_what_is_typed_in_a_card_survives_other_arrivals(shown: Callable[[QWidget], Any]) -> None:
+async def test_text_typed_in_a_card_survives_new_items(shown: Callable[[QWidget], Any]) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     card = inbox.pane._cards["approval:v1"]
@@ -151,7 +151,7 @@ async def test_what_is_typed_in_a_card_survives_other_arrivals(shown: Callable[[
     card.findChild(QPushButton, "approval-reject").click()
     card.findChild(QWidget, "approval-reason").setPlainText("because")
     inbox.engine.stored["v0"] = asks("v0")
-    await tell(inbox.bridge, ChunkType.VALIDATION_REQUIRED, inbox.engine.stored["v0"])
+    await emit_event(inbox.bridge, ChunkType.VALIDATION_REQUIRED, inbox.engine.stored["v0"])
     await settle(30)
     assert inbox.order()[:2] == ["approval:v0", "approval:v1"]
     assert inbox.pane._cards["approval:v1"] is card
@@ -164,7 +164,7 @@ async def test_what_is_typed_in_a_card_survives_other_arrivals(shown: Callable[[
     inbox.window.deleteLater()
 
 
-async def test_a_person_answers_in_the_parents_place(shown: Callable[[QWidget], Any]) -> None:
+async def test_a_person_answers_instead_of_the_parent(shown: Callable[[QWidget], Any]) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     field, send = inbox.find("parent-answer-r9"), inbox.find("parent-answer-send-r9")
@@ -197,13 +197,13 @@ async def test_an_approval_is_no_taller_than_the_pane(shown: Callable[[QWidget],
     inbox.window.deleteLater()
 
 
-async def test_the_keyboard_stays_on_a_question_while_others_come(shown: Callable[[QWidget], Any]) -> None:
+async def test_the_focus_stays_on_a_question_while_others_arrive(shown: Callable[[QWidget], Any]) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     button = inbox.find("inbox-open-q4")
     button.setFocus()
     inbox.engine.stored["v0"] = asks("v0")
-    await tell(inbox.bridge, ChunkType.VALIDATION_REQUIRED, inbox.engine.stored["v0"])
+    await emit_event(inbox.bridge, ChunkType.VALIDATION_REQUIRED, inbox.engine.stored["v0"])
     await settle(30)
     assert len(inbox.order()) == 5
     assert inbox.find("inbox-open-q4") is button
@@ -254,13 +254,13 @@ NEWS = [
 ]
 
 
-def test_what_ended_unseen_is_news_and_what_was_cut_off_stays_news() -> None:
+def test_runs_that_ended_unseen_are_listed_and_interrupted_ones_stay_listed() -> None:
     failed, done = news_of(NEWS)
     assert [each.id for each in failed] == ["limit", "cut off", "failed"]
     assert [each.id for each in done] == ["done2", "done1"]
 
 
-async def test_what_waits_failed_and_finished_is_one_list(shown: Callable[[QWidget], Any]) -> None:
+async def test_waiting_failed_and_finished_runs_are_one_list(shown: Callable[[QWidget], Any]) -> None:
     inbox = Inbox(shown)
     inbox.engine.set("workflows", "list", [*WORKFLOWS, *NEWS])
     inbox.pane.set_workflow("w1")
@@ -283,12 +283,12 @@ async def test_what_waits_failed_and_finished_is_one_list(shown: Callable[[QWidg
         "Failed or interrupted",
         "Finished",
     ]
-    assert inbox.find("pending-count").text() == str(len(inbox.pane._cards)), "news wait for nobody"
+    assert inbox.find("pending-count").text() == str(len(inbox.pane._cards)), "finished work does not wait for a person"
     assert inbox.find("inbox-ended-failed").accessibleName() == "Failed, failed"
-    wanted: list[str] = []
-    inbox.presenter.workflow_requested.connect(wanted.append)
+    opened: list[str] = []
+    inbox.presenter.workflow_requested.connect(opened.append)
     inbox.find("inbox-show-done1").click()
-    assert wanted == ["done1"]
+    assert opened == ["done1"]
     inbox.find("inbox-dismiss-done2").click()
     assert inbox.find("inbox-dismiss-cut off").isHidden(), "it stays until it is continued or stopped"
     await settle()
@@ -301,7 +301,7 @@ async def test_what_waits_failed_and_finished_is_one_list(shown: Callable[[QWidg
     inbox.window.deleteLater()
 
 
-async def test_no_card_comes_above_the_one_under_the_pointer(shown: Callable[[QWidget], Any]) -> None:
+async def test_no_card_is_inserted_above_the_one_under_the_pointer(shown: Callable[[QWidget], Any]) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     before = inbox.order()

@@ -56,7 +56,7 @@ async def tidy(pane: MemoryPane, bridge: FakeBridge, atelier: FakeAtelier, qtbot
     return dialog
 
 
-async def test_the_correct_one_is_kept_and_the_other_can_be_restored(
+async def test_the_correct_memory_is_kept_and_the_other_can_be_restored(
     tidy: TidyDialog, pane: MemoryPane, atelier: FakeAtelier
 ) -> None:
     press(tidy.cards[1], "tidy-both")
@@ -93,29 +93,27 @@ async def test_a_decision_stays_in_place_and_is_undone_there(
     assert tidy.cards == [first, second]
     assert (first.findChild(QPushButton, "tidy-first").isVisible(), first.status.isVisible()) == (True, False)
     tidy.accept()
-    assert not hasattr(pane.window(), "toasts"), "what was taken back is not offered once more"
+    assert not hasattr(pane.window(), "toasts"), "an undone decision is not offered for undo again"
 
 
-async def test_the_tab_key_comes_to_the_pairs_before_close(tidy: TidyDialog) -> None:
+async def test_tab_visits_the_pairs_before_close(tidy: TidyDialog) -> None:
     names = []
-    at = tidy._area.nextInFocusChain()
-    while at is not tidy._area and len(names) < 200:
-        names.append(at.objectName())
-        at = at.nextInFocusChain()
+    widget = tidy._area.nextInFocusChain()
+    while widget is not tidy._area and len(names) < 200:
+        names.append(widget.objectName())
+        widget = widget.nextInFocusChain()
     answers = [name for name in names if name.startswith("tidy-") and name != "tidy-said"]
     assert answers == ["tidy-first", "tidy-second", "tidy-both", "tidy-undo"] * 2 + ["tidy-close"]
 
 
-async def test_a_pair_whose_memory_went_by_another_answer_is_not_asked_about(
-    tidy: TidyDialog, atelier: FakeAtelier
-) -> None:
+async def test_a_pair_with_an_already_deleted_memory_is_not_asked_about(tidy: TidyDialog, atelier: FakeAtelier) -> None:
     atelier.set("memories", "pairs", [])
     press(tidy.cards[0], "tidy-second")
     await settle()
     assert [card.pair.second.id for card in tidy.cards] == ["new"]
 
 
-async def test_pin_and_the_switch_of_the_workflow(pane: MemoryPane, atelier: FakeAtelier) -> None:
+async def test_pinning_and_the_switch_of_the_workflow(pane: MemoryPane, atelier: FakeAtelier) -> None:
     atelier.set("memories", "pin", OLD)
     atelier.set("memories", "set_on", None)
     atelier.set("memories", "pinned", ["old"])
@@ -140,14 +138,14 @@ async def test_pin_and_the_switch_of_the_workflow(pane: MemoryPane, atelier: Fak
     assert "turn it on" in pane.on.toolTip()
 
 
-async def test_a_person_says_when_a_memory_expires(qtbot: QtBot) -> None:
-    given: list[dict[str, Any]] = []
+async def test_a_person_sets_when_a_memory_expires(qtbot: QtBot) -> None:
+    changes: list[dict[str, Any]] = []
     for choice in (None, 0, 30):
         dialog = MemoryDialog(MemoryRow(OLD))
         qtbot.addWidget(dialog)
-        dialog.accepted_fields.connect(given.append)
+        dialog.accepted_fields.connect(changes.append)
         dialog.expiry.setCurrentIndex(dialog.expiry.findData(choice) if choice is not None else 0)
         dialog.submit()
-    assert "expires_at" not in given[0]
-    assert given[1]["expires_at"] is None
-    assert abs(given[2]["expires_at"] - utc_now() - timedelta(days=30)) < timedelta(minutes=5)
+    assert "expires_at" not in changes[0]
+    assert changes[1]["expires_at"] is None
+    assert abs(changes[2]["expires_at"] - utc_now() - timedelta(days=30)) < timedelta(minutes=5)

@@ -40,7 +40,7 @@ async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> MemoryP
     return made
 
 
-async def test_pages_of_a_hundred_are_read_while_scrolling(pane: MemoryPane, atelier: FakeAtelier) -> None:
+async def test_pages_of_a_hundred_are_loaded_while_scrolling(pane: MemoryPane, atelier: FakeAtelier) -> None:
     model = pane.list.model()
     assert pane.list.objectName() == "memory-list"
     assert model.rowCount() == PAGE
@@ -72,7 +72,7 @@ async def test_searching_waits_for_the_end_of_typing_and_shows_the_parts_of_the_
     assert pane.found.text() == "found by words and meaning"
 
 
-async def test_filters_go_to_the_engine(pane: MemoryPane, atelier: FakeAtelier) -> None:
+async def test_filters_are_sent_to_the_engine(pane: MemoryPane, atelier: FakeAtelier) -> None:
     assert [action.text() for action in pane.filters.menus["tag"].actions()] == ["All tags", "#python", "#style"]
     for name, value in (("type", MemoryType.DECISION), ("scope", MemoryScope.GENERAL), ("tag", "style")):
         next(action for action in pane.filters.menus[name].actions() if action.data() == value).trigger()
@@ -116,7 +116,7 @@ async def test_the_forms_have_titles_of_their_own(pane: MemoryPane) -> None:
     ]
 
 
-async def test_a_new_memory_takes_the_defaults_of_its_type(pane: MemoryPane, atelier: FakeAtelier) -> None:
+async def test_a_new_memory_has_the_defaults_of_its_type(pane: MemoryPane, atelier: FakeAtelier) -> None:
     pane.add()
     dialog = pane.window().findChild(MemoryDialog)
     dialog.type.setCurrentIndex(dialog.type.findData(MemoryType.CONTEXT))
@@ -131,7 +131,7 @@ async def test_a_new_memory_takes_the_defaults_of_its_type(pane: MemoryPane, ate
     assert atelier.calls("memories.add") == [((), expected)]
 
 
-async def test_editing_and_what_a_form_refuses(pane: MemoryPane, atelier: FakeAtelier) -> None:
+async def test_a_memory_is_edited_and_invalid_values_are_refused(pane: MemoryPane, atelier: FakeAtelier) -> None:
     pane.edit("m1")
     dialog = pane.window().findChild(MemoryDialog)
     assert dialog.content.textCursor().atEnd(), "what is typed is added"
@@ -161,7 +161,7 @@ async def test_delete_can_be_undone(pane: MemoryPane, atelier: FakeAtelier, qtbo
     assert pane.list.currentIndex().row() == 2
 
 
-def test_provenance_says_who_wrote_it_and_who_found_it() -> None:
+def test_provenance_shows_who_wrote_and_who_found_it() -> None:
     by_agent = memory(1, source="agent", agent_source="Ada", retrieved_by=("r1", "r2"))
     assert provenance(by_agent).startswith("Written by Ada, ")
     assert provenance(by_agent).endswith("Used by 2 runs")
@@ -169,14 +169,14 @@ def test_provenance_says_who_wrote_it_and_who_found_it() -> None:
     assert split_tags(" #a,, b c ,a") == ("a", "b c")
 
 
-async def test_a_change_elsewhere_keeps_the_readers_place(
+async def test_a_change_elsewhere_keeps_the_scroll_position(
     pane: MemoryPane, atelier: FakeAtelier, bridge: FakeBridge, qtbot: QtBot
 ) -> None:
     pane.list.verticalScrollBar().setValue(pane.list.verticalScrollBar().maximum())
     await settle()
     pane.list.setCurrentIndex(pane.list.model().index(120, 0))
     pane.list.scrollTo(pane.list.model().index(120, 0))
-    at = pane.list.verticalScrollBar().value()
+    scroll_position = pane.list.verticalScrollBar().value()
     atelier.set("memories", "list", lambda **kw: [memory(999), *EVERY][kw["offset"] : kw["offset"] + kw["limit"]])
     bridge.changed.emit("memory", "m999")
     qtbot.waitUntil(lambda: not pane._reload_timer.isActive())
@@ -186,10 +186,10 @@ async def test_a_change_elsewhere_keeps_the_readers_place(
     chosen = pane.list.current_row()
     assert chosen is not None
     assert chosen.memory.id == "m120"
-    assert pane.list.verticalScrollBar().value() == at
+    assert pane.list.verticalScrollBar().value() == scroll_position
 
 
-async def test_the_menu_key_gives_the_menu_of_the_current_memory(pane: MemoryPane) -> None:
+async def test_the_menu_key_opens_the_menu_of_the_current_memory(pane: MemoryPane) -> None:
     pane.list.setCurrentIndex(pane.list.memories.index(0))
     middle = pane.list.viewport().rect().center()
     ask = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, middle, pane.list.viewport().mapToGlobal(middle))
@@ -244,7 +244,7 @@ async def test_nothing_is_shown_of_memories_before_they_are_loaded(
 ) -> None:
     made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
     assert made.empty.isVisible()
-    assert made.empty.title == "Opening…", "the engine is still opening: whether there are any is not known"
+    assert made.empty.title == "Opening…", "the engine is still opening: it is not known whether there are any"
     made.set_workflow("w")
     assert made.empty.title == "Opening…"
     await settle()
@@ -267,8 +267,8 @@ async def test_pending_pairs_are_shown_in_the_pane_with_a_link(
 ) -> None:
     assert not pane.against.isVisible()
     pairs = [
-        MemoryPair(kind=kind, first=EVERY[at], second=EVERY[at + 1], similarity=0.9)
-        for at, kind in enumerate(("against", "against", "same"))
+        MemoryPair(kind=kind, first=EVERY[scroll_position], second=EVERY[scroll_position + 1], similarity=0.9)
+        for scroll_position, kind in enumerate(("against", "against", "same"))
     ]
     atelier.set("memories", "pairs", pairs)
     bridge.changed.emit("memory", "m1")
@@ -289,9 +289,7 @@ async def test_pending_pairs_are_shown_in_the_pane_with_a_link(
     assert not pane.same.isVisible()
 
 
-async def test_nothing_is_compared_where_there_is_nothing(
-    bridge: FakeBridge, atelier: FakeAtelier, shown: Show
-) -> None:
+async def test_without_memories_nothing_is_compared(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> None:
     made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
     made.set_workflow("w")
     await settle()
@@ -300,9 +298,7 @@ async def test_nothing_is_compared_where_there_is_nothing(
     assert atelier.calls("memories.pairs") == []
 
 
-async def test_what_has_nothing_to_do_with_the_words_is_shown_only_when_asked_for(
-    pane: MemoryPane, atelier: FakeAtelier
-) -> None:
+async def test_weak_matches_are_shown_only_on_request(pane: MemoryPane, atelier: FakeAtelier) -> None:
     def hit(number: int, certainty: float) -> MemoryHit:
         score = {"score": 0.1, "relevance": 0.1, "lexical": 0.0, "importance": 0.6, "recency": 1.0}
         return MemoryHit(memory=memory(number, tags=("pets",) if number == 3 else ()), certainty=certainty, **score)

@@ -44,7 +44,7 @@ async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> MemoryP
     return made
 
 
-async def test_the_timeline_says_when_by_whom_and_how_often_found(pane: MemoryPane) -> None:
+async def test_the_timeline_shows_when_by_whom_and_how_often_found(pane: MemoryPane) -> None:
     plain = pane.list.sizeHintForRow(0)
     pane.timeline.click()
     await settle()
@@ -58,7 +58,7 @@ async def test_the_timeline_says_when_by_whom_and_how_often_found(pane: MemoryPa
     assert not any(row.day for row in pane.list.memories.rows)
 
 
-async def test_pinned_ones_stand_above_the_others_once(pane: MemoryPane, atelier: FakeAtelier) -> None:
+async def test_pinned_memories_are_listed_once_above_the_others(pane: MemoryPane, atelier: FakeAtelier) -> None:
     atelier.set("memories", "pinned", ["old"])
     atelier.set("memories", "list_pinned", [ALL[2]])
     pane.reload()
@@ -66,7 +66,7 @@ async def test_pinned_ones_stand_above_the_others_once(pane: MemoryPane, atelier
     assert [row.memory.id for row in pane.list.memories.rows] == ["old", "new", "same day"]
 
 
-async def test_a_yes_and_the_way_to_where_it_was_written(pane: MemoryPane, atelier: FakeAtelier) -> None:
+async def test_a_proposed_memory_is_accepted_and_its_source_opened(pane: MemoryPane, atelier: FakeAtelier) -> None:
     pane.list.setCurrentIndex(pane.list.model().index(0, 0))
     pane._menu(pane.mapToGlobal(pane.rect().center()))
     menu = pane.findChild(QMenu, "memory-menu")

@@ -14,7 +14,7 @@ def shape(tasks: list[Task]) -> list[tuple[str, int]]:
     return [(row.task.id, row.depth) for row in arrange(tasks)]
 
 
-def test_each_task_stands_under_what_it_waits_for() -> None:
+def test_each_task_is_below_its_dependency() -> None:
     tasks = [task("c", 3, "a"), task("a", 1), task("b", 2), task("d", 4, "c"), task("e", 5, "a")]
     assert shape(tasks) == [("a", 0), ("c", 1), ("d", 2), ("e", 1), ("b", 0)]
 

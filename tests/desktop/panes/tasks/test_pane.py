@@ -46,7 +46,7 @@ def names(pane: TaskPane) -> list[str]:
     return [model.index(row, 0).data() for row in range(model.rowCount())]
 
 
-async def test_it_shows_the_plan_with_progress_and_what_blocks(pane: TaskPane) -> None:
+async def test_it_shows_tasks_with_progress_and_blockers(pane: TaskPane) -> None:
     assert pane.objectName() == "task-pane"
     assert pane.list.objectName() == "task-list"
     assert pane.heading.text() == "Tasks · 1 / 4"
@@ -97,7 +97,7 @@ async def test_keys_set_the_status_and_move(pane: TaskPane, atelier: FakeAtelier
     assert atelier.calls("tasks.move") == [(("w", "b", ""), {}), (("w", "b", "c"), {})]
 
 
-async def test_dragging_a_row_asks_for_its_new_place(pane: TaskPane, atelier: FakeAtelier) -> None:
+async def test_dragging_a_row_requests_its_new_position(pane: TaskPane, atelier: FakeAtelier) -> None:
     model = pane.list.tasks
     data = model.mimeData([model.index(3)])
     assert data.formats() == model.mimeTypes()
@@ -180,7 +180,7 @@ async def test_the_form_offers_what_can_be_changed(pane: TaskPane, atelier: Fake
     assert (fields["priority"], fields["status"]) == (1, TaskStatus.IN_PROGRESS)
 
 
-async def test_a_person_says_how_long_a_completed_task_took(pane: TaskPane, atelier: FakeAtelier) -> None:
+async def test_a_person_enters_how_long_a_completed_task_took(pane: TaskPane, atelier: FakeAtelier) -> None:
     pane.edit("b")
     atelier.set("tasks", "edit", PLAN[1])
     dialog = pane.window().findChild(TaskDialog)
@@ -211,7 +211,7 @@ async def test_without_a_workflow_nothing_can_be_added(pane: TaskPane) -> None:
     assert not pane.empty.button.isEnabled()
 
 
-async def test_the_menu_key_gives_the_menu_of_the_current_task(pane: TaskPane) -> None:
+async def test_the_menu_key_opens_the_menu_of_the_current_task(pane: TaskPane) -> None:
     pane.list.select("d")
     middle = pane.list.visualRect(pane.list.model().index(1, 0)).center()
     ask = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, middle, pane.list.viewport().mapToGlobal(middle))

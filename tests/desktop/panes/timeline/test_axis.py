@@ -25,7 +25,7 @@ def test_short_waits_are_drawn_as_long_as_they_were() -> None:
     assert axis.length == 5_000
 
 
-def test_what_lasts_ends_now() -> None:
+def test_unfinished_spans_end_now() -> None:
     axis = axis_of(timeline(over=False), at(8 + 3600 + 30))
     assert axis.drawn(at(8 + 3600 + 30)) == axis.length
     assert axis.drawn(at(8 + 3600 + 20)) == axis.length - 10_000
@@ -38,7 +38,7 @@ def test_ticks_show_real_time_and_skip_shortened_stretches() -> None:
     assert all(value <= 8_000 or value >= 3_608_000 for _place, value in ticks)
 
 
-def test_overlapping_spans_lie_below_each_other() -> None:
+def test_overlapping_spans_are_stacked() -> None:
     spans = [span("r", "tool", 0, 4), span("r", "tool", 1, 2), span("r", "tool", 2, 3), span("r", "tool", 4, None)]
     assert sub_rows(spans, at(9)) == [0, 1, 1, 0]
 

@@ -55,7 +55,7 @@ def place_of(view: TimelineView, number: int) -> QPoint:
     return view.bars[number].rect.center().toPoint() + view.origin()
 
 
-async def test_one_lane_an_agent_and_one_bar_a_span(pane: TimelinePane) -> None:
+async def test_each_agent_has_a_lane_and_each_span_a_bar(pane: TimelinePane) -> None:
     view = view_of(pane)
     assert [(lane.run.name, lane.run.depth) for lane in view.lanes] == [("Ada", 0), ("Helper", 1)]
     assert len(view.bars) == 6
@@ -66,9 +66,9 @@ async def test_one_lane_an_agent_and_one_bar_a_span(pane: TimelinePane) -> None:
 
 async def test_a_click_selects_a_span_and_describes_it(pane: TimelinePane, qtbot: QtBot) -> None:
     view = view_of(pane)
-    with qtbot.waitSignal(view.span_chosen) as told:
+    with qtbot.waitSignal(view.span_chosen) as received:
         qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 5))
-    assert told.args[0].label == "read_file"
+    assert received.args[0].label == "read_file"
     assert "Helper" in pane.status.text()
     assert "read_file" in pane.status.text()
     assert "failed" in view.accessibleDescription()
@@ -91,15 +91,15 @@ async def test_the_keyboard_reaches_every_span_and_zooms(pane: TimelinePane) -> 
 
 
 async def test_the_menu_leads_to_agent_request_replay_and_fork(pane: TimelinePane) -> None:
-    told: list[tuple[Any, ...]] = []
-    pane.agent_requested.connect(lambda *args: told.append(("agent", *args)))
-    pane.request_requested.connect(lambda *args: told.append(("request", *args)))
-    pane.replay_requested.connect(lambda *args: told.append(("replay", *args)))
-    pane.fork_requested.connect(lambda *args: told.append(("fork", *args)))
+    received: list[tuple[Any, ...]] = []
+    pane.agent_requested.connect(lambda *args: received.append(("agent", *args)))
+    pane.request_requested.connect(lambda *args: received.append(("request", *args)))
+    pane.replay_requested.connect(lambda *args: received.append(("replay", *args)))
+    pane.fork_requested.connect(lambda *args: received.append(("fork", *args)))
     menu = pane.menu_for(view_of(pane).bars[4].span)
     for entry in menu.actions():
         entry.trigger()
-    assert told == [("agent", "child"), ("request", "child", 7), ("replay", "w1", "root", 7), ("fork", "w1", 7)]
+    assert received == [("agent", "child"), ("request", "child", 7), ("replay", "w1", "root", 7), ("fork", "w1", 7)]
 
 
 async def test_the_root_agent_is_the_conversation_itself(pane: TimelinePane) -> None:
@@ -107,7 +107,7 @@ async def test_the_root_agent_is_the_conversation_itself(pane: TimelinePane) -> 
     assert not menu.actions()[0].isEnabled()
 
 
-async def test_the_list_has_the_same_spans_and_the_same_choice(pane: TimelinePane, qtbot: QtBot) -> None:
+async def test_the_list_has_the_same_spans_and_selection(pane: TimelinePane, qtbot: QtBot) -> None:
     view = view_of(pane)
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 5))
     pane.findChild(QWidget, "timeline-as-list").click()  # type: ignore[attr-defined]
@@ -121,26 +121,26 @@ async def test_the_list_has_the_same_spans_and_the_same_choice(pane: TimelinePan
 
 
 async def test_the_list_grows_with_the_run(pane: TimelinePane, atelier: FakeAtelier) -> None:
-    whole = past.timeline(over=False)
-    first = replace(whole, runs=(replace(whole.runs[0], spans=whole.runs[0].spans[:2]), whole.runs[1]))
+    timeline = past.timeline(over=False)
+    first = replace(timeline, runs=(replace(timeline.runs[0], spans=timeline.runs[0].spans[:2]), timeline.runs[1]))
     atelier.set("teams", "timeline", first)
     pane.findChild(QWidget, "timeline-as-list").click()  # type: ignore[attr-defined]
     pane.reload()
     await settle()
     rows = pane.findChild(TimelineList, "timeline-list")
     assert isinstance(rows, TimelineList)
-    kept = [rows.item(row) for row in range(rows.count())]
+    items = [rows.item(row) for row in range(rows.count())]
     rows.setCurrentRow(3)
-    atelier.set("teams", "timeline", whole)
+    atelier.set("teams", "timeline", timeline)
     pane.reload()
     await settle()
     assert rows.count() == 6
-    assert [rows.item(row) for row in range(4)] == kept
+    assert [rows.item(row) for row in range(4)] == items
     assert rows.currentRow() == 3
     assert "running" in rows.item(5).toolTip()
 
 
-async def test_nothing_is_read_while_it_cannot_be_seen(pane: TimelinePane, atelier: FakeAtelier) -> None:
+async def test_nothing_is_loaded_while_it_is_hidden(pane: TimelinePane, atelier: FakeAtelier) -> None:
     asked = len(atelier.calls("teams.timeline"))
     pane.hide()
     pane.on_stream(event())
@@ -152,7 +152,7 @@ async def test_nothing_is_read_while_it_cannot_be_seen(pane: TimelinePane, ateli
     assert len(atelier.calls("teams.timeline")) == asked + 1
 
 
-async def test_many_events_make_one_reading_and_words_none(pane: TimelinePane, atelier: FakeAtelier) -> None:
+async def test_many_events_cause_one_load_and_streamed_text_none(pane: TimelinePane, atelier: FakeAtelier) -> None:
     asked = len(atelier.calls("teams.timeline"))
     for _number in range(50):
         pane.on_stream(event(ChunkType.TOKEN))
@@ -192,7 +192,7 @@ async def test_a_workflow_without_runs_shows_a_hint(
     assert bridge.errors == []
 
 
-async def test_what_lasts_grows_whenever_it_can_be_seen(pane: TimelinePane, atelier: FakeAtelier) -> None:
+async def test_unfinished_spans_grow_while_visible(pane: TimelinePane, atelier: FakeAtelier) -> None:
     atelier.set("teams", "timeline", past.timeline(over=False))
     pane.reload()
     await settle()
@@ -227,13 +227,13 @@ async def test_list_and_description_follow_the_language(pane: TimelinePane) -> N
 
 
 @pytest.mark.parametrize("step", [10, 20, 50, 100, 200, 500, 1_000, 2_000, 15_000, 30_000, 60_000])
-def test_no_two_ticks_say_the_same_time(step: int) -> None:
+def test_no_two_ticks_have_the_same_label(step: int) -> None:
     for start in (0, 10_000, 59_000, 3_599_000):
-        said = [tick_time(start + number * step, step) for number in range(40)]
-        assert len(set(said)) == len(said)
+        labels = [tick_time(start + number * step, step) for number in range(40)]
+        assert len(set(labels)) == len(labels)
 
 
-def test_a_tick_is_as_exact_as_the_step() -> None:
+def test_tick_labels_are_as_precise_as_the_step() -> None:
     assert tick_time(0, 50) == "0"
     assert tick_time(150, 50) == "150\u202fms"
     assert tick_time(1_050, 50) == "1.05\u202fs"
@@ -264,7 +264,7 @@ async def test_the_column_of_names_grows_with_the_text(pane: TimelinePane) -> No
 @pytest.mark.parametrize(
     ("scale", "width", "height"), [(100, 760, 200), (100, 420, 320), (150, 660, 360), (200, 800, 500)]
 )
-async def test_the_colours_are_explained_where_there_is_room(
+async def test_the_colours_are_explained_if_there_is_space(
     pane: TimelinePane, scale: int, width: int, height: int
 ) -> None:
     theme().set_scale(scale)
@@ -285,7 +285,7 @@ async def test_a_low_pane_keeps_its_height_for_the_timeline(pane: TimelinePane) 
     assert pane.key.isHidden()
 
 
-async def test_a_call_has_its_words_and_in_its_details_its_name(pane: TimelinePane) -> None:
+async def test_a_call_has_a_readable_text_and_its_tools_name_in_the_details(pane: TimelinePane) -> None:
     view = view_of(pane)
     bar = next(bar for bar in view.bars if bar.span.kind == "tool")
     span = replace(bar.span, label="TodoTool", title="Tasks")

@@ -15,7 +15,7 @@ def clusters(count: int, size: int) -> Ints:
     return np.array(edges, dtype=np.int64)
 
 
-def test_joined_nodes_lie_nearer_than_others_and_none_on_another() -> None:
+def test_connected_nodes_are_closer_than_others_and_none_overlap() -> None:
     edges = clusters(30, 20)  # enough for the grid and coarser copies
     places = lay_out(600, edges)
     assert np.isfinite(places).all()
@@ -27,12 +27,12 @@ def test_joined_nodes_lie_nearer_than_others_and_none_on_another() -> None:
     assert (apart.min(axis=1) > 0.15).mean() > 0.95
 
 
-def test_the_same_graph_gets_the_same_places() -> None:
+def test_the_same_graph_gets_the_same_layout() -> None:
     edges = clusters(4, 6)
     assert (lay_out(24, edges) == lay_out(24, edges)).all()
 
 
-def test_what_is_fixed_stays_and_new_nodes_come_beside_their_neighbour() -> None:
+def test_fixed_nodes_stay_and_new_ones_are_placed_beside_their_neighbour() -> None:
     start = np.array([[0.0, 0.0], [5.0, 0.0], [np.nan, np.nan], [np.nan, np.nan]])
     fixed = np.array([True, True, False, False])
     places = lay_out(4, np.array([[0, 1], [1, 2]]), start=start, fixed=fixed)
@@ -41,7 +41,7 @@ def test_what_is_fixed_stays_and_new_nodes_come_beside_their_neighbour() -> None
     assert np.isfinite(places[3]).all()
 
 
-def test_no_node_and_no_edge_are_laid_out() -> None:
+def test_empty_and_unconnected_graphs_are_laid_out() -> None:
     assert lay_out(0, np.zeros((0, 2), dtype=np.int64)).shape == (0, 2)
     alone = lay_out(300, np.zeros((0, 2), dtype=np.int64))
     assert np.isfinite(alone).all()
@@ -50,11 +50,11 @@ def test_no_node_and_no_edge_are_laid_out() -> None:
 def test_progress_is_reported_in_order_and_stops_the_layout() -> None:
     shares: list[float] = []
 
-    def tell(share: float) -> bool:
+    def report_progress(share: float) -> bool:
         shares.append(share)
         return share < 0.5
 
     with pytest.raises(LayoutStopped):
-        lay_out(120, clusters(6, 20), tell=tell)
+        lay_out(120, clusters(6, 20), on_progress=report_progress)
     assert shares == sorted(shares)
     assert shares[-1] >= 0.5

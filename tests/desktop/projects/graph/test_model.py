@@ -18,7 +18,7 @@ def filled() -> GraphModel:
     return model
 
 
-def test_a_relation_waits_until_both_ends_are_there() -> None:
+def test_a_relation_is_added_once_both_ends_exist() -> None:
     model = GraphModel()
     model.add(ENTITIES[:1], RELATIONS)
     assert len(model.edges) == 0
@@ -39,7 +39,7 @@ def test_hiding_a_kind_hides_its_nodes_and_their_edges() -> None:
     assert model.relation_counts()[RelationKind.CALLS] == 2
 
 
-def test_surroundings_are_shown_alone() -> None:
+def test_only_the_surroundings_of_a_node_are_shown() -> None:
     model = filled()
     around = model.around(model.number["m1"], 1)
     assert {model.entities[node].id for node in around} == {"m1", "c1", "m2", "s1"}
@@ -63,7 +63,7 @@ def test_an_arrow_leads_to_a_neighbour_else_to_the_nearest_there() -> None:
     assert model.toward(model.number["s1"], 1, 0) is not None
 
 
-def test_no_more_than_the_picture_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_nodes_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graph_model, "MOST_NODES", 4)
     model = GraphModel()
     assert model.add(ENTITIES, RELATIONS) == 4

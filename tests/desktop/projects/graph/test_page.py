@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel, QMenu
 
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.domain.project import EntityKind
-from tests.support.fake_bridge import FakeAtelier, Held, settle
+from tests.support.fake_bridge import DelayedResult, FakeAtelier, settle
 from tests.support.projects import ENTITIES, Projects
 
 Find = Callable[[str], Any]
@@ -36,7 +36,7 @@ async def test_the_complete_project_is_drawn(window: ProjectsWindow, find: Find)
     assert not find("graph-kind-image").isVisible()
 
 
-async def test_expanding_keeps_the_places_of_what_is_there(window: ProjectsWindow) -> None:
+async def test_expanding_keeps_existing_positions(window: ProjectsWindow) -> None:
     window.open_graph(SAVE)
     await shown(window)
     graph = window.graph
@@ -49,7 +49,7 @@ async def test_expanding_keeps_the_places_of_what_is_there(window: ProjectsWindo
     assert graph.model.entities[graph.view.chosen].id == "s1"
 
 
-async def test_what_comes_is_joined_with_all_that_is_in_the_picture(window: ProjectsWindow) -> None:
+async def test_new_nodes_are_connected_with_all_existing_ones(window: ProjectsWindow) -> None:
     window.open_graph(SAVE)
     await shown(window)
     graph = window.graph
@@ -97,9 +97,9 @@ async def test_signature_and_docstring_of_a_node_are_fetched_when_it_is_chosen(
     window.graph.model.entities[node] = SAVE.model_copy(update={"signature": "", "docstring": ""})
     window.graph.view.choose(node)
     await shown(window)
-    said = " ".join(each.text() for each in window.graph.details.findChildren(QLabel))
-    assert "Write one note to the disk." in said
-    assert "self" in said
+    text = " ".join(each.text() for each in window.graph.details.findChildren(QLabel))
+    assert "Write one note to the disk." in text
+    assert "self" in text
     assert atelier.calls("projects.entity")
 
 
@@ -118,8 +118,8 @@ async def test_the_menu_of_a_node(window: ProjectsWindow) -> None:
 async def test_fetching_can_be_stopped(
     window: ProjectsWindow, find: Find, atelier: FakeAtelier, projects: Projects
 ) -> None:
-    held = Held(projects.explore("m1"))
-    atelier.set("projects", "explore", held)
+    delayed = DelayedResult(projects.explore("m1"))
+    atelier.set("projects", "explore", delayed)
     window.open_graph(SAVE)
     await settle()
     assert window.graph.busy.running
@@ -130,7 +130,7 @@ async def test_fetching_can_be_stopped(
     assert window.graph.busy.text.text() == "Stopped."
 
 
-async def test_another_project_begins_with_an_empty_picture(window: ProjectsWindow) -> None:
+async def test_another_project_starts_with_an_empty_graph(window: ProjectsWindow) -> None:
     window.open_graph(SAVE)
     await shown(window)
     window.list.choose("p2")
@@ -139,10 +139,10 @@ async def test_another_project_begins_with_an_empty_picture(window: ProjectsWind
     assert window.graph.empty.isVisible()
 
 
-async def test_many_nodes_are_counted_as_the_reader_writes_numbers(
+async def test_node_counts_are_formatted_in_the_readers_language(
     window: ProjectsWindow, find: Find, projects: Projects
 ) -> None:
-    many = [ENTITIES[0].model_copy(update={"id": f"n{number}", "path": f"{number}.py"}) for number in range(1_234)]
-    window.graph.show_project(projects.kept[0])
-    window.graph.model.add(many, ())
+    entities = [ENTITIES[0].model_copy(update={"id": f"n{number}", "path": f"{number}.py"}) for number in range(1_234)]
+    window.graph.show_project(projects.stored[0])
+    window.graph.model.add(entities, ())
     assert find("graph-count").text() == "1,234 nodes, 0 relations"

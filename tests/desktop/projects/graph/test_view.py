@@ -44,16 +44,16 @@ def view(qtbot: QtBot) -> GraphView:
     return made
 
 
-def at(view: GraphView, name: str) -> QPoint:
+def position_of(view: GraphView, name: str) -> QPoint:
     x, y = view.points()[view.model.number[name]]
     return QPoint(round(x), round(y))
 
 
 def wheel(view: GraphView, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
-    place = QPointF(view.rect().center())
+    point = QPointF(view.rect().center())
     event = QWheelEvent(
-        place,
-        view.mapToGlobal(place),
+        point,
+        view.mapToGlobal(point),
         QPoint(),
         QPoint(0, 120),
         Qt.MouseButton.NoButton,
@@ -65,11 +65,11 @@ def wheel(view: GraphView, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.N
 
 
 def test_a_click_chooses_and_a_double_click_expands(view: GraphView, qtbot: QtBot) -> None:
-    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=at(view, "m1"))
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=position_of(view, "m1"))
     assert view.chosen == view.model.number["m1"]
     assert view.accessibleDescription() == "Store.save, method, store.py:9, 3 neighbours"
     with qtbot.waitSignal(view.expand_requested) as expanded:
-        QTest.mouseDClick(view, Qt.MouseButton.LeftButton, pos=at(view, "c1"))
+        QTest.mouseDClick(view, Qt.MouseButton.LeftButton, pos=position_of(view, "c1"))
     assert expanded.args == [view.model.number["c1"]]
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=QPoint(3, 3))
     assert view.chosen == -1
@@ -85,32 +85,32 @@ def test_the_wheel_zooms_at_the_pointer_only_with_focus_or_ctrl(view: GraphView)
     wheel(view, Qt.KeyboardModifier.ControlModifier)
     assert view.scale > before
     view.setFocus()
-    here = view.scale
+    initial_scale = view.scale
     wheel(view)
-    assert view.scale > here
+    assert view.scale > initial_scale
 
 
 def test_the_point_under_the_pointer_stays_when_zooming(view: GraphView) -> None:
-    place = at(view, "c1")
-    view.zoom_by(2.0, QPointF(place))
-    assert (at(view, "c1") - place).manhattanLength() <= 2
+    point = position_of(view, "c1")
+    view.zoom_by(2.0, QPointF(point))
+    assert (position_of(view, "c1") - point).manhattanLength() <= 2
 
 
-def test_dragging_moves_the_picture_and_a_node(view: GraphView) -> None:
-    corner, node = QPoint(10, 10), at(view, "k1")
+def test_dragging_moves_the_view_or_a_node(view: GraphView) -> None:
+    corner, node = QPoint(10, 10), position_of(view, "k1")
     QTest.mousePress(view, Qt.MouseButton.LeftButton, pos=corner)
     QTest.mouseMove(view, corner + QPoint(30, 20))
     QTest.mouseRelease(view, Qt.MouseButton.LeftButton, pos=corner + QPoint(30, 20))
-    assert at(view, "k1") == node + QPoint(30, 20)
-    still = at(view, "c1")
-    QTest.mousePress(view, Qt.MouseButton.LeftButton, pos=at(view, "k1"))
+    assert position_of(view, "k1") == node + QPoint(30, 20)
+    still = position_of(view, "c1")
+    QTest.mousePress(view, Qt.MouseButton.LeftButton, pos=position_of(view, "k1"))
     QTest.mouseMove(view, node + QPoint(50, 60))
     QTest.mouseRelease(view, Qt.MouseButton.LeftButton, pos=node + QPoint(50, 60))
-    assert (at(view, "k1") - (node + QPoint(50, 60))).manhattanLength() <= 2
-    assert at(view, "c1") == still
+    assert (position_of(view, "k1") - (node + QPoint(50, 60))).manhattanLength() <= 2
+    assert position_of(view, "c1") == still
 
 
-def test_the_keyboard_goes_everywhere(view: GraphView, qtbot: QtBot) -> None:
+def test_every_node_is_reached_by_keyboard(view: GraphView, qtbot: QtBot) -> None:
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Home)
     assert view.model.entities[view.chosen].id in ("c1", "m1", "f1")
@@ -135,7 +135,7 @@ def test_the_keyboard_goes_everywhere(view: GraphView, qtbot: QtBot) -> None:
     assert view.chosen == -1
 
 
-def test_names_give_way_to_each_other_and_the_chosen_ones_come_first(view: GraphView) -> None:
+def test_overlapping_names_are_hidden_and_selected_ones_have_priority(view: GraphView) -> None:
     view.choose(view.model.number["m1"])
     view.grab()
     names = {view.model.entities[node].id for node in view.painter.labelled}
@@ -161,7 +161,7 @@ def test_it_follows_the_theme_and_the_size_of_text(view: GraphView) -> None:
 
 
 @pytest.mark.parametrize(("x", "y"), [(698, 250), (2, 250), (300, 2), (300, 498)])
-def test_no_name_is_cut_by_the_border(view: GraphView, x: int, y: int) -> None:
+def test_no_name_is_clipped_at_the_border(view: GraphView, x: int, y: int) -> None:
     """Without room on the right of a node, its name is on the left."""
     node = view.model.number["m1"]
     place = view.model.places[node]
@@ -169,9 +169,9 @@ def test_no_name_is_cut_by_the_border(view: GraphView, x: int, y: int) -> None:
     drawn: dict[str, QRectF] = {}
 
     class Watched(QPainter):
-        def drawStaticText(self, at: QPointF, text: QStaticText) -> None:
-            drawn[text.text()] = QRectF(at, text.size())
-            super().drawStaticText(at, text)
+        def drawStaticText(self, position_of: QPointF, text: QStaticText) -> None:
+            drawn[text.text()] = QRectF(position_of, text.size())
+            super().drawStaticText(position_of, text)
 
     picture = QImage(view.size(), QImage.Format.Format_RGB32)
     painter = Watched(picture)
@@ -180,7 +180,7 @@ def test_no_name_is_cut_by_the_border(view: GraphView, x: int, y: int) -> None:
     assert QRectF(view.rect()).contains(drawn[view.model.entities[node].name])
 
 
-def test_a_name_stands_left_of_its_node_when_another_is_right_of_it(view: GraphView) -> None:
+def test_a_name_is_left_of_its_node_if_another_node_is_right_of_it(view: GraphView) -> None:
     nodes = {name: view.model.number[name] for name in ("c1", "m1")}
     view.model.places[:] = np.nan
     view.model.place(

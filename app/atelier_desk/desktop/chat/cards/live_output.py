@@ -35,8 +35,8 @@ class LiveOutput(QLabel):
 
     def show_output(self, text: str, spans: Sequence[ansi.Span]) -> bool:
         """Show the newest lines, each cut at the card's edge; returns True if the height changes."""
-        wanted = bool(text) or self.steady
-        if not wanted and not self.isVisibleTo(self._card):
+        visible = bool(text) or self.steady
+        if not visible and not self.isVisibleTo(self._card):
             return False
         edge, room = self.fontMetrics(), max(80, self._card.width() - sum(_SIDES) - 2)
         found = list(ansi.lines(text, spans))[-LIVE_LINES:] if text else []
@@ -47,9 +47,9 @@ class LiveOutput(QLabel):
         coloured = (ansi.html(line, part, theme().tokens) for line, (_full, part) in zip(shown, found, strict=True))
         self.setText("<br>".join(coloured) if spans else plain)
         lines = LIVE_LINES if self.steady else len(shown)
-        grown = wanted != self.isVisibleTo(self._card) or lines != self._lines
+        grown = visible != self.isVisibleTo(self._card) or lines != self._lines
         self._lines = lines
-        self.setVisible(wanted)
+        self.setVisible(visible)
         return grown
 
     def sizeHint(self) -> QSize:

@@ -99,10 +99,10 @@ class RememberedCard(HeadedCard):
         self.words.addLayout(self._list)
         bind(self._show)
 
-    def show_memories(self, memories: Sequence[Memory], looking: Sequence[ExtractionReply] = ()) -> None:
+    def show_memories(self, memories: Sequence[Memory], extractions: Sequence[ExtractionReply] = ()) -> None:
         """Show these memories, and whether a model is asked for more."""
-        if tuple(looking) != self._extractions:
-            self._extractions = tuple(looking)
+        if tuple(extractions) != self._extractions:
+            self._extractions = tuple(extractions)
             self._show()
         if tuple(memories) == self._memories:
             return
@@ -193,9 +193,9 @@ class RememberedCard(HeadedCard):
         if self._host.bridge is not None:
             self._host.bridge.jobs.start(job(), key=f"remembered {memory.id}")
 
-    def _offer(self, said: str, undo: Callable[[], Coroutine[object, None, object]]) -> None:
+    def _offer(self, message: str, undo: Callable[[], Coroutine[object, None, object]]) -> None:
         from atelier_desk.desktop.panes.base import offer_undo
 
         bridge = self._host.bridge
         if bridge is not None:
-            offer_undo(self.parentWidget() or self, said, lambda: bridge.jobs.start(undo()))
+            offer_undo(self.parentWidget() or self, message, lambda: bridge.jobs.start(undo()))

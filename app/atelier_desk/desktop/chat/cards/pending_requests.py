@@ -42,15 +42,15 @@ class PendingRequests(QWidget):
 
     def show_all(self, approvals: Iterable[ApprovalRequest], members: Iterable[Member] = ()) -> None:
         """Show cards for these approvals, and for requests of these agents to the user."""
-        wanted: dict[str, _Card] = {}
+        cards: dict[str, _Card] = {}
         for group in self._host.approvals.together(approvals) if self._host.approvals is not None else ():
             key, shown = self._approval(group)
-            wanted[key] = shown
+            cards[key] = shown
         for member in members:
             for question_id, text in member.questions.items():
                 key = f"question:{question_id}"
                 known = self._cards.get(key)
-                wanted[key] = (
+                cards[key] = (
                     known if known is not None else QuestionCard(QuestionRow(question_id, text), self._host, self)
                 )
             if member.at_limit:
@@ -58,15 +58,15 @@ class PendingRequests(QWidget):
                 card = self._cards.get(key) or LimitCard(self._host, self)
                 assert isinstance(card, LimitCard)
                 card.show_limit(member.run_id, member.name, member.limit, member.value, member.cap, member.left_over)
-                wanted[key] = card
-        for key in [key for key in self._cards if key not in wanted]:
+                cards[key] = card
+        for key in [key for key in self._cards if key not in cards]:
             self._drop(self._cards[key])
-        came = [card for key, card in wanted.items() if key not in self._cards]
-        changed = list(wanted) != list(self._cards)
-        self._cards = wanted
-        for card in came:
+        added = [card for key, card in cards.items() if key not in self._cards]
+        changed = list(cards) != list(self._cards)
+        self._cards = cards
+        for card in added:
             card.show()
-        self.setVisible(bool(wanted))  # an empty stack would cover other cards and receive their clicks
+        self.setVisible(bool(cards))  # an empty stack would cover other cards and receive their clicks
         if changed:
             self.height_changed.emit()
 

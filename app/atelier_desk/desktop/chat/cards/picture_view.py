@@ -71,12 +71,12 @@ def picture_menu(
 class PictureLabel(QLabel):
     """``result-picture``. Enter or a click enlarges it, the copy shortcut copies it, dragging exports a file."""
 
-    def __init__(self, title: str, image: ImagePart, whole: QPixmap, parent: QWidget) -> None:
+    def __init__(self, title: str, image: ImagePart, pixmap: QPixmap, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("result-picture")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._title, self._image, self._full_size = title, image, whole
+        self._title, self._image, self._full_size = title, image, pixmap
         self._pressed: QPoint | None = None
         self._dragged: tempfile.TemporaryDirectory[str] | None = None
         self.ratio = 1.0

@@ -151,8 +151,8 @@ class ToolCard(QFrame):
 
     def _show_stop(self) -> None:
         """Show the stop button, created on demand as few cards need it."""
-        wanted = self._live.steady
-        if wanted and self.stop is None:
+        running = self._live.steady
+        if running and self.stop is None:
             stop = control(QPushButton(self._head), "tool-stop", N_("Stop"), look="quiet", on=self._ask_stop)
             bind_text(
                 stop,
@@ -165,7 +165,7 @@ class ToolCard(QFrame):
             self.stop = stop
         if self.stop is not None:
             self.stop.setIcon(theme().icon("circle-stop", "muted", 14))
-            self.stop.setVisible(wanted)
+            self.stop.setVisible(running)
 
     def _ask_stop(self) -> None:
         assert self.stop is not None

@@ -87,11 +87,11 @@ class AttachmentController(QObject):
             where = self.workflow_id, self._folders.folders
             self._begin(mention.name, self._bridge.engine.attachments.mention(mention, *where))
 
-    def _room(self, wanted: int) -> int:
+    def _room(self, count: int) -> int:
         room = max(0, ATTACHED_FILES - len(self._row.chips))
-        if wanted > room:
+        if count > room:
             self._bridge.failed.emit(_("A message can have at most {most} attachments.", most=ATTACHED_FILES))
-        return min(room, wanted)
+        return min(room, count)
 
     def _begin(self, name: str, reading: Coroutine[object, None, PreparedAttachments]) -> None:
         item = Item(" ".join(name.split()))
@@ -100,8 +100,8 @@ class AttachmentController(QObject):
 
     async def _read(self, item: Item, reading: Coroutine[Any, Any, PreparedAttachments]) -> None:
         try:
-            what = await reading
-            thumbnail = await _thread(opened, what.data, _SIDE) if what.width else None
+            prepared = await reading
+            thumbnail = await _thread(opened, prepared.data, _SIDE) if prepared.width else None
         except Exception as error:
             item.problem = error_text(error)
             self._row.refresh(item)
@@ -109,12 +109,12 @@ class AttachmentController(QObject):
         except BaseException:
             self._row.remove(item)
             raise
-        same = next((each for each in self._row.items if each is not item and _same(each, what)), None)
+        same = next((each for each in self._row.items if each is not item and _same(each, prepared)), None)
         if same is not None:
             self._row.remove(item)
-            self._bridge.failed.emit(_("{name} is already attached.", name=what.name))
+            self._bridge.failed.emit(_("{name} is already attached.", name=prepared.name))
             return
-        item.name, item.what, item.thumbnail = what.name, what, thumbnail
+        item.name, item.what, item.thumbnail = prepared.name, prepared, thumbnail
         self._row.refresh(item)
 
     async def _read_file(self, path: Path) -> PreparedAttachments:
@@ -223,7 +223,7 @@ class AttachmentController(QObject):
             popup = self.popup = Completion(
                 self._composer.field, "mention", "@", self._find, self._bridge.jobs, N_("Mentions")
             )
-            popup.chosen.connect(lambda taken: self.add_mention(taken.data))
+            popup.chosen.connect(lambda completed: self.add_mention(completed.data))
             popup.schedule_search()
 
     async def _find(self, typed: str) -> list[Completed]:

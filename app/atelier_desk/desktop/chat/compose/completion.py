@@ -153,16 +153,16 @@ class Completion(QFrame):
         self._debouncer.stop()
         self.hide()
 
-    def _insert(self, taken: Completed) -> None:
+    def _insert(self, completed: Completed) -> None:
         typed = self.typed
-        if typed is not None and not taken.waits:
+        if typed is not None and not completed.waits:
             cursor = self._field.textCursor()
             cursor.movePosition(
                 QTextCursor.MoveOperation.Left, QTextCursor.MoveMode.KeepAnchor, len(typed) + len(self._trigger)
             )
-            cursor.insertText(taken.text + " ")
+            cursor.insertText(completed.text + " ")
         self._leave()
-        self.chosen.emit(taken)
+        self.chosen.emit(completed)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.FocusOut:

@@ -67,11 +67,11 @@ class MessageField(TextField):
         """Adjust the height to the text, within limits."""
         line = self.fontMetrics().lineSpacing()
         lines = round(self.document().size().height())
-        wanted = min(max(lines, _LINES[0]), _LINES[1])
+        index = min(max(lines, _LINES[0]), _LINES[1])
         self.setVerticalScrollBarPolicy(
             Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines > _LINES[1] else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         )
-        self.setFixedHeight(wanted * line + theme().px(6))
+        self.setFixedHeight(index * line + theme().px(6))
 
     def resizeEvent(self, event: object) -> None:
         super().resizeEvent(event)  # type: ignore[arg-type]
@@ -103,13 +103,13 @@ class MessageField(TextField):
             self._recalled = -1  # a recalled message was edited: from now on it is a new text
         if older and self._recalled >= 0 and cursor.atEnd():
             at_edge = True  # the previous Up put the cursor there
-        wanted = self._recalled + (1 if older else -1)
-        if not at_edge or not -1 <= wanted < len(sent) or (not older and self._recalled < 0):
+        index = self._recalled + (1 if older else -1)
+        if not at_edge or not -1 <= index < len(sent) or (not older and self._recalled < 0):
             return False
         if self._recalled < 0:
             self._unsent = self.toPlainText()
-        self._recalled = wanted
-        self.setPlainText(sent[wanted] if wanted >= 0 else self._unsent)
+        self._recalled = index
+        self.setPlainText(sent[index] if index >= 0 else self._unsent)
         self.moveCursor(cursor.MoveOperation.End)
         return True
 

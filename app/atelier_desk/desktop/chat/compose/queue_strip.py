@@ -126,8 +126,8 @@ class WaitingRow(QWidget):
 
     def _show_editing(self, editing: bool) -> None:
         """While editing, the buttons that move or send the message are disabled."""
-        for button, wanted in self._action_buttons.items():
-            button.setVisible(wanted and not editing)
+        for button, enabled in self._action_buttons.items():
+            button.setVisible(enabled and not editing)
         self.save_button.setVisible(editing)
         self.leave.setVisible(editing)
 

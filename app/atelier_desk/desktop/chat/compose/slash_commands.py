@@ -155,13 +155,13 @@ class SlashCommandController(QObject):
         rows += [each for each in await engine.prompts.list() if each.name not in used]
         prompts = [FilledPrompt(server, prompt) for server, prompt in await engine.mcp.content.prompts()]
         rows += [each for each in prompts if each.name not in used]  # a file of the same name takes precedence
-        wanted = plain(typed)
-        begin = [row for row in rows if plain(row.name).startswith(wanted)]
-        inside = [row for row in rows if wanted in plain(row.name) and row not in begin]
-        return [_shown(row) for row in (begin + inside)[:MOST]]
+        needle = plain(typed)
+        prefixed = [row for row in rows if plain(row.name).startswith(needle)]
+        inside = [row for row in rows if needle in plain(row.name) and row not in prefixed]
+        return [_shown(row) for row in (prefixed + inside)[:MOST]]
 
-    def _on_chosen(self, taken: Completed) -> None:
-        row: ListedSkill | Prompt | FilledPrompt = taken.data
+    def _on_chosen(self, completed: Completed) -> None:
+        row: ListedSkill | Prompt | FilledPrompt = completed.data
         if isinstance(row, Prompt):
             self._insert_prompt(row, self._replace)
         elif isinstance(row, FilledPrompt):
@@ -176,11 +176,11 @@ class SlashCommandController(QObject):
         if self.dialog is None:
             self._composer.field.setFocus()
 
-    def _insert_prompt(self, prompt: Prompt, put: Callable[[str], object]) -> None:
+    def _insert_prompt(self, prompt: Prompt, insert: Callable[[str], object]) -> None:
         if variables(prompt.content):
-            self._open(PromptForm(prompt, _("Insert"), put, self._composer))
+            self._open(PromptForm(prompt, _("Insert"), insert, self._composer))
         else:
-            put(prompt.content)
+            insert(prompt.content)
 
     def _open(self, dialog: ArgumentsDialog | PromptDialog | PromptForm) -> None:
         self.dialog = dialog

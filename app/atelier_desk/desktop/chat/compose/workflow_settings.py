@@ -61,12 +61,12 @@ class WorkflowSettings(FormDialog):
                 most=limits.WORKFLOW_INSTRUCTIONS,
             )
         for name, text in CAPS:
-            if self.caps[name].text().strip() and _number(self.caps[name].text(), whole=name == "max_tokens") is None:
+            if self.caps[name].text().strip() and _number(self.caps[name].text(), integer=name == "max_tokens") is None:
                 return _("{field}: enter a number above 0, or leave it empty.", field=_(text))
         return ""
 
     def submit(self) -> None:
-        caps = {name: _number(field.text(), whole=name == "max_tokens") for name, field in self.caps.items()}
+        caps = {name: _number(field.text(), integer=name == "max_tokens") for name, field in self.caps.items()}
         changed = {
             "instructions": self.instructions.toPlainText().strip(),
             "budget": Budget(**{**self._choices.budget.model_dump(), **caps}),
@@ -78,7 +78,7 @@ def _written(value: float | None) -> str:
     return "" if value is None else locale().toString(float(value), "g", 12).replace(locale().groupSeparator(), "")
 
 
-def _number(text: str, *, whole: bool) -> float | None:
+def _number(text: str, *, integer: bool) -> float | None:
     """A positive number, with the locale's decimal separator or a point.
 
     None if invalid or not an integer as required.
@@ -89,6 +89,6 @@ def _number(text: str, *, whole: bool) -> float | None:
             value = float(text.strip())
         except ValueError:
             return None
-    if not 0 < value <= 1e12 or (whole and not value.is_integer()):  # "nan" parses as a number, too
+    if not 0 < value <= 1e12 or (integer and not value.is_integer()):  # "nan" parses as a number, too
         return None
-    return int(value) if whole else value
+    return int(value) if integer else value

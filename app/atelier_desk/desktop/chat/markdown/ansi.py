@@ -84,8 +84,8 @@ def _chosen(style: Style, numbers: str) -> Style:
             style = PLAIN
         elif code in (38, 48):
             # Colons group sub-parameters, semicolons separate parameters; an empty one may stand for the colour space.
-            given = [each for each in within if each] if ":" in part else None
-            colour = _given(iter(given) if given is not None else parts, most=None if given is None else len(given))
+            codes = [each for each in within if each] if ":" in part else None
+            colour = _given(iter(codes) if codes is not None else parts, most=None if codes is None else len(codes))
             if colour is not None:
                 style = replace(style, colour=colour) if code == 38 else replace(style, ground=colour)
         elif code == 4 and part == "4:0":
@@ -129,15 +129,18 @@ def _of_256(number: int) -> int | str | None:
 
 def lines(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, tuple[Span, ...]]]:
     """The lines of a text, each with its part of the spans."""
-    begin = 0
+    line_start = 0
     for line in text.split("\n"):
-        end = begin + len(line)
-        inside = (span for span in spans if span.start < end and span.end > begin)
+        end = line_start + len(line)
+        inside = (span for span in spans if span.start < end and span.end > line_start)
         yield (
             line,
-            tuple(Span(max(span.start, begin) - begin, min(span.end, end) - begin, span.style) for span in inside),
+            tuple(
+                Span(max(span.start, line_start) - line_start, min(span.end, end) - line_start, span.style)
+                for span in inside
+            ),
         )
-        begin = end + 1
+        line_start = end + 1
 
 
 def html(line: str, spans: Sequence[Span], tokens: Tokens) -> str:

@@ -74,7 +74,9 @@ def refuse_images(source: str) -> str | None:
     return None
 
 
-def show_formula(document: QTextDocument, start: int, end: int, source: str, px: int, colour: str, look: Theme) -> None:
+def show_formula(
+    document: QTextDocument, start: int, end: int, source: str, px: int, colour: str, style: Theme
+) -> None:
     """Replace a formula's source between ``start`` and ``end`` by its image; an invalid one remains as source."""
     screen = QGuiApplication.primaryScreen()
     image = formulas().picture(source, px, colour, screen.devicePixelRatio() if screen else 1.0)
@@ -86,7 +88,7 @@ def show_formula(document: QTextDocument, start: int, end: int, source: str, px:
     scale = px / EM
     depth = drawing.depth * scale
     # An image sits on its font's descent: a font with a descent equal to the formula's depth aligns the baselines.
-    font, size = look.font(14), px
+    font, size = style.font(14), px
     font.setPixelSize(size)
     while QFontMetricsF(font).descent() < depth and size < 400:
         size += 1

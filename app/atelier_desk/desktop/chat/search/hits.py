@@ -24,23 +24,23 @@ class Hit:
 
 def hits(entries: Iterable[Entry], needle: str) -> list[Hit]:
     """All matches of ``needle``, ignoring case, in display order."""
-    wanted = needle.casefold()
-    if not wanted:
+    searched = needle.casefold()
+    if not searched:
         return []
     return [
         Hit(entry, TranscriptPosition(part, key, number))
         for entry in entries
-        for part, key, text in _texts(entry, wanted)
-        for number in range(text.casefold().count(wanted))
+        for part, key, text in _texts(entry, searched)
+        for number in range(text.casefold().count(searched))
     ]
 
 
-def _texts(entry: Entry, wanted: str) -> Iterator[tuple[str, str, str]]:
+def _texts(entry: Entry, searched: str) -> Iterator[tuple[str, str, str]]:
     """The rendered texts of an entry that contain the needle, with their part and key."""
-    if wanted in entry.reasoning.casefold():
+    if searched in entry.reasoning.casefold():
         yield THOUGHTS, "", entry.reasoning
-    said = entry.content.casefold()
-    if wanted in said or wanted in said.translate(_MARKS):  # only then parsing is worthwhile
+    content = entry.content.casefold()
+    if searched in content or searched in content.translate(_MARKS):  # only then parsing is worthwhile
         yield TEXT, "", entry.content if entry.kind == "user" else plain_text(entry.content)
     for call in entry.calls:
         asked = next((each for each in entry.asked if each.call_id == call.call_id), None)

@@ -61,8 +61,8 @@ class AttachedChips(QWidget):
     def natural_width(self, most: int) -> int:
         """The preferred width, at most ``most`` pixels."""
         self._write(most)
-        wanted = sum(button.sizeHint().width() for button in self.buttons) + 4 * (len(self.buttons) - 1)
-        return min(most, wanted)
+        needed = sum(button.sizeHint().width() for button in self.buttons) + 4 * (len(self.buttons) - 1)
+        return min(most, needed)
 
     def fit(self, width: int) -> int:
         """The height at this width, in pixels."""
@@ -99,10 +99,10 @@ class AttachedChips(QWidget):
     @staticmethod
     def words(each: dict[str, Any]) -> str:
         """Kind and size, and for an excerpt how much of it the model received."""
-        source, given, total = each.get("source", ""), len(each.get("text") or ""), int(each.get("characters") or 0)
+        source, sent, total = each.get("source", ""), len(each.get("text") or ""), int(each.get("characters") or 0)
         facts = [_(SOURCES[source]) if source in SOURCES else size(int(each.get("size") or 0))]
-        if total > given and each.get("sha256"):
-            facts.append(_("excerpt: {given} of {count} characters", given=number(given), count=number(total)))
+        if total > sent and each.get("sha256"):
+            facts.append(_("excerpt: {given} of {count} characters", given=number(sent), count=number(total)))
         return " · ".join(facts)
 
     def _begin_picture(self, each: dict[str, Any], button: QPushButton) -> None:

@@ -63,13 +63,13 @@ def command_end(call: Call) -> tuple[str, Literal["", "err"]] | None:
     if call.section != SHELL or not isinstance(result, dict) or call.status not in {"error", "timeout", "cancelled"}:
         return None
     ms = result.get("duration_ms")
-    took = duration(ms if isinstance(ms, int) else call.duration_ms)
+    elapsed = duration(ms if isinstance(ms, int) else call.duration_ms)
     if failure_text.stopped_by_user(result):
-        return _("stopped by you · {time}", time=took), ""
+        return _("stopped by you · {time}", time=elapsed), ""
     if result.get("code") == "timeout":
-        return _("timed out · {time}", time=took), "err"
+        return _("timed out · {time}", time=elapsed), "err"
     if isinstance(status := result.get("exit_status"), int):
-        return _("exit status {number} · {time}", number=status, time=took), "err"
+        return _("exit status {number} · {time}", number=status, time=elapsed), "err"
     return None
 
 

@@ -319,16 +319,16 @@ class AssistantMessage(BodyMessage):
 
     def _show_concerns(self) -> None:
         """Show approvals below the card of the call that waits for them."""
-        desk, team = self.host.approvals, self.host.team
-        if desk is None or not self.entry.calls or not team.workflow_id:
+        approvals, team = self.host.approvals, self.host.team
+        if approvals is None or not self.entry.calls or not team.workflow_id:
             return
         calls = {call.call_id for call in self.entry.calls}
         waiting = [
             each
-            for each in desk.pending(team.workflow_id)
+            for each in approvals.pending(team.workflow_id)
             if each.run_id == self.entry.run_id and each.call_id in calls
         ]
-        groups = {group[0].call_id: group for group in desk.together(waiting)}
+        groups = {group[0].call_id: group for group in approvals.together(waiting)}
         self._in_group = {each.call_id for group in groups.values() for each in group[1:]}
         for call in self.entry.calls:
             asked = groups.get(call.call_id, ())
@@ -341,8 +341,8 @@ class AssistantMessage(BodyMessage):
             concerns.show_all(asked)
         for call_id, card in self._cards.items():
             # The request contains everything the call's card would show, and replaces it.
-            stands = call_id in self._in_group or (call_id in self._concerns and len(self._concerns[call_id]))
-            card.setVisible(not stands)
+            shown_elsewhere = call_id in self._in_group or (call_id in self._concerns and len(self._concerns[call_id]))
+            card.setVisible(not shown_elsewhere)
 
     def stream(self) -> None:
         """More text arrived: the body schedules drawing."""

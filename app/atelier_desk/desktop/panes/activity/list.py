@@ -123,9 +123,9 @@ def entry_title(entry: LogEntry) -> str:
             return _(_DECIDED.get(status, status))
         case payloads.SubAgentError(status="cancelled" | "abandoned" | "not_run" as status):
             return _("Sub-agent: {status}", status=_(RUN_WORDS[status]))
-        case payloads.Retry() as said:
-            return _retry(said)[0]
-        case payloads.Notice() as said if (words := _notice(said)) is not None:
+        case payloads.Retry() as payload:
+            return _retry(payload)[0]
+        case payloads.Notice() as payload if (words := _notice(payload)) is not None:
             return words[0]
         case payloads.LimitReached(reason=limit) if limit in LIMITS:
             return _(LIMITS[limit])
@@ -146,26 +146,26 @@ def entry_summary(entry: LogEntry, most: int = SHOWN) -> str:
     return visible(shorten(one_line(_activity_text(entry.payload) or entry.error), most, at_word=True))
 
 
-def _activity_text(said: payloads.Payload | None) -> str:
-    match said:
+def _activity_text(payload: payloads.Payload | None) -> str:
+    match payload:
         case payloads.MessageAdded():
-            return said.content
+            return payload.content
         case payloads.SubAgentAnswer():
-            return said.content or said.sub_agent_name
+            return payload.content or payload.sub_agent_name
         case payloads.SubAgent():
-            return said.sub_agent_name
+            return payload.sub_agent_name
         case payloads.TaskNews():
-            return said.task_name
+            return payload.task_name
         case payloads.UserQuestionStart():
-            return said.user_question.question
+            return payload.user_question.question
         case payloads.ValidationRequired():
-            return _(said.presentation.title) or bare_tool(said.tool) or said.reason
-        case payloads.Notice() if (words := _notice(said)) is not None:
+            return _(payload.presentation.title) or bare_tool(payload.tool) or payload.reason
+        case payloads.Notice() if (words := _notice(payload)) is not None:
             return words[1]
         case payloads.LoopDetected(details=details):
             return f"{tool_title(str(details.get('tool') or ''))} × {number(int(details.get('count') or 0))}"
         case payloads.Retry():
-            return _retry(said)[1]
+            return _retry(payload)[1]
         case payloads.LimitReached():
             return ""  # the title names it
         case payloads.ContextCompacted(reason=method):
@@ -173,20 +173,20 @@ def _activity_text(said: payloads.Payload | None) -> str:
         case payloads.ContextChanged(reason=reason):
             return _(_CONTEXT_CHANGES[reason]) if reason in _CONTEXT_CHANGES else ""
         case payloads.Failure():
-            return said.words
+            return payload.words
     return ""
 
 
-def _notice(said: payloads.Notice) -> tuple[str, str] | None:
-    known = notice_kind(said.chunk, said.details)
-    return known.text({**said.details, "reason": said.reason}) if known is not None else None
+def _notice(payload: payloads.Notice) -> tuple[str, str] | None:
+    known = notice_kind(payload.chunk, payload.details)
+    return known.text({**payload.details, "reason": payload.reason}) if known is not None else None
 
 
-def _retry(said: payloads.Retry) -> tuple[str, str]:
+def _retry(payload: payloads.Retry) -> tuple[str, str]:
     """Title and text of a retry, as in the transcript."""
-    details = said.details
+    details = payload.details
     delay_ms = float(details.get("delay_s") or 0) * 1000
-    return retry_text(said.reason, details, duration(delay_ms) if delay_ms >= 50 else "")
+    return retry_text(payload.reason, details, duration(delay_ms) if delay_ms >= 50 else "")
 
 
 def entry_icon(entry: LogEntry) -> tuple[str, Role]:

@@ -210,18 +210,18 @@ class ActivityLog:
         for known in (self._calls, self._starts, self._begun, self._asked, self._approvals):
             known.clear()
 
-    def _call(self, event: StreamEvent, said: payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd) -> bool:
-        key = (event.run_id, said.call_id)
+    def _call(self, event: StreamEvent, data: payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd) -> bool:
+        key = (event.run_id, data.call_id)
         entry = self._calls.get(key)
         if entry is None:
-            tool = "" if isinstance(said, payloads.ToolProgress) else said.tool
+            tool = "" if isinstance(data, payloads.ToolProgress) else data.tool
             entry = LogEntry(
                 event.time,
                 ChunkType.TOOL_START,
                 event.agent_name,
                 event.run_id,
                 event.depth,
-                said.call_id,
+                data.call_id,
                 tool,
                 "running",
             )
@@ -229,21 +229,21 @@ class ActivityLog:
             for asked in self._approvals.pop(key, ()):
                 asked.repeats = True  # the row of the call tells that it was allowed, or rejected
             self.entries.append(entry)
-        match said:
+        match data:
             case payloads.ToolStart():
-                entry.arguments, entry.presentation = said.arguments, said.presentation
-                facts = {"section": said.section, "effect": said.effect, "risk": said.risk, "server": said.server}
+                entry.arguments, entry.presentation = data.arguments, data.presentation
+                facts = {"section": data.section, "effect": data.effect, "risk": data.risk, "server": data.server}
                 entry.data = {name: value for name, value in facts.items() if value}
             case payloads.ToolProgress():
-                entry.progress = said.progress
+                entry.progress = data.progress
             case payloads.ToolEnd():
-                code = said.result.get("code") if isinstance(said.result, dict) else ""
-                if said.status == CallStatus.CANCELLED:
+                code = data.result.get("code") if isinstance(data.result, dict) else ""
+                if data.status == CallStatus.CANCELLED:
                     code = "cancelled"
-                if stopped_by_user(said.result):
+                if stopped_by_user(data.result):
                     code = "cancelled"
                 entry.status = (
-                    "ok" if said.success else code if code in ("skipped", "rejected", "cancelled") else "error"
+                    "ok" if data.success else code if code in ("skipped", "rejected", "cancelled") else "error"
                 )
-                entry.result, entry.error, entry.duration_ms = said.result, said.error, said.duration_ms
+                entry.result, entry.error, entry.duration_ms = data.result, data.error, data.duration_ms
         return True

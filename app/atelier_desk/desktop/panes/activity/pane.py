@@ -279,8 +279,8 @@ class ActivityPane(Pane):
         self._filter.setVisible(bool(self.log.entries) and (used or roomy))
         self._find.setVisible(bool(self.log.entries) and not roomy)
         left = room - tree_least - (self._filter.sizeHint().height() + GAP if not self._filter.isHidden() else 0)
-        wanted = LEAST_LOG + (theme().px(DETAILS_ROOM) if not self._details.isHidden() else 0)
-        self._stack.setMinimumHeight(max(LEAST_LOG, min(wanted, left)))  # an ignored size hint requests no space
+        needed = LEAST_LOG + (theme().px(DETAILS_ROOM) if not self._details.isHidden() else 0)
+        self._stack.setMinimumHeight(max(LEAST_LOG, min(needed, left)))  # an ignored size hint requests no space
         if tree:
             least = self._lower.minimumSizeHint().height()
             upper = max(0, min(self._dragged or self.tree.wanted, self.tree.wanted, room - GAP - least))

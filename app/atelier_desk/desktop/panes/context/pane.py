@@ -211,10 +211,10 @@ class ContextPane(SeenPane):
             self.refresh()
 
     async def read(self, workflow_id: str) -> None:
-        wanted, run_id, seq = self.turn.wanted, self._run_id, self._seq
+        requested, run_id, seq = self.turn.wanted, self._run_id, self._seq
         engine = self.bridge.engine
         turns = await engine.teams.turns(workflow_id)
-        asked = await engine.teams.root_of(run_id) if run_id else wanted
+        asked = await engine.teams.root_of(run_id) if run_id else requested
         root = asked if any(turn.run_id == asked for turn in turns) else turns[-1].run_id if turns else ""
         agents: list[AgentNode] = []
         requests: list[RequestSummary] = []
@@ -263,13 +263,13 @@ class ContextPane(SeenPane):
 
     def _show_agents(self) -> None:
         """Update the list of agents only if it changed: an open list stays open while requests arrive."""
-        wanted = [("   " * node.depth + node.name, node.run_id) for node in self._agents]
-        if wanted != [(self.agent.itemText(row), self.agent.itemData(row)) for row in range(self.agent.count())]:
+        requested = [("   " * node.depth + node.name, node.run_id) for node in self._agents]
+        if requested != [(self.agent.itemText(row), self.agent.itemData(row)) for row in range(self.agent.count())]:
             self.agent.clear()
-            for text, run_id in wanted:
+            for text, run_id in requested:
                 self.agent.addItem(text, run_id)
         self.agent.setCurrentIndex(max(0, self.agent.findData(self._run_id)))
-        self.agent.setVisible(len(wanted) > 1)
+        self.agent.setVisible(len(requested) > 1)
 
     def _fill_requests(self) -> None:
         self.list.clear()
@@ -504,9 +504,9 @@ class ContextPane(SeenPane):
         )
         short = self._area.height() < stacked + 2 * self.body.handleWidth()
         wide = self.width() >= theme().px(NARROW if short else WIDE)
-        wanted = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
-        if self.body.orientation() is not wanted:
-            self.body.setOrientation(wanted)
+        requested = Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical
+        if self.body.orientation() is not requested:
+            self.body.setOrientation(requested)
         if wide != self._wide:
             self._wide = wide
             self.body.setSizes([220, 420, 380] if wide else [100, 340, 200])

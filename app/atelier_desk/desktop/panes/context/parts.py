@@ -74,10 +74,10 @@ class PartsBar(QWidget):
             about=lambda: "; ".join([*self._part_texts(), self.summary]),
         )
 
-    def show_parts(self, parts: Sequence[PartSize], whole: str = "") -> None:
+    def show_parts(self, parts: Sequence[PartSize], total_text: str = "") -> None:
         """Show these parts, without empty ones; ``whole`` is the total in words."""
         self.parts = tuple(part for part in parts if part.tokens > 0)
-        self.summary = whole
+        self.summary = total_text
         bind_text(self)
         self._fit()
         self.update()
@@ -87,9 +87,9 @@ class PartsBar(QWidget):
 
         The tool tip always has all entries.
         """
-        wanted = max(1, lines) if lines is not None else None
-        if wanted != self._most:
-            self._most = wanted
+        limit = max(1, lines) if lines is not None else None
+        if limit != self._most:
+            self._most = limit
             self._fit()
             self.update()
 

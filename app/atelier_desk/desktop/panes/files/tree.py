@@ -123,18 +123,18 @@ class ChangeTree(QTreeWidget):
         alive = any(change.undoable for change in inside)
         return self._item(parent, key, title, counted(inside), "folder", "accent" if alive else "muted")
 
-    def _row(self, parent: QTreeWidgetItem, key: str, title: str, told: str, change: Change) -> QTreeWidgetItem:
+    def _row(self, parent: QTreeWidgetItem, key: str, title: str, details: str, change: Change) -> QTreeWidgetItem:
         sources = self._marks.get(marked_path(change), ())
         role: Role = "warn" if sources else "accent" if change.undoable else "muted"
-        item = self._item(parent, key, title, told, "triangle-alert" if sources else ICONS[change.action], role)
-        item.setToolTip(0, "\n".join(filter(None, (path_text(change), told, mark_text(sources) if sources else ""))))
+        item = self._item(parent, key, title, details, "triangle-alert" if sources else ICONS[change.action], role)
+        item.setToolTip(0, "\n".join(filter(None, (path_text(change), details, mark_text(sources) if sources else ""))))
         return item
 
     @staticmethod
-    def _item(parent: QTreeWidgetItem, key: str, title: str, told: str, icon: str, role: Role) -> QTreeWidgetItem:
+    def _item(parent: QTreeWidgetItem, key: str, title: str, details: str, icon: str, role: Role) -> QTreeWidgetItem:
         item = QTreeWidgetItem(parent)
         item.setData(0, KeyRole, key)
-        show_row(item, ListRow(title, facts=told, icon=icon, role=role))
+        show_row(item, ListRow(title, facts=details, icon=icon, role=role))
         return item
 
     def _open_again(self, current: str) -> None:

@@ -50,12 +50,14 @@ class PairCard(Card):
             text = self._texts[memory.id] = label(memory.content, "", self, wrap=True)
             grid.addWidget(text, 0, place, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(label(provenance(memory), "small", self, wrap=True), 1, place, Qt.AlignmentFlag.AlignTop)
-            keep = control(QPushButton(_("Keep this one") if same else _("This one is correct"), self), name)
-            keep.setAccessibleName(visible(f"{keep.text()}: {' '.join(memory.content.split())[:80]}"))
-            keep.clicked.connect(lambda _on=False, kept=memory, gone=other: dialog.keep_one(self, kept.id, gone.id))
-            grid.addWidget(keep, 2, place, Qt.AlignmentFlag.AlignLeft)
+            keep_button = control(QPushButton(_("Keep this one") if same else _("This one is correct"), self), name)
+            keep_button.setAccessibleName(visible(f"{keep_button.text()}: {' '.join(memory.content.split())[:80]}"))
+            keep_button.clicked.connect(
+                lambda _on=False, kept_id=memory, deleted=other: dialog.keep_one(self, kept_id.id, deleted.id)
+            )
+            grid.addWidget(keep_button, 2, place, Qt.AlignmentFlag.AlignLeft)
             grid.setColumnStretch(place, 1)
-            self._buttons.append(keep)
+            self._buttons.append(keep_button)
         self.body.addLayout(grid)
         both = control(QPushButton(_("Keep both"), self), "tidy-both", look="chip-plain")
         both.clicked.connect(lambda _on=False: dialog.keep_both(self))
@@ -71,16 +73,16 @@ class PairCard(Card):
         """Show the buttons that resolve the pair."""
         self._show(None, "", "")
 
-    def show_answered(self, said: str, undo: Undo, gone: str = "") -> None:
+    def show_answered(self, message: str, undo: Undo, deleted: str = "") -> None:
         """Show the result and Undo; the deleted memory's text is dimmed."""
-        self._show(undo, said, gone)
+        self._show(undo, message, deleted)
 
-    def _show(self, undo: Undo | None, said: str, gone: str) -> None:
+    def _show(self, undo: Undo | None, message: str, deleted: str) -> None:
         focused = self.isAncestorOf(self.focusWidget()) if self.focusWidget() is not None else False
         self.undo = undo
-        self.status.setText(said)
+        self.status.setText(message)
         for memory_id, text in self._texts.items():
-            mark(text, "muted" if memory_id == gone else "")
+            mark(text, "muted" if memory_id == deleted else "")
         for button in self._buttons:
             button.setVisible(undo is None)
         for widget in (self.status, self._back):
@@ -165,13 +167,13 @@ class TidyDialog(QDialog):
         if pair is not None:
             self._insert(place, pair)
 
-    def keep_one(self, card: PairCard, kept: str, gone: str) -> None:
+    def keep_one(self, card: PairCard, kept_id: str, deleted: str) -> None:
         """Keep one memory of a pair and delete the other."""
         memories = self._bridge.engine.memories
 
         async def job() -> None:
-            await memories.merge(kept, gone)
-            card.show_answered(_("Memories merged"), lambda: memories.undo_delete(gone), gone)
+            await memories.merge(kept_id, deleted)
+            card.show_answered(_("Memories merged"), lambda: memories.undo_delete(deleted), deleted)
             await self._load()
 
         self.jobs.once(card, job)

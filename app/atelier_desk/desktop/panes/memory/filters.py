@@ -97,8 +97,8 @@ class MemoryFilters(QWidget):
     def set_tags(self, tags: Sequence[str]) -> None:
         """Set the tags in use; a selected tag no longer in use remains so that it can be deselected."""
         selected = (self.tag,) if self.tag and self.tag not in tags else ()
-        if (wanted := (*tags, *selected)) != self._tags:
-            self._tags = wanted
+        if (offered := (*tags, *selected)) != self._tags:
+            self._tags = offered
             self._fill("tag")
 
     def choose(self, name: str, value: object) -> None:

@@ -137,10 +137,10 @@ class TaskModel(QAbstractListModel):
     def move(self, task_id: str, to: int) -> None:
         """Request to move ``task_id`` before row ``to``."""
         ids = [row.task.id for row in self.rows]
-        wanted = moved(ids, task_id, max(0, min(to, len(ids))))
-        if task_id in ids and wanted != ids:
-            place = wanted.index(task_id)
-            self.move_requested.emit(task_id, wanted[place - 1] if place else "")
+        new_order = moved(ids, task_id, max(0, min(to, len(ids))))
+        if task_id in ids and new_order != ids:
+            place = new_order.index(task_id)
+            self.move_requested.emit(task_id, new_order[place - 1] if place else "")
 
 
 def list_row(row: TaskRow) -> ListRow:

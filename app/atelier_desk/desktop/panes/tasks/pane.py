@@ -91,10 +91,10 @@ class TaskPane(Pane):
         ):
             return
         self.list.tasks.set_rows(rows)
-        wanted = self._wanted or (chosen.task.id if chosen is not None else "")
+        selected = self._wanted or (chosen.task.id if chosen is not None else "")
         self._wanted = ""
-        if wanted:
-            self.list.select(wanted)
+        if selected:
+            self.list.select(selected)
         done, total = progress(tasks)
         self.heading.setText(_("Tasks · {done} / {total}", done=done, total=total) if total else _("Tasks"))
         self.heading.setAccessibleName(_("Tasks, {done} of {total} done", done=done, total=total))

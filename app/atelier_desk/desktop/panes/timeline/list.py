@@ -97,8 +97,8 @@ class TimelineList(QListWidget):
     def choose(self, span: Span | None) -> None:
         """Make this span's row current, without a signal."""
         self.blockSignals(True)
-        wanted = span_key(span) if span is not None else None
-        rows = (number for number, each in enumerate(self._spans) if span_key(each) == wanted)
+        selected = span_key(span) if span is not None else None
+        rows = (number for number, each in enumerate(self._spans) if span_key(each) == selected)
         self.setCurrentRow(next(rows, -1))
         self.blockSignals(False)
 

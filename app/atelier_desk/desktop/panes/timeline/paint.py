@@ -159,8 +159,8 @@ def _paint_bars(painter: QPainter, scene: Scene) -> None:
     painter.restore()
 
 
-def _paint_bar(painter: QPainter, bar: Bar, look: BarColours, left: float, hovered: bool) -> None:
-    ground, edge, text = look
+def _paint_bar(painter: QPainter, bar: Bar, bar_colours: BarColours, left: float, hovered: bool) -> None:
+    ground, edge, text = bar_colours
     style = Qt.PenStyle.DashLine if is_dashed(bar.span) else Qt.PenStyle.SolidLine
     painter.setPen(QPen(edge, 1.6 if hovered else 1, style))
     painter.setBrush(ground)

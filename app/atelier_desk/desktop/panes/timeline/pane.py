@@ -136,11 +136,11 @@ class TimelinePane(SeenPane):
         self._update_status()
 
     async def read(self, workflow_id: str) -> None:
-        wanted, known = self.turn.wanted, None if self._turns_stale else self.turn.turns
+        requested, known = self.turn.wanted, None if self._turns_stale else self.turn.turns
         self._turns_stale = False
         teams = self.bridge.engine.teams
         turns = await teams.turns(workflow_id) if known is None else known
-        root = wanted if any(turn.run_id == wanted for turn in turns) else turns[-1].run_id if turns else ""
+        root = requested if any(turn.run_id == requested for turn in turns) else turns[-1].run_id if turns else ""
         timeline = await teams.timeline(root) if root else None
         if workflow_id == self.workflow_id:
             self.turn.set_turns(turns)
@@ -175,14 +175,14 @@ class TimelinePane(SeenPane):
         """Put the legend beside the status line if there is room, else below it, if the timeline keeps its height."""
         margins = self.frame.contentsMargins()
         room = self.width() - margins.left() - margins.right()
-        beside = self.key.size_in(0).width() + 12 + theme().px(LEAST_STATUS) <= room
-        self._below.setDirection(QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom)
-        self._below.setSpacing(12 if beside else 2)
-        self.key.set_room(0 if beside else room)
+        fits_beside = self.key.size_in(0).width() + 12 + theme().px(LEAST_STATUS) <= room
+        self._below.setDirection(QBoxLayout.Direction.LeftToRight if fits_beside else QBoxLayout.Direction.TopToBottom)
+        self._below.setSpacing(12 if fits_beside else 2)
+        self.key.set_room(0 if fits_beside else room)
         high, line = self.key.size_in(room).height(), self.key.size_in(0).height()
         used = margins.top() + theme().px(28) + margins.bottom() + 2 * self.column.spacing() + line
         fits = high <= KEY_LINES * line and self.height() - used - high >= theme().px(LEAST_VIEW)
-        self.key.setVisible(self.stack.currentWidget() is self.view and (beside or fits))
+        self.key.setVisible(self.stack.currentWidget() is self.view and (fits_beside or fits))
 
     def _switch(self) -> None:
         """Switch between bars and list; selection and focus are preserved."""

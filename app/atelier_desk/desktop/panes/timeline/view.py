@@ -371,12 +371,12 @@ class TimelineView(QAbstractScrollArea):
 def describe_span(run: TimelineRun, span: Span, timeline: Timeline | None, now: datetime) -> list[str]:
     """Agent, action, duration and outcome, and start: one line each."""
     until = span.end or max(now, span.start)
-    took = duration((until - span.start).total_seconds() * 1000)
+    elapsed = duration((until - span.start).total_seconds() * 1000)
     title = span_title(span)
     if span.kind in ("model", "tool") and span.label not in ("", title):
         title = f"{title} ({span.label})"
     status = "" if span.status == "ok" else _(STATUS_WORDS.get(span.status, span.status))
-    lines = [run.name, title, f"{took}, {status}" if status else took]
+    lines = [run.name, title, f"{elapsed}, {status}" if status else elapsed]
     if timeline is not None:
         lines.append(_("{time} after the start", time=duration((span.start - timeline.start).total_seconds() * 1000)))
     return lines

@@ -53,7 +53,7 @@ def lay_out(
     *,
     start: Floats | None = None,
     fixed: Bools | None = None,
-    tell: OnProgress = lambda _share: True,
+    on_progress: OnProgress = lambda _share: True,
     seed: int = 1,
 ) -> Floats:
     """Positions of ``count`` nodes as an array of (count, 2).
@@ -72,9 +72,9 @@ def lay_out(
     random = np.random.default_rng(seed)
     if start is None or not np.isfinite(start).all(axis=1).any():
         levels = _levels(count, edges, random)
-        return _from_coarse(levels, random, tell)
+        return _from_coarse(levels, random, on_progress)
     places = _place_near(start, edges, random)
-    return _settle(places, edges, np.ones(count), fixed, STEPS, 0.5, tell, 0.0, 1.0)
+    return _settle(places, edges, np.ones(count), fixed, STEPS, 0.5, on_progress, 0.0, 1.0)
 
 
 def _clean(edges: Ints) -> Ints:
@@ -128,7 +128,9 @@ def _grouped(count: int, edges: Ints, random: np.random.Generator) -> Ints:
     return np.unique(group, return_inverse=True)[1].astype(np.int64)
 
 
-def _from_coarse(levels: list[tuple[int, Ints, Floats, Ints]], random: np.random.Generator, tell: OnProgress) -> Floats:
+def _from_coarse(
+    levels: list[tuple[int, Ints, Floats, Ints]], random: np.random.Generator, on_progress: OnProgress
+) -> Floats:
     count, edges, mass, _groups = levels[-1]
     turn = np.arange(count) * 2.399963  # the golden angle: evenly distributed over a disc for any number
     radius = np.sqrt(np.arange(count) + 0.5) * np.sqrt(mass.mean())
@@ -137,7 +139,7 @@ def _from_coarse(levels: list[tuple[int, Ints, Floats, Ints]], random: np.random
         [float(level[0]) * (STEPS if number == 0 else COARSE_STEPS) for number, level in enumerate(levels)]
     )
     ends = np.cumsum(costs[::-1]) / costs.sum()
-    begin = 0.0
+    share_start = 0.0
     for place, (number, end) in enumerate(zip(reversed(range(len(levels))), ends, strict=True)):
         count, edges, mass, groups = levels[number]
         if place:
@@ -145,8 +147,10 @@ def _from_coarse(levels: list[tuple[int, Ints, Floats, Ints]], random: np.random
             scatter = random.normal(size=(count, 2)) * 0.35 * np.sqrt(coarse_mass[groups])[:, None]
             places = places[groups] + scatter
         steps = STEPS if number == 0 else COARSE_STEPS
-        places = _settle(places, edges, mass, None, steps, 1.0 if place == 0 else 0.45, tell, begin, float(end))
-        begin = float(end)
+        places = _settle(
+            places, edges, mass, None, steps, 1.0 if place == 0 else 0.45, on_progress, share_start, float(end)
+        )
+        share_start = float(end)
     return np.asarray(places - places.mean(axis=0))
 
 
@@ -178,8 +182,8 @@ def _settle(
     fixed: Bools | None,
     steps: int,
     heat: float,
-    tell: OnProgress,
-    begin: float,
+    on_progress: OnProgress,
+    share_start: float,
     end: float,
 ) -> Floats:
     """Iterate until cooled down; ``mass`` is the repulsion of each node."""
@@ -195,7 +199,7 @@ def _settle(
     speed = np.zeros_like(places)
     pull_in = np.where(degree > 0, PULL_IN, ALONE * PULL_IN)[:, None]
     for step in range(steps):
-        if step % 4 == 0 and not tell(begin + (end - begin) * step / steps):
+        if step % 4 == 0 and not on_progress(share_start + (end - share_start) * step / steps):
             raise LayoutStopped
         now = heat * (1.0 - step / steps) ** 1.2 + 0.015
         force = PUSH * _push(places, mass) - pull_in * places

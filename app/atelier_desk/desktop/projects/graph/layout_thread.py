@@ -29,21 +29,21 @@ class LayoutThread(QObject):
         self._model = model
         self._reported = 0.0
 
-    async def settle(self, *, anew: bool = False) -> None:
+    async def settle(self, *, restart: bool = False) -> None:
         """Position every node; ``anew`` recomputes visible nodes from visible edges. Cancelling changes nothing."""
         model = self._model
-        if anew:
-            await self._lay(np.flatnonzero(model.node_shown), model.edges[model.edge_shown], keep=False)
+        if restart:
+            await self._lay(np.flatnonzero(model.node_shown), model.edges[model.edge_shown], keep_positions=False)
         if not np.isfinite(model.places).all():
-            await self._lay(np.arange(len(model)), model.edges, keep=True)
+            await self._lay(np.arange(len(model)), model.edges, keep_positions=True)
 
-    async def _lay(self, nodes: Ints, edges: Ints, *, keep: bool) -> None:
+    async def _lay(self, nodes: Ints, edges: Ints, *, keep_positions: bool) -> None:
         if not len(nodes):
             return
         row = np.full(len(self._model), -1, dtype=np.int64)
         row[nodes] = np.arange(len(nodes))
         start = fixed = None
-        if keep and np.isfinite(self._model.places[:, 0]).any():
+        if keep_positions and np.isfinite(self._model.places[:, 0]).any():
             start = self._model.places[nodes]
             fixed = np.isfinite(start[:, 0])
         stopped = False
@@ -51,14 +51,14 @@ class LayoutThread(QObject):
         on_progress = self._teller(lambda: stopped)
         try:
             places = await asyncio.to_thread(
-                lay_out, len(nodes), row[edges], start=start, fixed=fixed, tell=on_progress
+                lay_out, len(nodes), row[edges], start=start, fixed=fixed, on_progress=on_progress
             )
         finally:
             stopped = True
-        whole = self._model.places.copy()
-        if nodes[-1] < len(whole):  # the graph was cleared meanwhile
-            whole[nodes] = places
-            self._model.place(whole)
+        positions = self._model.places.copy()
+        if nodes[-1] < len(positions):  # the graph was cleared meanwhile
+            positions[nodes] = places
+            self._model.place(positions)
 
     def _teller(self, stopped: Callable[[], bool]) -> Callable[[float], bool]:
         def report(share: float) -> bool:

@@ -41,7 +41,9 @@ async def _join(bridge: Bridge, model: GraphModel, new: Sequence[str] = ()) -> N
     model.add((), await bridge.engine.projects.among(known, [each for each in new if each in model.number]))
 
 
-async def fetch_project(bridge: Bridge, model: GraphModel, project_id: str, tell: Callable[[int, int], object]) -> bool:
+async def fetch_project(
+    bridge: Bridge, model: GraphModel, project_id: str, on_progress: Callable[[int, int], object]
+) -> bool:
     """Add a project's files with their contents and imports, within the limits of the graph.
 
     Returns False if not everything was added. ``tell`` receives the number of files done.
@@ -61,7 +63,7 @@ async def fetch_project(bridge: Bridge, model: GraphModel, project_id: str, tell
             )
             cut = cut or found.cut
             done += 1
-            tell(done, len(files))
+            on_progress(done, len(files))
 
     workers = [asyncio.ensure_future(work()) for _number in range(AT_ONCE)]
     try:

@@ -202,10 +202,10 @@ class GraphPage(QWidget):
             self.model.show_only(None)
             self.view.choose(-1)
             self.view.fitted = True
-            whole = await fetch_project(self.bridge, self.model, project.id, self.busy.set_progress)
-            await self.settler.settle(anew=True)
+            complete = await fetch_project(self.bridge, self.model, project.id, self.busy.set_progress)
+            await self.settler.settle(restart=True)
             self.view.fit()
-            if not whole:
+            if not complete:
                 toast(
                     self,
                     _(
@@ -220,7 +220,7 @@ class GraphPage(QWidget):
         """Recompute the positions of all visible nodes."""
 
         async def work() -> None:
-            await self.settler.settle(anew=True)
+            await self.settler.settle(restart=True)
             self.view.fit()
 
         self._run(work(), N_("Laying out…"))

@@ -270,13 +270,15 @@ class GraphPainter:
 
 def _sides(x: float, gap: float, long: float, wide: float) -> list[float]:
     """Possible left edges of a name, the best first: right of its node, left of it; always inside the widget."""
-    sides = [begin for begin in (x + gap, x - gap - long) if begin >= 2 and begin + long + 2 <= wide]
+    sides = [start for start in (x + gap, x - gap - long) if start >= 2 and start + long + 2 <= wide]
     return sides or [max(2.0, wide - long - 2)]
 
 
-def _cells(taken: Bools, x: float, y: float, long: float, high: float) -> Bools:
+def _cells(occupied: Bools, x: float, y: float, long: float, high: float) -> Bools:
     """The squares covered by a name."""
-    return taken[max(0, int(y) // CELL) : int(y + high) // CELL + 1, max(0, int(x) // CELL) : int(x + long) // CELL + 1]
+    return occupied[
+        max(0, int(y) // CELL) : int(y + high) // CELL + 1, max(0, int(x) // CELL) : int(x + long) // CELL + 1
+    ]
 
 
 def _draw_lines(painter: QPainter, lines: Floats) -> None:

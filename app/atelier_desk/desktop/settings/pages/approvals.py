@@ -49,8 +49,8 @@ class TimeoutBox(SpinBox):
 
     def stepBy(self, steps: int) -> None:
         """Steps of ten seconds; below the minimum comes "no timeout"."""
-        wanted = self.value() + 10 * steps
-        self.setValue(wanted if wanted >= LOW else LOW if steps > 0 else 0)
+        target = self.value() + 10 * steps
+        self.setValue(target if target >= LOW else LOW if steps > 0 else 0)
 
     def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
         """A partly typed number is intermediate."""
@@ -246,7 +246,7 @@ class ApprovalsPage(RowsPage):
         self.place_requested.emit(one.workflow_id, "tool_execution", f"{one.run_id}:{one.call_id}", one.message_id)
 
     def _set_risk(self, tool: str, risk: str) -> None:
-        rest = {name: kept for name, kept in self._approvals.risks.items() if name != tool}
+        rest = {name: level for name, level in self._approvals.risks.items() if name != tool}
         self.store("approvals.risks", rest | {tool: risk} if risk else rest)
 
     async def _confirm(self, rule: PermissionRule) -> None:

@@ -211,11 +211,11 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.reload()
 
     def _open_requested(self) -> None:
-        wanted, self._wanted = self._wanted, ""
+        requested, self._wanted = self._wanted, ""
         names = [config.name for config in self.things]
-        if wanted in names:
-            self.list.setCurrentRow(names.index(wanted))
-        if self.chosen == wanted and not self.adding:
+        if requested in names:
+            self.list.setCurrentRow(names.index(requested))
+        if self.chosen == requested and not self.adding:
             self.reveal(self.form.key_field)
             self.form.focus_key()
 

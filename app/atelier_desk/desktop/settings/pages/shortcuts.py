@@ -124,12 +124,12 @@ class ShortcutsPage(SettingsPage):
         """Store the keys that differ from the defaults."""
         registry, before = self.actions_, self._chosen
         usual = {spec.name: spec.shortcut for spec, _made in registry or ()}
-        wanted = {name: keys for name, keys in chosen.items() if usual.get(name) != keys}
-        if wanted == before:
+        changed = {name: keys for name, keys in chosen.items() if usual.get(name) != keys}
+        if changed == before:
             return
 
         async def job() -> None:
-            await self.bridge.engine.settings.set("shortcuts", wanted)
+            await self.bridge.engine.settings.set("shortcuts", changed)
             toast(
                 self,
                 _("Shortcuts changed"),

@@ -150,11 +150,11 @@ class UsagePage(SettingsPage):
         self.unpriced.setChecked(self._month.unpriced)
         bind_text(self.month)
 
-    def _chooser(self, name: str, choices: Sequence[tuple[object, str]], said: str) -> QComboBox:
+    def _chooser(self, name: str, choices: Sequence[tuple[object, str]], caption: str) -> QComboBox:
         box = control(ComboBox(self), name)
         for value, _text in choices:
             box.addItem("", value)
-        return bind_text(box, items=[text for _value, text in choices], name=said)
+        return bind_text(box, items=[text for _value, text in choices], name=caption)
 
     async def load(self) -> None:
         usage = self.bridge.engine.usage
@@ -182,11 +182,11 @@ class UsagePage(SettingsPage):
         self._show_words(total)
         self._show_bars(groups, by)
 
-    def _show_words(self, whole: UsageSum) -> None:
-        usage = whole.usage
-        count = ngettext("{number} token", "{number} tokens", whole.tokens, number=number(whole.tokens))
-        spent = _("cost unknown") if whole.cost is None else cost_text(whole)
-        facts = [count, spent, saved_text(whole), _("{time} of generation", time=duration(whole.duration_ms))]
+    def _show_words(self, total: UsageSum) -> None:
+        usage = total.usage
+        count = ngettext("{number} token", "{number} tokens", total.tokens, number=number(total.tokens))
+        cost = _("cost unknown") if total.cost is None else cost_text(total)
+        facts = [count, cost, saved_text(total), _("{time} of generation", time=duration(total.duration_ms))]
         self.summary.setText(" · ".join(filter(None, facts)))
         notes = [_("A copied workflow also counts the usage of the original.")]
         if usage.tokens_unpriced:
@@ -203,7 +203,7 @@ class UsagePage(SettingsPage):
         if usage.estimated:
             notes.append(_("Values that servers do not report are estimated."))
         self.note.setText(" ".join(notes))
-        self.note.setVisible(bool(whole.requests))
+        self.note.setVisible(bool(total.requests))
 
     def _show_bars(self, groups: list[UsageGroup], by: UsageBy) -> None:
         measure = str(self.measure.currentData())
