@@ -68,7 +68,7 @@ def test_each_step_of_a_team_is_one_row_of_the_activity(open_app: OpenApp, serve
     server.script("Build", calls(*figures, text="I calculate."), calls(spawn("s1", "Bea", "Check")), "It stands.")
     server.script("Check", "Right.")
     app.send("Build")
-    app.last_reply("It stands.")
+    app.until_reply("It stands.")
     app.wait_done()
     app.action("show-activity")
     told = [

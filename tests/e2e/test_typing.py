@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.widgets import scrim
-from tests.e2e.asking import ask
+from tests.e2e.asking import ask_user
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver
 from tests.e2e.test_questions import echo
@@ -53,24 +53,24 @@ def test_no_letter_is_lost_while_a_folder_is_granted_a_run_asks_and_ends_and_the
     for number in range(3):
         (folder / f"part{number}.py").write_text("def one() -> int:\n    return 1\n")
     (folder / "AGENTS.md").write_text("Be kind.\n")
-    app = open_app([[ask("q1", "Which colour?", "checkbox")], echo])
+    app = open_app([[ask_user("q1", "Which colour?", "checkbox")], echo])
     field, writer = app.find("chat-input", QPlainTextEdit), Writer(app)
     app.send("Paint it")
-    app.until(lambda: app.all("user-question-modal"), "the question is asked")
+    app.until(lambda: app.find_all("user-question-modal"), "the question is asked")
     writer.type(7)
     app.click("question-later")
-    writer.until(lambda: not app.all("user-question-modal"), "it waits in the inbox")
+    writer.until(lambda: not app.find_all("user-question-modal"), "it waits in the inbox")
     app.find("workflow-folders").setFocus()
     app.window.chat.folders.grant([str(folder)])
-    app.until(lambda: app.all("trust-question"), "the folder's trust is asked")
+    app.until(lambda: app.find_all("trust-question"), "the folder's trust is asked")
     writer.type(7)
     app.click("trust-yes")
-    writer.until(lambda: not app.all("trust-question") and app.all("project-offer"), "an index is offered")
+    writer.until(lambda: not app.find_all("trust-question") and app.find_all("project-offer"), "an index is offered")
     app.click("project-offer-yes")
-    writer.until(lambda: not app.all("project-offer"), "the offer is gone")
+    writer.until(lambda: not app.find_all("project-offer"), "the offer is gone")
     for language in ("fr", "en"):
         switch_language(language)
         writer.type(7)
     app.click("stop-button")
-    writer.until(lambda: not app.all("stop-button"), "the run has ended")
+    writer.until(lambda: not app.find_all("stop-button"), "the run has ended")
     assert field.toPlainText() == writer.typed
