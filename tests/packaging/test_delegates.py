@@ -1,4 +1,4 @@
-"""Rows are painted in one room, and where the list says why."""
+"""The check that item delegates exist only in desktop/widgets and in listed modules."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ import pytest
         ("from atelier_desk.desktop.widgets.rows import RowDelegate", None),
     ],
 )
-def test_a_delegate_of_qt_is_seen(load: Callable[[str], ModuleType], source: str, what: str | None) -> None:
+def test_a_qt_delegate_is_found(load: Callable[[str], ModuleType], source: str, what: str | None) -> None:
     assert {each for _line, each in load("delegates").delegates(source)} == ({what} if what else set())
 
 
-def test_a_module_that_is_not_listed_and_one_that_is_for_nothing_are_named(
+def test_an_unlisted_module_and_an_unneeded_entry_are_reported(
     load: Callable[[str], ModuleType], tmp_path: Path
 ) -> None:
     for name in ("desktop/widgets/rows.py", "desktop/new.py", "desktop/listed.py", "desktop/plain.py"):
@@ -37,5 +37,5 @@ def test_a_module_that_is_not_listed_and_one_that_is_for_nothing_are_named(
     assert [each.partition(": ")[0] for each in found] == ["desktop/new.py:2", "desktop/gone.py", "desktop/plain.py"]
 
 
-def test_the_program_has_none_outside(load: Callable[[str], ModuleType]) -> None:
+def test_the_program_passes(load: Callable[[str], ModuleType]) -> None:
     assert load("delegates").problems() == []

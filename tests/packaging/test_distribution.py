@@ -58,7 +58,7 @@ def test_there_is_one_version_number(project: dict[str, Any]) -> None:
     assert (ROOT / "packaging/linux" / str(metainfo.findtext("launchable"))).is_file()
 
 
-def test_the_wheel_carries_catalogues_resources_and_licences(tmp_path: Path) -> None:
+def test_the_wheel_contains_catalogues_resources_and_licences(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
         cwd=ROOT,
@@ -72,7 +72,7 @@ def test_the_wheel_carries_catalogues_resources_and_licences(tmp_path: Path) -> 
         f"atelier_desk/_resources/{path.relative_to(ROOT / 'resources').as_posix()}"
         for path in (ROOT / "resources").rglob("*.svg")
     } <= names
-    assert "atelier_desk/_resources/constraints.txt" in names  # packages that are added later keep to it
+    assert "atelier_desk/_resources/constraints.txt" in names  # the same pattern covers packages added later
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert {
         f"atelier_desk/_resources/docs/{path.relative_to(ROOT / 'docs').as_posix()}"

@@ -1,6 +1,4 @@
-"""The documentation: what it says of commands, tools, targets and labels is what the program has, and its links and
-examples work.
-"""
+"""The documentation matches the program: commands, tools, targets, labels, links and examples."""
 
 from __future__ import annotations
 
@@ -29,11 +27,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 ids = [path.relative_to(ROOT).as_posix() for path in PAGES]
 LIMITS = {"README.md": 8192, "CHANGELOG.md": 10_000}
-"""Most bytes of a page."""
+"""The largest allowed size of a page, in bytes."""
 
 
 def fenced(path: Path, language: str = "") -> list[str]:
-    """The code blocks of a page that say they are of a language, or none."""
+    """The code blocks of a page in a language, or in none."""
     return [
         each.content
         for each in MarkdownIt().parse(path.read_text("utf-8"))
@@ -42,7 +40,7 @@ def fenced(path: Path, language: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_a_page_that_is_read_first_is_short(name: str) -> None:
+def test_entry_pages_are_short(name: str) -> None:
     assert (ROOT / name).stat().st_size <= LIMITS[name]
 
 
@@ -64,7 +62,7 @@ def test_every_link_leads_somewhere(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [path for path in PAGES if path.name != "CHANGELOG.md"], ids=lambda path: path.name)
-def test_every_make_target_is_there(path: Path) -> None:
+def test_every_make_target_exists(path: Path) -> None:
     targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     assert (
         set(re.findall(r"(?:`|^)(?:[A-Z_]+=\S+ )*make ([a-z][a-z0-9-]*)", path.read_text("utf-8"), re.MULTILINE))
@@ -73,14 +71,14 @@ def test_every_make_target_is_there(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [ROOT / "docs/architecture.md", ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name)
-def test_every_file_and_room_that_is_cited_is_there(path: Path) -> None:
+def test_every_cited_file_and_folder_exists(path: Path) -> None:
     cited = set(re.findall(r"`([a-z_.]+(?:/[a-z_0-9]+)+/?(?:\.[a-z]+)?)`", path.read_text("utf-8")))
     assert len(cited) > 20
     assert [each for each in cited if not ((ROOT / each).exists() or (ROOT / "app/atelier_desk" / each).exists())] == []
 
 
 @pytest.mark.parametrize("name", ["tools.md", "cli.md"])
-def test_the_lists_of_tools_and_commands_are_those_of_the_program(load: Callable[[str], ModuleType], name: str) -> None:
+def test_the_lists_of_tools_and_commands_match_the_program(load: Callable[[str], ModuleType], name: str) -> None:
     present, right = load("pages").page(name)
     assert present == right, "run `make pages` and commit the result"
 
@@ -98,7 +96,7 @@ def _commands() -> Iterator[tuple[str, list[str]]]:
                         yield path.name, rest
 
 
-def test_every_command_in_an_example_is_one() -> None:
+def test_every_command_in_an_example_is_valid() -> None:
     parser = build_parser()
     found = list(_commands())
     assert len(found) > 60
@@ -121,11 +119,11 @@ EXAMPLES: list[tuple[list[Any], str]] = [
     ([COLOUR, "Blue it is."], "completed"),
     ([_call("word_count", text="two words"), "Two."], "Two."),
 ]
-"""What the model of each example on the page answers, and what the example then prints."""
+"""By example of the page: the reply of its model, and what the example then prints."""
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_an_example_of_the_python_page_runs(
+def test_the_examples_of_the_python_page_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], number: int
 ) -> None:
     steps, printed = EXAMPLES[number]
@@ -147,12 +145,12 @@ def test_an_example_of_the_python_page_runs(
     assert len(model.requests) == len(steps)
 
 
-def test_the_agent_file_of_the_python_page_is_one() -> None:
+def test_the_agent_file_of_the_python_page_is_valid() -> None:
     (file,) = fenced(ROOT / "docs/python.md", "json")
     assert AgentConfig.model_validate_json(file).name == "Researcher"
 
 
-def test_no_docstring_cites_a_page_that_is_not_here() -> None:
+def test_no_docstring_cites_a_missing_page() -> None:
     for path in [*(ROOT / "app").rglob("*.py"), *(ROOT / "packaging").glob("*.py")]:
         text = path.read_text("utf-8")
         for page in re.findall(r"(?<!/)\bdocs/[a-z./-]+\.md", text):
@@ -169,7 +167,7 @@ def _labels(name: str) -> list[str]:
     ]
 
 
-def test_the_labels_in_the_user_guide_are_those_of_the_window_in_both_languages() -> None:
+def test_the_labels_in_the_user_guide_match_the_window_in_both_languages() -> None:
     from babel.messages.pofile import read_po
 
     with (ROOT / "translations/fr/LC_MESSAGES/atelier.po").open("rb") as file:

@@ -1,4 +1,4 @@
-"""Processes are started in two rooms, and where the list says why."""
+"""The check that processes are started only in two packages and in listed modules."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ import pytest
         ("'subprocess'", None),
     ],
 )
-def test_what_can_start_one_is_seen(load: Callable[[str], ModuleType], source: str, what: str | None) -> None:
+def test_ways_to_start_a_process_are_found(load: Callable[[str], ModuleType], source: str, what: str | None) -> None:
     assert {each for _line, each in load("processes").starts(source)} == ({what} if what else set())
 
 
-def test_a_module_that_is_not_listed_and_one_that_is_for_nothing_are_named(
+def test_an_unlisted_module_and_an_unneeded_entry_are_reported(
     load: Callable[[str], ModuleType], tmp_path: Path
 ) -> None:
     for name in ("support/worker/parent.py", "web/new.py", "web/listed.py", "web/plain.py"):
@@ -44,5 +44,5 @@ def test_a_module_that_is_not_listed_and_one_that_is_for_nothing_are_named(
     assert [each.partition(": ")[0] for each in found] == ["web/new.py:2", "web/gone.py", "web/plain.py"]
 
 
-def test_the_program_has_none_outside(load: Callable[[str], ModuleType]) -> None:
+def test_the_program_passes(load: Callable[[str], ModuleType]) -> None:
     assert load("processes").problems() == []

@@ -1,4 +1,4 @@
-"""The limits of the rooms: what counts, and that more is refused without a reason."""
+"""The size limits: what counts, and that a limit is raised only with a reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).resolve().parents[2] / "packaging" / "size.py"
 
 @pytest.fixture
 def size(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
-    """The program, with a room of one module and limits of its own."""
+    """The script on a program with a package of one module, and a limits file of its own."""
     spec = importlib.util.spec_from_file_location("size_program", PROGRAM)
     assert spec is not None
     assert spec.loader is not None
@@ -41,11 +41,13 @@ def size(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
         ("def f():\n    '''Prose.'''\n    return 1\n", 7),
     ],
 )
-def test_code_counts_and_prose_layout_and_imports_do_not(size: ModuleType, source: str, tokens: int) -> None:
+def test_code_counts_but_prose_layout_and_imports_do_not(size: ModuleType, source: str, tokens: int) -> None:
     assert size.tokens_of(source) == tokens
 
 
-def test_a_room_grows_with_a_reason_alone(size: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_limit_is_raised_only_with_a_reason(
+    size: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert size.main(["check"]) == 1
     assert "app/room: 3 tokens" in capsys.readouterr().out
     assert size.main(["raise", "app/room", " "]) == 2
