@@ -1,5 +1,5 @@
-"""Kills between the order of a paid request and its answer: the month knows of every request that a service got, and
-counts none twice.
+"""Kills between a paid request and its answer: the monthly total contains every request that a service got, and
+none twice.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from tests.support.pictures import png
 from tests.support.servers.plain_http import Handler, serving
 
 REPLY = 110 * TOKENS / 1_000_000
-"""US dollars that a reply costs which the model counted."""
+"""US dollars for a reply whose usage the model reported."""
 
 
 @dataclass
 class Services:
-    """A search service and one for pictures; ``kill`` is the process that is killed when ``at`` gets its first
-    request."""
+    """A search service and an image service; ``kill`` is the process that is killed when ``at`` gets its first
+    request.
+    """
 
     place: str = ""
     got: list[str] = field(default_factory=list)
@@ -71,13 +72,13 @@ def services(monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
 
 
 class Paying(World):
-    """What the worker said the month is."""
+    """The monthly total as the worker reports it."""
 
     month: tuple[float, float] = (0.0, 0.0)
     replies: int = 0
 
-    def heard(self, line: str) -> None:
-        super().heard(line)
+    def on_line(self, line: str) -> None:
+        super().on_line(line)
         if line.startswith("month "):
             _, stored, counted = line.split()
             self.month = float(stored), float(counted)
@@ -88,7 +89,8 @@ class Paying(World):
 @pytest.mark.parametrize(
     ("point", "count", "searches", "pictures", "unsent"),
     [
-        # The moment of the kill; how often each service was asked in all, and what is counted that never left.
+        # The moment of the kill; the number of requests each service got, and how many were counted without being
+        # sent.
         ("", 0, 1, 1, 0),
         ("before_commit:media_paid", 1, 1, 1, 0),
         ("after_commit:media_paid", 1, 1, 1, 1),
@@ -102,7 +104,7 @@ class Paying(World):
         ("after_commit:tool_call_finished", 2, 1, 1, 0),
     ],
 )
-def test_the_month_after_a_kill(
+def test_the_monthly_total_after_a_kill(
     services: Services, tmp_path: Path, point: str, count: int, searches: int, pictures: int, unsent: int
 ) -> None:
     world = Paying(tmp_path, "tests.chaos.paid_worker")
@@ -126,9 +128,9 @@ def test_the_month_after_a_kill(
     ("point", "lost"),
     [("asked:model", 1), ("before_commit:model_replied", 1), ("after_commit:model_replied", 0)],
 )
-def test_a_reply_that_was_asked_for_is_counted(services: Services, tmp_path: Path, point: str, lost: int) -> None:
-    """What the server would have said it used is not known then: the prompt counts by its estimate, and again when it
-    is sent again.
+def test_a_reply_that_was_requested_is_counted(services: Services, tmp_path: Path, point: str, lost: int) -> None:
+    """The usage that the server would have reported is unknown: the prompt counts by its estimate, and again when
+    it is sent again.
     """
     world = Paying(tmp_path, "tests.chaos.paid_worker")
     if point == "asked:model":
@@ -137,7 +139,7 @@ def test_a_reply_that_was_asked_for_is_counted(services: Services, tmp_path: Pat
         while (line := process.stdout.readline()) != b"sends\n":
             assert line, process.communicate()[1].decode()[-2000:]
         process.kill()
-        world.heard("sends")
+        world.on_line("sends")
         assert world.finish(process)
     else:
         assert world.finish(world.start(point, "1")), f"{point} was not reached"
