@@ -15,7 +15,7 @@ from atelier_desk.workspace.checkpoints import trash
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.path_resolution import WorkspacePath, place
-from tests.chaos.undo_kills import kill_at_steps, kill_deletions, look
+from tests.chaos.undo_kills import kill_at_steps, kill_deletions, snapshot
 from tests.chaos.undo_worker import as_on_two_disks
 
 AUTHOR = Author("w", "run", "call", "Ada")
@@ -61,11 +61,11 @@ def test_what_comes_back_is_as_it_was_with_permissions_and_times(files: Workspac
     for path in (*tree.rglob("*"), tree):
         os.utime(path, ns=(MTIME_NS, MTIME_NS), follow_symlinks=False)
     (tree / "inner").chmod(0o550)
-    before = look(ws)
+    before = snapshot(ws)
     change = files.delete(AUTHOR, at(ws, "tree"))
     assert names(ws) == []
     assert undo(files, [change])[0].problem is None
-    assert look(ws) == before
+    assert snapshot(ws) == before
     assert (tree / "inner").stat().st_mtime_ns == MTIME_NS
     assert not files.store.trash(change.id).exists()
     assert not files.store.pending()
