@@ -214,9 +214,7 @@ def test_a_program_in_the_current_folder_is_found_from_anywhere(
     assert row["config"]["older_protocol"] is True
 
 
-async def test_relative_paths_start_at_the_clients_folder_even_when_another_process_runs_the_command(
-    tmp_path: Path,
-) -> None:
+async def test_relative_paths_start_at_the_clients_folder_in_another_process_too(tmp_path: Path) -> None:
     (tmp_path / "data.json").write_text("{}")
     async with Atelier.open(temporary=True) as atelier:
 

@@ -87,14 +87,7 @@ async def test_a_memory_changed_by_a_person_is_unchanged(open_atelier: Opener) -
 
 
 async def test_a_turn_on_an_abandoned_branch_counts_too(open_atelier: Opener) -> None:
-    steps: list[Step] = [
-        "Hello.",
-        remember("I like tea"),
-        "Noted.",
-        "Hello again.",
-        remember("I like tea"),
-        "Noted.",
-    ]
+    steps: list[Step] = ["Hello.", remember("I like tea"), "Noted.", "Hello again.", remember("I like tea"), "Noted."]
     async with open_atelier(steps) as atelier:
         workflow_id = (await atelier.workflows.create("w")).id
         first = await answered(atelier, workflow_id, "Hello")

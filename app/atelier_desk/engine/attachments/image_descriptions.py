@@ -99,8 +99,8 @@ class ImageDescriber:
                     async def used(received: ReceivedReply = received, room: int = room, began: float = began) -> None:
                         reply = received.reply
                         usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), info)
-                        took = round((self._clock.monotonic() - began) * 1000)
-                        await spending.used(name, reply.model or model, usage, took)
+                        duration_ms = round((self._clock.monotonic() - began) * 1000)
+                        await spending.used(name, reply.model or model, usage, duration_ms)
 
                     asked = request.model_copy(update={"max_tokens": room})
                     try:
